@@ -1,0 +1,48 @@
+# Everything a person or CI does with this repository. `make demo` and `make test` need nothing set up before.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One process per core; the tests are parallel-safe.
+JOBS ?= auto
+
+.PHONY: setup demo test test-all lint format bench lock generate clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "falkirk needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/falkirk demo
+
+# The suite without the full matrices; real Kafka is fetched once into .cache and started by the tests.
+test: setup
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup -m "not full"
+
+test-all: setup
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+# Pins what pyproject.toml asks for, with hashes, naming no index.
+lock: setup
+	$(BIN)/python tools/lock.py
+
+clean:
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -1,0 +1,133 @@
+"""The `falkirk` program: the list of its commands, and what happens around each of them.
+
+Only the module of the command that was asked for is imported, so that the first answer comes at once; for the others
+the list below is all that `falkirk --help` needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+import falkirk
+from falkirk.cli.exit_code import ExitCode
+from falkirk.cli.failure import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word after `falkirk`. Its module has an `app` (a group of commands) or a function `command` (one command)."""
+
+    name: str
+    module: str
+    help: str
+    is_group: bool = True
+
+
+COMMANDS: Final = (
+    Command("features", "falkirk.cli.features", "What feature levels need and default to (kafka-features)."),
+    Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
+    Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, plan, downgrade, verify, undo."),
+    Command(
+        "dump-log",
+        "falkirk.cli.dump_log",
+        "Print log segments, snapshots and indexes (kafka-dump-log).",
+        is_group=False,
+    ),
+    Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit with its code (falkirk.cli.exit_code)."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    code = _run(words)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away, as `head` does. Without a stdout the interpreter has nothing to flush at exit.
+        sys.stdout = None
+        code = code or ExitCode.FAILED
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    try:
+        _application(words)(args=words, prog_name="falkirk")
+    except SystemExit as ending:
+        return _exit_code(ending)
+    except Exception as error:  # the outermost place of the program: what is not expected is raised again
+        explained = explain(error)
+        if explained is None:
+            raise
+        code, message = explained
+        print(message, file=sys.stderr)
+        return code
+    return ExitCode.DONE
+
+
+def _exit_code(ending: SystemExit) -> int:
+    if ending.code is None:
+        return ExitCode.DONE
+    assert isinstance(ending.code, int), "Typer ends with a number"
+    return ending.code
+
+
+def _application(words: list[str]) -> typer.Typer:
+    """Build the program with the one command in it that the first word names."""
+    # Plain help: Rich's takes twice as long to come up as all the rest.
+    application = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    application.callback()(falkirk_command)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for command in COMMANDS:
+        if command.name == chosen:
+            _add(application, command)
+        else:
+            application.command(command.name, help=command.help)(_not_chosen)
+    return application
+
+
+def _add(application: typer.Typer, command: Command) -> None:
+    module = importlib.import_module(command.module)
+    if command.is_group:
+        group: typer.Typer = module.app
+        application.add_typer(group, name=command.name, help=command.help)
+    else:
+        function: Callable[..., None] = module.command
+        application.command(command.name, help=command.help)(function)
+
+
+def _not_chosen() -> None:
+    raise AssertionError("a command that is not the first word cannot run")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"falkirk {falkirk.__version__}")
+        raise typer.Exit
+
+
+def falkirk_command(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Move an Apache Kafka cluster's versions up and down, and say beforehand what a move would cost.
+
+    Every command takes --json (one document on stdout); messages go to stderr. Exit status: 0 done, 1 refused or
+    failed, 2 wrong usage, 3 refused because data would be lost.
+    """

@@ -1,0 +1,15 @@
+"""What a command's exit status says. It is a contract: scripts decide by it."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The four endings of every command."""
+
+    DONE = 0
+    # Refused or failed; for `logdir plan`: blocked.
+    FAILED = 1
+    # The command line itself is wrong.
+    WRONG_USAGE = 2
+    # Refused because data would be lost, and nobody said --unsafe.
+    DATA_WOULD_BE_LOST = 3

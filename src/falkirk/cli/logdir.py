@@ -1,0 +1,235 @@
+"""`falkirk logdir`: stopped data directories, looked at, taken down a level, checked, taken back up, compared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from falkirk.cli.exit_code import ExitCode
+from falkirk.cli.failure import WrongUsageError
+from falkirk.cli.logdir_progress import CopyProgress, reading
+from falkirk.cli.logdir_views import (
+    DifferenceView,
+    DowngradeView,
+    InspectionView,
+    PlanView,
+    UndoView,
+    VerificationView,
+)
+from falkirk.cli.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
+from falkirk.cli.output import choose_output
+from falkirk.logdir.cluster import Cluster, read_cluster
+from falkirk.logdir.downgrade import BlockedError, DataWouldBeLostError, downgrade, downgrade_in_place
+from falkirk.logdir.group_records import read_groups
+from falkirk.logdir.in_place import finish_interrupted
+from falkirk.logdir.inspect import inspect_cluster
+from falkirk.logdir.locate import find_nodes
+from falkirk.logdir.locks import hold_locks
+from falkirk.logdir.plan import Plan, make_plan
+from falkirk.logdir.target import parse_target
+from falkirk.logdir.undo import undo
+from falkirk.logdir.verify import verify
+from falkirk.logdir.write_tree import check_out
+from falkirk.metadata.difference import differences
+from falkirk.storage.posix_disk import PosixDisk
+from falkirk.versions.release import Release, latest_release
+
+if TYPE_CHECKING:
+    from falkirk.logdir.locate import NodeDirs
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+DirsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DIR...",
+        help="Log directories, folders of them, or server.properties files; those of all nodes of the cluster.",
+        show_default=False,
+    ),
+]
+ToOption = Annotated[
+    str,
+    typer.Option("--to", metavar="LEVEL|RELEASE", help="Where to go: 3.9-IV0, or 3.9 for its latest level."),
+]
+ReadByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="The Kafka release that will run on it; default: the oldest one that runs the level.",
+    ),
+]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="OUT", help="Where to write the result: a new or empty directory.")
+]
+UnsafeOption = Annotated[
+    bool, typer.Option("--unsafe", help="Go on although something is lost; it is kept in the bundle.")
+]
+AllOption = Annotated[bool, typer.Option("--all", help="List every loss, not only the first ones of each kind.")]
+
+
+@app.command()
+def inspect(directories: DirsArgument, *, json: JsonOption = False) -> None:
+    """Print what the directories hold.
+
+    Levels, counts, groups, and the lowest metadata.version that holds it all without loss.
+    """
+    with hold_locks(nodes := find_nodes(directories)), reading():
+        cluster = read_cluster(PosixDisk(), nodes)
+        inspection = inspect_cluster(cluster, read_groups(PosixDisk(), cluster, latest_release()))
+    choose_output(json=json).show(InspectionView(inspection))
+
+
+@app.command()
+def plan(
+    directories: DirsArgument,
+    *,
+    to: ToOption,
+    release: ReadByOption = None,
+    everything: AllOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Print what a downgrade would do.
+
+    Exit status: 1 if something is in the way, else 3 if something would be lost, else 0.
+    """
+    made = _plan(directories, to, release)
+    choose_output(json=json).show(PlanView(made, everything=everything))
+    raise typer.Exit(_status(made))
+
+
+@app.command("downgrade")
+def downgrade_command(
+    directories: DirsArgument,
+    *,
+    to: ToOption,
+    out: OutOption = None,
+    unsafe: UnsafeOption = False,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Change the directories themselves, atomically, with a backup of each.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be done, as `plan` does.")] = False,
+    release: ReadByOption = None,
+    everything: AllOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Write the cluster at a lower level to a new place.
+
+    Refuses with status 3 and the list if anything would be lost, unless --unsafe is given.
+    """
+    if out is None and not in_place and not dry_run:
+        raise WrongUsageError("name a place for the result with --out, or say --in-place")
+    output = choose_output(json=json)
+    if dry_run:
+        plan(directories, to=to, release=release, everything=everything, json=json)
+        return
+    if in_place:
+        _finish_interrupted(directories)
+    elif out is not None:
+        check_out(out)
+    with hold_locks(nodes := find_nodes(directories)):
+        made = _plan_of(nodes, to, release)
+        try:
+            if in_place:
+                result = downgrade_in_place(PosixDisk(), made, out, unsafe=unsafe)
+            else:
+                assert out is not None
+                with CopyProgress() as progress:
+                    result = downgrade(PosixDisk(), made, out, unsafe=unsafe, progress=progress)
+        except (DataWouldBeLostError, BlockedError):
+            output.show(PlanView(made, everything=everything))
+            raise
+    output.show(DowngradeView(result, in_place=in_place, everything=everything))
+
+
+@app.command("verify")
+def verify_command(directories: DirsArgument, *, release: ReadByOption = None, json: JsonOption = False) -> None:
+    """Check checksums, and that everything fits together and can be read.
+
+    Exit status: 1 if anything is wrong.
+    """
+    with hold_locks(nodes := find_nodes(directories)), CopyProgress("checking") as progress:
+        cluster = read_cluster(PosixDisk(), nodes)
+        progress.begin(sum(_size(log_dir.path) for node in nodes for log_dir in node.log_dirs))
+        found = verify(PosixDisk(), cluster, _reader(cluster, release), advance=progress.advance)
+    choose_output(json=json).show(VerificationView(found))
+    raise typer.Exit(ExitCode.FAILED if found.problems else ExitCode.DONE)
+
+
+@app.command("undo")
+def undo_command(
+    directories: DirsArgument,
+    *,
+    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The undo bundle of the downgrade.")],
+    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="Where to write the result.")],
+    json: JsonOption = False,
+) -> None:
+    """Take a downgraded cluster back up, with all that was dropped.
+
+    The cluster may have run since: what is newer wins, and conflicts are listed.
+    """
+    check_out(out)
+    with hold_locks(nodes := find_nodes(directories)):
+        cluster = read_cluster(PosixDisk(), nodes)
+        with CopyProgress() as progress:
+            result = undo(PosixDisk(), cluster, bundle, out, progress=progress)
+    choose_output(json=json).show(UndoView(result))
+
+
+@app.command()
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A directory, as above.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The one to compare with.", show_default=False)],
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Print what differs between two clusters' metadata.
+
+    By kind and key. Exit status: 0 whether or not anything differs.
+    """
+    clusters = []
+    for path in (a, b):
+        with hold_locks(nodes := find_nodes([path])):
+            clusters.append(read_cluster(PosixDisk(), nodes))
+    choose_output(json=json).show(DifferenceView(list(differences(clusters[0].image, clusters[1].image)), *clusters))
+
+
+def _plan(directories: list[Path], to: str, release: str | None) -> Plan:
+    with hold_locks(nodes := find_nodes(directories)):
+        return _plan_of(nodes, to, release)
+
+
+def _plan_of(nodes: list[NodeDirs], to: str, release: str | None) -> Plan:
+    target = parse_target(to, read_by=release)
+    with reading():
+        cluster = read_cluster(PosixDisk(), nodes)
+        return make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
+
+
+def _status(made: Plan) -> ExitCode:
+    if made.blockers:
+        return ExitCode.FAILED
+    return ExitCode.DONE if made.is_lossless else ExitCode.DATA_WOULD_BE_LOST
+
+
+def _reader(cluster: Cluster, release: str | None) -> Release:
+    """Give the release to verify for: the one named, or the oldest that runs the directories' level."""
+    at = cluster.image.features.metadata_version
+    if release is not None:
+        return Release.parse(release)
+    return latest_release() if at is None else parse_target(str(at.level)).release
+
+
+def _finish_interrupted(directories: list[Path]) -> None:
+    for directory in directories:
+        for log_dir in (directory, *sorted(directory.iterdir() if directory.is_dir() else ())):
+            if finish_interrupted(log_dir):
+                print(f"{log_dir}: finished what an earlier run had begun", file=sys.stderr)
+
+
+def _size(path: Path) -> int:
+    """Count the bytes of segments below a log directory."""
+    return sum(file.stat().st_size for file in path.glob("*/*.log"))

@@ -1,0 +1,108 @@
+"""Metadata records that are too few to be worth columns of their own, as rows of their JSON form."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from falkirk.columnar.metadata_frames import read_record
+from falkirk.columnar.record_columns import place_columns, table_batch
+from falkirk.columnar.schemas import OTHER_METADATA_RECORDS
+from falkirk.protocol import codec
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.json_form import to_json, unknown_tags_of
+from falkirk.protocol.messages import METADATA_RECORDS, message_class
+
+if TYPE_CHECKING:
+    from falkirk.columnar.metadata_frames import MetadataFrames
+    from falkirk.columnar.record_frames import RecordBlock
+    from falkirk.columnar.report import ReadReport
+    from falkirk.protocol.schema import WireMessage
+
+KEY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "RegisterBrokerRecord": ("brokerId",),
+    "UnregisterBrokerRecord": ("brokerId",),
+    "FenceBrokerRecord": ("id",),
+    "UnfenceBrokerRecord": ("id",),
+    "RemoveTopicRecord": ("topicId",),
+    "DelegationTokenRecord": ("tokenId",),
+    "UserScramCredentialRecord": ("name", "mechanism"),
+    "FeatureLevelRecord": ("name",),
+    "ClientQuotaRecord": ("entity", "key"),
+    "ProducerIdsRecord": (),
+    "BrokerRegistrationChangeRecord": ("brokerId",),
+    "AccessControlEntryRecord": ("id",),
+    "RemoveAccessControlEntryRecord": ("id",),
+    "NoOpRecord": (),
+    "ZkMigrationStateRecord": (),
+    "RemoveUserScramCredentialRecord": ("name", "mechanism"),
+    "BeginTransactionRecord": (),
+    "EndTransactionRecord": (),
+    "AbortTransactionRecord": (),
+    "RemoveDelegationTokenRecord": ("tokenId",),
+    "RegisterControllerRecord": ("controllerId",),
+    "ClearElrRecord": ("topicName",),
+    "UnregisterControllerRecord": ("controllerId",),
+}
+"""Fields, by their names in JSON, that say which object a record is about; none where there is but one."""
+
+
+def other_records(
+    block: RecordBlock, frames: MetadataFrames, record_types: frozenset[int], report: ReadReport
+) -> pa.RecordBatch | None:
+    """Decode the records of some types by the row codec; None where the block has none of them."""
+    kept: list[tuple[int, tuple[Any, ...]]] = []  # Any: one value a column
+    for (record_type, version), rows in frames.rows.items():
+        if record_type in record_types:
+            cls = message_class(METADATA_RECORDS[record_type])
+            for row in rows.tolist():
+                message = _decoded(block, frames, cls, version, row) or read_record(block, row, report)
+                if message is not None:
+                    kept.append((row, _columns(message, record_type, version)))
+    if not kept:
+        return None
+    kept.sort(key=lambda item: item[0])
+    order = np.array([row for row, _ in kept], np.int64)
+    arrays = place_columns(block, order)
+    for index, name in enumerate(_COLUMNS):
+        type_ = OTHER_METADATA_RECORDS.field(name).type
+        arrays[name] = pa.array([values[index] for _, values in kept], type_)
+    return table_batch(OTHER_METADATA_RECORDS, arrays)
+
+
+_COLUMNS: Final = ("record_version", "record_type", "record_name", "key", "json", "unknown_tagged_fields")
+
+
+def _decoded(
+    block: RecordBlock, frames: MetadataFrames, cls: type[WireMessage], version: int, row: int
+) -> WireMessage | None:
+    """Decode a record whose frame is known; None if it does not parse, and has to be read again to say why."""
+    body = block.data[int(frames.body_at[row]) : int(block.value_end[row])].tobytes()
+    try:
+        return codec.decode(cls, version, body)
+    except RemoteProtocolError:
+        return None
+
+
+def _columns(message: WireMessage, record_type: int, version: int) -> tuple[Any, ...]:  # Any: one value a column
+    name = type(message).__name__
+    form = to_json(message, version)
+    key = {field: form[field] for field in KEY_FIELDS[name] if field in form}
+    tags = None
+    if getattr(message, "unknown_tagged_fields", ()) or _has_structs(type(message)):
+        found = unknown_tags_of(message, version)
+        tags = [{"path": path, "tag": tag, "data": data} for path, tag, data in found] or None
+    return version, record_type, name, _json(key), _json(form), tags
+
+
+@cache
+def _has_structs(cls: type[WireMessage]) -> bool:
+    return any(not isinstance(field.type, str) for field in cls.SCHEMA.fields)
+
+
+def _json(form: dict[str, Any]) -> str:  # Any: JSON
+    return msgspec.json.encode(form).decode()

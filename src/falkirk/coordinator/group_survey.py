@@ -1,0 +1,137 @@
+"""The groups that the records of one partition of `__consumer_offsets` tell of, whatever release may read them.
+
+The last record of each key counts, as after a cleaner that has seen all of the log. Keys alone say most: each begins
+with its type and the group, and a member's metadata record stands for a member. Only a classic group's one value is
+opened, whose layout never changed.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.kafka_reader import ReadError, decoded
+from falkirk.coordinator.loader_rules import loader_rules
+from falkirk.coordinator.log_entry import TransactionEnd
+from falkirk.coordinator.offset_commit import offset_key
+from falkirk.coordinator.offsets import Offsets, Partition
+from falkirk.coordinator.readability import group_record_reader
+from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupRecordType, GroupType, Part
+from falkirk.protocol.record_batch import NO_PRODUCER_ID
+from falkirk.versions.release import latest_release
+
+if TYPE_CHECKING:
+    from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyedGroup:
+    """A group as its records have it; with `members` 0 it is empty."""
+
+    type: GroupType
+    members: int
+    committed: frozenset[Partition]
+    pending: frozenset[Partition]
+    """Partitions with an offset in a transaction that is still open at the end of the log."""
+
+
+class GroupSurvey:
+    """Takes the entries of a partition in log order, then tells its groups."""
+
+    def __init__(self) -> None:
+        self._offsets = Offsets()
+        # Group -> key -> (record type, members); only what was not deleted.
+        self._records: dict[str, dict[bytes, tuple[int, int]]] = {}
+
+    def add(self, entry: LogEntry) -> None:
+        """Take an entry; a record whose key does not begin as group records do tells nothing."""
+        if isinstance(entry, TransactionEnd):
+            self._offsets.end_transaction(entry.producer_id, is_commit=entry.is_commit)
+            return
+        key = entry.key
+        if key is None:
+            return
+        if key[:2] in _OFFSET_KEYS:
+            parts = offset_key(key)
+            if parts is not None:
+                self._add_offset(decoded(parts[0]), parts[1], entry)
+            return
+        type_ = key_type(key)
+        group_id = key_group(key)
+        if type_ is None or group_id is None:
+            return
+        # The newest record of a key stands last, which tells the type of a group that changed it.
+        records = self._records.setdefault(group_id, {})
+        records.pop(key, None)
+        if entry.value is not None:
+            records[key] = type_, _members(type_, entry.value)
+
+    def groups(self) -> dict[str, SurveyedGroup]:
+        """Give the groups of which anything is left: offsets, or records that were not deleted."""
+        pending = self._offsets.pending_by_group()
+        found: dict[str, SurveyedGroup] = {}
+        for group_id in sorted({*self._records, *self._offsets.committed, *pending}):
+            records = list(self._records.get(group_id, {}).values())
+            committed = self._offsets.committed_by(group_id)
+            waiting = pending.get(group_id, set())
+            if records or committed or waiting:
+                group_type, members = _type_and_members(records)
+                found[group_id] = SurveyedGroup(
+                    type=group_type, members=members, committed=frozenset(committed), pending=frozenset(waiting)
+                )
+        return found
+
+    def _add_offset(self, group_id: str, partition: Partition, entry: LoggedRecord) -> None:
+        if entry.value is None:
+            self._offsets.delete(group_id, partition)
+        else:
+            producer_id = None if entry.producer_id == NO_PRODUCER_ID else entry.producer_id
+            self._offsets.commit(group_id, partition, producer_id)
+
+
+def key_type(key: bytes | None) -> int | None:
+    """Give the type that a key begins with; None if there is none."""
+    return None if key is None or len(key) < 2 else int(_INT16.unpack_from(key)[0])
+
+
+def key_group(key: bytes | None) -> str | None:
+    """Give the group that a key of any type but unknown ones is of; None where it does not parse."""
+    type_ = key_type(key)
+    if key is None or len(key) < 4 or (type_ not in PARTS and type_ not in _OTHER_TYPES):
+        return None
+    length = int(_INT16.unpack_from(key, 2)[0])
+    if not 0 <= length <= len(key) - 4:
+        return None
+    return decoded(key[4 : 4 + length])
+
+
+_INT16: Final = struct.Struct(">h")
+_OFFSET_KEYS: Final = (b"\x00\x01", b"\x00\x00")
+_OTHER_TYPES: Final = OFFSET_TYPES | {GroupRecordType.GROUP_METADATA}
+# In place of a count of members: an empty classic group without a protocol type is a simple one.
+_SIMPLE: Final = -1
+
+
+def _members(type_: int, value: bytes) -> int:
+    if type_ != GroupRecordType.GROUP_METADATA:
+        return 1 if PARTS[type_][1] is Part.MEMBER else 0
+    release = latest_release()
+    try:
+        group = group_record_reader(release, loader_rules(release)).decode_value(type_, value)
+    except ReadError:
+        return 0
+    if not group["members"] and not group["protocol_type"]:
+        return _SIMPLE
+    return len(group["members"])
+
+
+def _type_and_members(records: list[tuple[int, int]]) -> tuple[GroupType, int]:
+    if not records:
+        return GroupType.SIMPLE, 0
+    last_type, last_members = records[-1]
+    if last_type == GroupRecordType.GROUP_METADATA:
+        return (GroupType.SIMPLE, 0) if last_members == _SIMPLE else (GroupType.CLASSIC, last_members)
+    group_type = PARTS[last_type][0]
+    members = sum(number for type_, number in records if type_ in PARTS and PARTS[type_][0] is group_type)
+    return group_type, members

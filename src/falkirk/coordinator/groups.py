@@ -1,0 +1,240 @@
+"""What a release's group coordinator would make of each group: the one answer for files, pipeline and live clusters.
+
+answer = readable_groups(Release.parse("4.0"), {0: entries_of_partition_0, 1: ...})
+answer.groups      # each with its type, members, offsets, a verdict, and what is lost
+answer.failing     # the records that have to go, so that every partition loads
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.group_survey import GroupSurvey, SurveyedGroup, key_group, key_type
+from falkirk.coordinator.loader_rules import CoordinatorKind, default_coordinator
+from falkirk.coordinator.loading import LoadedGroup, PartitionLoad
+from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.verdict import SKIPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.versions.release import Release
+
+
+class GroupVerdict(enum.StrEnum):
+    """What a group is to the target."""
+
+    READABLE = "readable"
+    """The same group, with all its members and offsets."""
+    APPEARS_EMPTY = "appears_empty"
+    """Its offsets are all served, but the group is without members and can be joined by the classic protocol."""
+    UNREADABLE = "unreadable"
+    """Records of it have to go, offsets are not served, or nothing of it is usable (a share group)."""
+
+
+class LossKind(enum.StrEnum):
+    """What of a group the target does not have."""
+
+    GROUP = "group"
+    """Its type, epochs and assignments, and for a share group the way to its delivery state."""
+    MEMBERS = "members"
+    COMMITTED_OFFSETS = "committed_offsets"
+    PENDING_OFFSETS = "pending_offsets"
+    RECORDS = "records"
+    """Records that fail to load."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLoss:
+    """How many of a kind are lost."""
+
+    kind: LossKind
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingRecord:
+    """A record that ends the load of its partition. What cannot be told from its key is None."""
+
+    partition: int
+    offset: int
+    type: int | None
+    group_id: str | None
+    is_tombstone: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReadability:
+    """A group as its records have it, and what the target makes of it."""
+
+    partition: int
+    group_id: str
+    type: GroupType
+    members: int
+    committed_offsets: int
+    pending_offsets: int
+    verdict: GroupVerdict
+    losses: tuple[GroupLoss, ...] = ()
+    hidden_by: int | None = None
+    """Offset of a tombstone that is no failure, but deletes the group to whom the lost offsets belong.
+
+    Left by a classic group when its streams group came: the target deletes the one and does not know the other, and
+    serves offsets of groups alone that it has. Without this record it would serve them.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsReadability:
+    """All groups of the partitions asked about, by partition and id, and what does not load."""
+
+    release: Release
+    kind: CoordinatorKind
+    groups: tuple[GroupReadability, ...]
+    failing: tuple[FailingRecord, ...]
+    skipped: Mapping[int, int]
+    """How many records of each unknown type the target steps over, with a warning for each."""
+
+    @property
+    def failing_partitions(self) -> tuple[int, ...]:
+        """Give the partitions that would not load."""
+        return tuple(sorted({record.partition for record in self.failing}))
+
+    def failing_offsets(self, partition: int) -> frozenset[int]:
+        """Give the offsets to take out of a partition, so that it loads."""
+        return frozenset(record.offset for record in self.failing if record.partition == partition)
+
+
+def readable_groups(
+    release: Release, partitions: Mapping[int, Iterable[LogEntry]], kind: CoordinatorKind | None = None
+) -> GroupsReadability:
+    """Say what a release's coordinator makes of partitions of `__consumer_offsets`, given their entries in log order.
+
+    `kind` as for `loader_rules`. Entries are gone through once; a second time in the rare case that the coordinator
+    stops after it has read them all, so they must be a collection, or an iterable that begins anew each time.
+    Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
+    """
+    groups: list[GroupReadability] = []
+    failing: list[FailingRecord] = []
+    skipped: Counter[int] = Counter()
+    for partition, entries in sorted(partitions.items()):
+        loaded = _load(release, kind, partition, entries)
+        groups += _judge(partition, loaded)
+        failing += loaded.failing
+        skipped += loaded.skipped
+    return GroupsReadability(
+        release=release,
+        kind=kind or default_coordinator(release),
+        groups=tuple(groups),
+        failing=tuple(failing),
+        skipped=dict(sorted(skipped.items())),
+    )
+
+
+def surveyed_groups(entries: Iterable[LogEntry]) -> dict[str, SurveyedGroup]:
+    """Give the groups of one partition without asking what a release makes of them."""
+    survey = GroupSurvey()
+    for entry in entries:
+        survey.add(entry)
+    return survey.groups()
+
+
+@dataclass(slots=True)
+class _LoadedPartition:
+    load: PartitionLoad
+    survey: GroupSurvey
+    failing: list[FailingRecord]
+    skipped: Counter[int]
+
+
+def _load(
+    release: Release, kind: CoordinatorKind | None, partition: int, entries: Iterable[LogEntry]
+) -> _LoadedPartition:
+    late: dict[int, str] = {}
+    while True:
+        result = _LoadedPartition(PartitionLoad(release, kind, without=late), GroupSurvey(), [], Counter())
+        for entry in entries:
+            verdict = result.load.replay(entry)
+            result.survey.add(entry)
+            if isinstance(entry, LoggedRecord):
+                if verdict.fails:
+                    result.failing.append(_failing(partition, entry, verdict.reason))
+                elif verdict is SKIPPED:
+                    result.skipped[key_type(entry.key) or 0] += 1
+                elif late and entry.offset in late:
+                    result.failing.append(_failing(partition, entry, late[entry.offset]))
+        stops = result.load.finish()
+        if not stops:
+            return result
+        # Without a record an older one of its key counts again, hence anew; each round takes out one more at least.
+        late |= dict(stops)
+
+
+def _failing(partition: int, record: LoggedRecord, reason: str) -> FailingRecord:
+    return FailingRecord(
+        partition=partition,
+        offset=record.offset,
+        type=key_type(record.key),
+        group_id=key_group(record.key),
+        is_tombstone=record.value is None,
+        reason=reason,
+    )
+
+
+def _judge(partition: int, loaded: _LoadedPartition) -> list[GroupReadability]:
+    targets = loaded.load.groups()
+    pending = loaded.load.offsets.pending_by_group()
+    failures = Counter(record.group_id for record in loaded.failing)
+    judged = []
+    for group_id, group in loaded.survey.groups().items():
+        target = targets.get(group_id)
+        # Offsets without a group are served by no coordinator but the old one: what a newer release does not serve
+        # either is not lost.
+        is_served = target is not None or group.type is GroupType.SIMPLE
+        committed = group.committed - (loaded.load.offsets.committed_by(group_id) if is_served else frozenset())
+        waiting = group.pending - (pending.get(group_id, frozenset()) if is_served else frozenset())
+        losses = _losses(group, target, len(committed), len(waiting), failures[group_id])
+        judged.append(
+            GroupReadability(
+                partition=partition,
+                group_id=group_id,
+                type=group.type,
+                members=group.members,
+                committed_offsets=len(group.committed),
+                pending_offsets=len(group.pending),
+                verdict=_verdict(group, losses),
+                losses=losses,
+                hidden_by=loaded.load.deleted_at(group_id) if committed and not is_served else None,
+            )
+        )
+    return judged
+
+
+def _losses(
+    group: SurveyedGroup, target: LoadedGroup | None, committed: int, pending: int, failures: int
+) -> tuple[GroupLoss, ...]:
+    is_same = target is not None and target.type is group.type
+    members = group.members - (target.members if target is not None and is_same else 0)
+    counts = {
+        LossKind.GROUP: int(not is_same and group.type is not GroupType.SIMPLE),
+        LossKind.MEMBERS: members,
+        LossKind.COMMITTED_OFFSETS: committed,
+        LossKind.PENDING_OFFSETS: pending,
+        LossKind.RECORDS: failures,
+    }
+    return tuple(GroupLoss(kind, count) for kind, count in counts.items() if count > 0)
+
+
+def _verdict(group: SurveyedGroup, losses: tuple[GroupLoss, ...]) -> GroupVerdict:
+    kinds = {loss.kind for loss in losses}
+    if kinds & _UNREADABLE or (group.type is GroupType.SHARE and LossKind.GROUP in kinds):
+        return GroupVerdict.UNREADABLE
+    return GroupVerdict.APPEARS_EMPTY if kinds else GroupVerdict.READABLE
+
+
+_UNREADABLE = {LossKind.COMMITTED_OFFSETS, LossKind.PENDING_OFFSETS, LossKind.RECORDS}

@@ -1,0 +1,175 @@
+"""How the group coordinators of the releases differ in what they load; read in their source and class files.
+
+There are two coordinators. The old one is that of the classic protocol alone: 3.7 and 3.9 run it unless they are
+configured otherwise, 4.0 only if it is configured so, later releases never. The new one came with KIP-848.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.kafka_reader import ReadLimits
+from falkirk.versions.errors import IncompleteReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.versions.release import Release
+
+
+class CoordinatorKind(enum.StrEnum):
+    """Which of the two group coordinators a broker runs."""
+
+    OLD = "old"
+    NEW = "new"
+
+
+class PartitionOwnership(enum.Enum):
+    """What the new coordinator asks when partitions go from one member of a consumer group to another."""
+
+    UNCHECKED = enum.auto()
+    EXACT = enum.auto()
+    """Whoever gets a partition must find it free, whoever gives it back must still have it."""
+    NEWER_EPOCH_WINS = enum.auto()
+    """A partition may be taken over at a higher epoch; one that is gone needs not be given back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderRules:
+    """One coordinator of one release."""
+
+    kind: CoordinatorKind
+    known_types: frozenset[int]
+    """Types that its deserialiser knows; it skips all others."""
+    refused_types: frozenset[int] = frozenset()
+    """Types that it reads and then refuses to replay, values and tombstones alike."""
+    checks_value_versions: bool = True
+    """Else a value of any version is read like the nearest version known."""
+    any_value_makes_consumer_group: bool = True
+    """Any value makes the group and the member that it speaks of, and tombstones of what is not there are no-ops.
+
+    Else most records need the group, or the member, to be there.
+    """
+    any_value_makes_share_group: bool = True
+    replaces_simple_groups: bool = True
+    """A group that has but offsets becomes a consumer or streams group by its first record; else that is an error."""
+    ownership: PartitionOwnership = PartitionOwnership.NEWER_EPOCH_WINS
+    refuses_repeated_topics: bool = False
+    """A topic that stands twice in a member's current assignment is an error; else the last one counts."""
+    checks_partition_metadata: bool = False
+    """Topics in partition metadata need an id, a name and a count of partitions that is not negative."""
+    checks_target_epoch: bool = True
+    """The epoch of a target assignment is at least -1, its timestamp at least 0."""
+    refuses_bad_subscriptions: bool = True
+    """A classic consumer's subscription that does not parse is an error, unless it is but cut off; else a warning."""
+    tombstones_end_pending_offsets: bool = True
+    """An offset's tombstone also ends what open transactions have pending for it."""
+
+
+def loader_rules(release: Release, kind: CoordinatorKind | None = None) -> LoaderRules:
+    """Give the rules of a release's coordinator; None: the one that it runs unless configured otherwise.
+
+    Raises IncompleteReleaseError for a release whose coordinator was not read, or that has none of this kind.
+    """
+    rules = _RULES.get((release.name, kind or default_coordinator(release)))
+    if rules is None:
+        what = "" if kind is None else f" {kind}"
+        raise IncompleteReleaseError(f"how the{what} group coordinator of release {release} loads is not in the tables")
+    return rules
+
+
+def default_coordinator(release: Release) -> CoordinatorKind:
+    """Say which coordinator a release runs unless configured otherwise."""
+    # Who still had ZooKeeper still ran the old coordinator: both ended with 4.0.
+    return CoordinatorKind.OLD if release.has_zookeeper else CoordinatorKind.NEW
+
+
+def configured_coordinator(release: Release, properties: Mapping[str, str]) -> CoordinatorKind:
+    """Say which coordinator a broker with this `server.properties` runs under a release.
+
+    3.7 and 3.9 run the new one with `group.coordinator.new.enable=true`, or with `consumer` among
+    `group.coordinator.rebalance.protocols`; 4.0 runs the old one with `group.coordinator.new.enable=false`.
+    """
+    default = default_coordinator(release)
+    enabled = properties.get(_NEW_COORDINATOR, "").strip().lower()
+    if default is CoordinatorKind.NEW:
+        has_old = (release.name, CoordinatorKind.OLD) in _RULES
+        return CoordinatorKind.OLD if has_old and enabled == "false" else CoordinatorKind.NEW
+    protocols = properties.get(_PROTOCOLS, "").lower().split(",")
+    if enabled == "true" or "consumer" in (protocol.strip() for protocol in protocols):
+        return CoordinatorKind.NEW
+    return default
+
+
+def read_limits(release: Release) -> ReadLimits | None:
+    """Give the limits of a release's generated readers; those before 4.4 have none but the bytes that are left."""
+    return ReadLimits(elements_max=1_000_000, tagged_fields_max=10_000) if release.name == "4.4.0" else None
+
+
+def skips_unknown_transaction_versions(release: Release) -> bool:
+    """Say whether an unknown value version in `__transaction_state` is skipped with a warning, not thrown on."""
+    return release.name in {"4.3.1", "4.4.0"}
+
+
+def share_tombstones(release: Release) -> frozenset[int]:
+    """Give the types of `__share_group_state` whose tombstones a release replays; on others it dereferences null."""
+    return frozenset({0}) if release.name in {"4.3.1", "4.4.0"} else frozenset()
+
+
+_NEW_COORDINATOR = "group.coordinator.new.enable"
+_PROTOCOLS = "group.coordinator.rebalance.protocols"
+
+_CLASSIC_TYPES: Final = frozenset({0, 1, 2})
+_CONSUMER_TYPES: Final = frozenset({3, 4, 5, 6, 7, 8})
+_SHARE_TYPES: Final = frozenset({10, 11, 12, 13, 14, 15})
+_STREAMS_TYPES: Final = frozenset({17, 19, 20, 21, 22, 23})
+
+_OLD = LoaderRules(kind=CoordinatorKind.OLD, known_types=_CLASSIC_TYPES, tombstones_end_pending_offsets=False)
+_NEW_4_3 = LoaderRules(
+    kind=CoordinatorKind.NEW,
+    known_types=_CLASSIC_TYPES | _CONSUMER_TYPES | {16} | _SHARE_TYPES | _STREAMS_TYPES,
+)
+
+_RULES: Final[dict[tuple[str, CoordinatorKind], LoaderRules]] = {
+    ("3.7.2", CoordinatorKind.OLD): _OLD,
+    ("3.7.2", CoordinatorKind.NEW): LoaderRules(
+        kind=CoordinatorKind.NEW,
+        known_types=_CLASSIC_TYPES | _CONSUMER_TYPES,
+        checks_value_versions=False,
+        any_value_makes_consumer_group=False,
+        replaces_simple_groups=False,
+        ownership=PartitionOwnership.UNCHECKED,
+        refuses_repeated_topics=True,
+        checks_partition_metadata=True,
+        checks_target_epoch=False,
+        tombstones_end_pending_offsets=False,
+    ),
+    ("3.9.1", CoordinatorKind.OLD): _OLD,
+    ("3.9.1", CoordinatorKind.NEW): LoaderRules(
+        kind=CoordinatorKind.NEW,
+        known_types=_CLASSIC_TYPES | _CONSUMER_TYPES,
+        checks_value_versions=False,
+        any_value_makes_consumer_group=False,
+        replaces_simple_groups=False,
+        ownership=PartitionOwnership.EXACT,
+        refuses_repeated_topics=True,
+        checks_partition_metadata=True,
+        checks_target_epoch=False,
+    ),
+    ("4.0.0", CoordinatorKind.OLD): _OLD,
+    ("4.0.0", CoordinatorKind.NEW): LoaderRules(
+        kind=CoordinatorKind.NEW,
+        known_types=_CLASSIC_TYPES | _CONSUMER_TYPES | {9, 16} | _SHARE_TYPES,
+        # The share groups of 4.0 were an early access: it knows how to read these records, but not how to replay them.
+        refused_types=frozenset({15}),
+        any_value_makes_share_group=False,
+        ownership=PartitionOwnership.EXACT,
+        refuses_repeated_topics=True,
+        checks_partition_metadata=True,
+        checks_target_epoch=False,
+    ),
+    ("4.3.1", CoordinatorKind.NEW): _NEW_4_3,
+    ("4.4.0", CoordinatorKind.NEW): replace(_NEW_4_3, refuses_bad_subscriptions=False),
+}

@@ -1,0 +1,200 @@
+"""The load of one partition of `__consumer_offsets` by a release's coordinator, simulated record by record.
+
+    load = PartitionLoad(Release.parse("4.0"))
+    for entry in log_entries(batches):
+        verdict = load.replay(entry)          # FAILS: the record goes, and the load goes on as if it were not there
+    for offset, reason in load.finish(): ...
+
+Offset commits are told by their bytes alone; what a later record may be checked against is all that is kept of others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from falkirk.coordinator.classic_group import ClassicGroup, load_classic_group
+from falkirk.coordinator.kafka_reader import ReadError, decoded
+from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
+from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.modern_group import ModernGroup
+from falkirk.coordinator.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.offsets import Offsets
+from falkirk.coordinator.readability import UnknownTypeError, group_record_reader
+from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupType, Part
+from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.value_checks import check_value
+from falkirk.coordinator.verdict import READ, SKIPPED, Verdict, fails
+from falkirk.protocol.record_batch import NO_PRODUCER_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from falkirk.coordinator.kafka_reader import Fields
+    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.versions.release import Release
+
+
+class LoadedGroup(NamedTuple):
+    """A group as the release has it when the partition is loaded."""
+
+    type: GroupType
+    members: int
+
+
+class PartitionLoad:
+    """One partition of one release's coordinator while it loads. Entries come in log order."""
+
+    def __init__(
+        self, release: Release, kind: CoordinatorKind | None = None, *, without: Container[int] = frozenset()
+    ) -> None:
+        """Begin with nothing loaded; records at the offsets in `without` count as taken out.
+
+        Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
+        """
+        self.rules = loader_rules(release, kind)
+        self.offsets = Offsets(tombstones_end_pending=self.rules.tombstones_end_pending_offsets)
+        self._reader = group_record_reader(release, self.rules)
+        self._groups: dict[str, ClassicGroup | ModernGroup] = {}
+        self._deleted_at: dict[str, int] = {}
+        self._without = without
+        self._is_old = self.rules.kind is CoordinatorKind.OLD
+
+    def replay(self, entry: LogEntry) -> Verdict:
+        """Apply an entry and say what became of it; one that fails changes nothing."""
+        if isinstance(entry, TransactionEnd):
+            self.offsets.end_transaction(entry.producer_id, is_commit=entry.is_commit)
+            return READ
+        key, value = entry.key, entry.value
+        if key is not None and key[:2] == _OFFSET_COMMIT and (value is None or is_plain_offset_value(value)):
+            parts = offset_key(key)
+            if parts is not None:
+                self._replay_offset(decoded(parts[0]), parts[1], entry)
+                return READ
+        try:
+            self._replay_other(entry)
+        except UnknownTypeError:
+            return SKIPPED
+        except ReadError as error:
+            return fails(str(error))
+        except ReplayError as error:
+            return fails(str(error))
+        return READ
+
+    def finish(self) -> list[tuple[int, str]]:
+        """Give the records, offset and reason, on which the coordinator stops after it has replayed them all.
+
+        To see what it makes of the partition without them, load it anew: an older record may come to count again.
+        """
+        return [
+            (member.assigned_at, f"member {member_id} has tasks to revoke, but no timeout to do it in")
+            for group in self._groups.values()
+            if isinstance(group, ModernGroup)
+            for member_id, member in group.stuck_members()
+        ]
+
+    def groups(self) -> dict[str, LoadedGroup]:
+        """Give the groups that the coordinator has now; offsets of other groups are not served.
+
+        The old coordinator also has groups that hold but offsets, committed or pending.
+        """
+        groups = {group_id: _loaded(group) for group_id, group in self._groups.items()}
+        if self._is_old:
+            for group_id in (*self.offsets.committed, *self.offsets.pending_by_group()):
+                groups.setdefault(group_id, _SIMPLE)
+        return groups
+
+    def deleted_at(self, group_id: str) -> int | None:
+        """Give the offset of the tombstone by which a group that is not there was last deleted."""
+        return None if group_id in self._groups else self._deleted_at.get(group_id)
+
+    def _replay_offset(self, group_id: str, partition: bytes, entry: LoggedRecord) -> None:
+        if entry.offset in self._without:
+            return
+        if self._is_old:
+            producer_id = entry.producer_id if entry.is_transactional else None
+            if entry.value is None and producer_id is not None:
+                self.offsets.delete_pending(group_id, partition, producer_id)
+                return
+        else:
+            producer_id = None if entry.producer_id == NO_PRODUCER_ID else entry.producer_id
+        if entry.value is None:
+            self.offsets.delete(group_id, partition)
+            return
+        self.offsets.commit(group_id, partition, producer_id)
+        if not self._is_old and group_id not in self._groups:
+            self._groups[group_id] = _SIMPLE_GROUP
+
+    def _replay_other(self, entry: LoggedRecord) -> None:
+        record = self._reader.decode(entry.key, entry.value)
+        type_, key, value = record.type, record.key, record.value
+        if type_ in self.rules.refused_types:
+            raise ReplayError("this release reads records of this type, but has no replay for them")
+        if entry.offset in self._without:
+            return
+        if type_ in OFFSET_TYPES:
+            parts = offset_key(entry.key or b"")
+            assert parts is not None, "the reader took the key"
+            self._replay_offset(key["group"], parts[1], entry)
+        elif type_ in PARTS:
+            group_type, part = PARTS[type_]
+            self._replay_part(group_type, part, key, value, entry.offset)
+        elif value is None:
+            self._delete(key["group"], entry.offset)
+        else:
+            self._groups[key["group"]] = load_classic_group(value, self.rules)
+
+    def _replay_part(self, group_type: GroupType, part: Part, key: Fields, value: Fields | None, offset: int) -> None:
+        group_id = key["group_id"]
+        any_value_makes = (
+            self.rules.any_value_makes_share_group
+            if group_type is GroupType.SHARE
+            else self.rules.any_value_makes_consumer_group
+        )
+        makes_group = value is not None and (any_value_makes or part in _FOUNDING_PARTS)
+        if value is not None:
+            check_value(group_type, part, value, self.rules)
+        group = self._group(group_id, group_type, makes_group=makes_group)
+        if group is None:
+            if any_value_makes:
+                return
+            raise ReplayError(f"there is no {group_type} group {group_id}")
+        if part is Part.GROUP and value is None:
+            group.check_removal()
+            self._delete(group_id, offset)
+            return
+        member_id = key.get("member_id", "")
+        group.replay(part, member_id, value, offset=offset, any_value_makes_member=any_value_makes)
+        # Only now: a group that a failing record would have made is not there.
+        self._groups[group_id] = group
+
+    def _delete(self, group_id: str, offset: int) -> None:
+        if self._groups.pop(group_id, None) is not None:
+            self._deleted_at[group_id] = offset
+
+    def _group(self, group_id: str, group_type: GroupType, *, makes_group: bool) -> ModernGroup | None:
+        group = self._groups.get(group_id)
+        if group is None:
+            return ModernGroup(group_type, self.rules) if makes_group else None
+        if isinstance(group, ModernGroup) and group.type is group_type:
+            return group
+        if (
+            isinstance(group, ClassicGroup)
+            and group.is_simple
+            and self.rules.replaces_simple_groups
+            and group_type is not GroupType.SHARE
+        ):
+            # Even by a tombstone.
+            return ModernGroup(group_type, self.rules)
+        raise ReplayError(f"group {group_id} is there, but is no {group_type} group")
+
+
+_OFFSET_COMMIT: Final = b"\x00\x01"
+_FOUNDING_PARTS: Final = (Part.GROUP, Part.MEMBER)
+_SIMPLE_GROUP: Final = ClassicGroup()
+_SIMPLE: Final = LoadedGroup(GroupType.SIMPLE, 0)
+
+
+def _loaded(group: ClassicGroup | ModernGroup) -> LoadedGroup:
+    if isinstance(group, ModernGroup):
+        return LoadedGroup(group.type, len(group.members))
+    return _SIMPLE if group.is_simple else LoadedGroup(GroupType.CLASSIC, group.members)

@@ -1,0 +1,53 @@
+"""The bulk of `__consumer_offsets`: offset commits, told apart and checked without decoding what nobody asks for.
+
+key    type int16 (0 or 1), group string, topic string, partition int32
+value  version int16, offset int64, leader epoch int32 (from v3), metadata string, commit timestamp int64,
+       expire timestamp int64 (v1 alone); from v4 compact and with tagged fields
+"""
+
+from __future__ import annotations
+
+import struct
+
+
+def offset_key(key: bytes) -> tuple[bytes, bytes] | None:
+    """Split an offset's key into the group's bytes and those of topic and partition; None where it does not parse.
+
+    The type is not looked at. Bytes that follow are ignored, as Kafka ignores them.
+    """
+    if len(key) < _SHORTEST_KEY:
+        return None
+    group_end = 4 + ((key[2] << 8) | key[3])
+    if group_end + 2 > len(key) or key[2] & 0x80:
+        return None
+    topic_length = (key[group_end] << 8) | key[group_end + 1]
+    end = group_end + 6 + topic_length
+    if end > len(key) or topic_length & 0x8000:
+        return None
+    return key[4:group_end], key[group_end:end]
+
+
+def is_plain_offset_value(value: bytes) -> bool:
+    """Say whether a value is a whole one of version 0 to 3; another one is for the reader to judge."""
+    if len(value) < _SHORTEST_VALUE or value[0] or value[1] > _LAST_FIXED_VERSION:
+        return False
+    version = value[1]
+    at = 14 if version == _LAST_FIXED_VERSION else 10
+    if len(value) < at + 2:
+        return False
+    length = (value[at] << 8) | value[at + 1]
+    if length & 0x8000:
+        return False
+    end = at + 2 + length + (16 if version == 1 else 8)
+    return end <= len(value)
+
+
+def offset_topic_partition(position: bytes) -> tuple[str, int]:
+    """Give topic and partition from the second part of `offset_key`."""
+    topic = position[2:-4].decode("utf-8", "replace")
+    return topic, int(struct.unpack(">i", position[-4:])[0])
+
+
+_SHORTEST_KEY = 10
+_SHORTEST_VALUE = 20
+_LAST_FIXED_VERSION = 3

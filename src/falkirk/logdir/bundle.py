@@ -1,0 +1,187 @@
+"""The undo bundle: all that a downgrade dropped or wrote in another form, in one zip file.
+
+`bundle.json` says where from and where to; `objects.jsonl` has, for each object that lost something, its record as it
+was and as it was written; `groups/<partition>.json` names the records taken out of a coordinator partition, and
+`groups/<partition>.batches` has the batches that held them, as they were. Records are hex of frame and body.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from falkirk.logdir.errors import LogDirError
+from falkirk.logdir.segment_rewrite import RemovedBatch
+from falkirk.protocol import codec
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import VotersRecord
+from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
+from falkirk.protocol.record_batch import read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from falkirk.protocol.schema import WireMessage
+
+FILE_NAME: Final = "undo-bundle.zip"
+FORMAT: Final = 1
+
+
+class BundleError(LogDirError):
+    """A file that is no undo bundle, or not one of this cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChange:
+    """An object's record as it was, and as the target got it (None: not at all), each with its record version.
+
+    `unknown_tags` are tagged fields of the record that no release knows: (path, tag, data).
+    """
+
+    kind: str
+    key: str
+    before: tuple[WireMessage, int] | None
+    written: tuple[WireMessage, int] | None
+    unknown_tags: tuple[tuple[str, int, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """Everything that undo needs besides the directories."""
+
+    cluster_id: str
+    level_before: int
+    level_after: int
+    release_after: str
+    features_before: dict[str, int]
+    kraft_version_before: int
+    kraft_version_after: int
+    voters: VotersRecord | None
+    objects: tuple[ObjectChange, ...]
+    # Name of the partition's directory -> what was taken out of it.
+    groups: dict[str, tuple[RemovedBatch, ...]]
+
+
+class _Head(msgspec.Struct):
+    format: int
+    cluster_id: str
+    level_before: int
+    level_after: int
+    release_after: str
+    features_before: dict[str, int]
+    kraft_version_before: int
+    kraft_version_after: int
+    voters: str | None
+
+
+class _ObjectLine(msgspec.Struct, omit_defaults=True):
+    kind: str
+    key: str
+    before: str | None
+    written: str | None
+    unknown_tags: list[tuple[str, int, str]] = []
+
+
+def write_bundle(bundle: Bundle, path: Path) -> None:
+    """Write a new file."""
+    head = _Head(
+        format=FORMAT,
+        cluster_id=bundle.cluster_id,
+        level_before=bundle.level_before,
+        level_after=bundle.level_after,
+        release_after=bundle.release_after,
+        features_before=bundle.features_before,
+        kraft_version_before=bundle.kraft_version_before,
+        kraft_version_after=bundle.kraft_version_after,
+        voters=None if bundle.voters is None else codec.encode(bundle.voters, 0).hex(),
+    )
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        file.writestr("bundle.json", msgspec.json.format(msgspec.json.encode(head), indent=2))
+        with file.open("objects.jsonl", "w") as lines:
+            for change in bundle.objects:
+                lines.write(msgspec.json.encode(_line_of(change)) + b"\n")
+        for name, removed in bundle.groups.items():
+            offsets = [offset for batch in removed for offset in sorted(batch.offsets)]
+            file.writestr(f"groups/{name}.json", msgspec.json.encode({"offsets": offsets}))
+            file.writestr(f"groups/{name}.batches", b"".join(batch.data for batch in removed))
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle. Raises BundleError naming the file and what is wrong."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return _read(file)
+    except OSError as error:
+        raise BundleError(f"{path}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, msgspec.MsgspecError, RemoteProtocolError) as error:
+        raise BundleError(f"{path}: not an undo bundle, or a damaged one: {error}") from error
+
+
+def _read(file: zipfile.ZipFile) -> Bundle:
+    head = msgspec.json.decode(file.read("bundle.json"), type=_Head)
+    if head.format != FORMAT:
+        raise BundleError(f"{file.filename}: bundle format {head.format}, this falkirk reads {FORMAT}")
+    groups = {
+        name.removeprefix("groups/").removesuffix(".json"): _read_group(file, name)
+        for name in file.namelist()
+        if name.startswith("groups/") and name.endswith(".json")
+    }
+    return Bundle(
+        cluster_id=head.cluster_id,
+        level_before=head.level_before,
+        level_after=head.level_after,
+        release_after=head.release_after,
+        features_before=head.features_before,
+        kraft_version_before=head.kraft_version_before,
+        kraft_version_after=head.kraft_version_after,
+        voters=None if head.voters is None else codec.decode(VotersRecord, 0, bytes.fromhex(head.voters)),
+        objects=tuple(_read_objects(file.read("objects.jsonl"))),
+        groups=groups,
+    )
+
+
+def _read_group(file: zipfile.ZipFile, name: str) -> tuple[RemovedBatch, ...]:
+    listed: dict[str, Any] = msgspec.json.decode(file.read(name))  # Any: JSON
+    offsets = frozenset(listed["offsets"])
+    return tuple(
+        RemovedBatch(
+            data=bytes(batch.data),
+            offsets=frozenset(record.offset for record in batch.records()) & offsets,
+        )
+        for batch in read_batches(file.read(name.removesuffix(".json") + ".batches"))
+    )
+
+
+def _line_of(change: ObjectChange) -> _ObjectLine:
+    return _ObjectLine(
+        kind=change.kind,
+        key=change.key,
+        before=_hex(change.before),
+        written=_hex(change.written),
+        unknown_tags=[(path, tag, data.hex()) for path, tag, data in change.unknown_tags],
+    )
+
+
+def _hex(record: tuple[WireMessage, int] | None) -> str | None:
+    return None if record is None else encode_metadata_record(*record).hex()
+
+
+def _read_objects(data: bytes) -> Iterator[ObjectChange]:
+    decoder = msgspec.json.Decoder(_ObjectLine)
+    for text in data.splitlines():
+        line = decoder.decode(text)
+        yield ObjectChange(
+            kind=line.kind,
+            key=line.key,
+            before=_record(line.before),
+            written=_record(line.written),
+            unknown_tags=tuple((path, tag, bytes.fromhex(value)) for path, tag, value in line.unknown_tags),
+        )
+
+
+def _record(text: str | None) -> tuple[WireMessage, int] | None:
+    return None if text is None else decode_metadata_record(bytes.fromhex(text))

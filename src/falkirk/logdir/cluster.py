@@ -1,0 +1,220 @@
+"""A stopped cluster as its directories tell it: which log counts, the image at its end, who votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.logdir.errors import DamagedLogError, NoMajorityError
+from falkirk.logdir.metadata_log import MetadataLog, read_metadata_log
+from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.logdir.locate import NodeDirs
+    from falkirk.protocol.messages import VotersRecord
+    from falkirk.storage.disk import Disk
+
+STATIC_VOTERS_CONFIG: Final = "controller.quorum.voters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a voter listens; empty host and port 0 where nothing tells."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voters:
+    """Who votes. `directory_ids` and the listeners come from the log (kraft.version 1), `source` says from where."""
+
+    ids: frozenset[int]
+    endpoints: dict[int, Endpoint]
+    directory_ids: dict[int, bytes]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """All that is known of a stopped cluster.
+
+    `chosen` is the node whose metadata log counts: the longest of the latest epoch among a majority of the voters. A
+    cluster that was formatted and never ran has no such node: its image is what the bootstrap files say.
+    """
+
+    cluster_id: str
+    nodes: tuple[NodeDirs, ...]
+    logs: dict[int, MetadataLog]
+    chosen: int | None
+    image: MetadataImage
+    kraft_version: int
+    voters: Voters | None
+    problems: tuple[str, ...]
+
+    @property
+    def log(self) -> MetadataLog | None:
+        """Give the log that counts."""
+        return None if self.chosen is None else self.logs[self.chosen]
+
+    @property
+    def end_offset(self) -> int:
+        """Give the first offset behind the metadata."""
+        return 0 if self.log is None else self.log.end_offset
+
+    @property
+    def epoch(self) -> int:
+        """Give the epoch of the last metadata record."""
+        return 0 if self.log is None else self.log.epoch
+
+    @property
+    def last_timestamp(self) -> int:
+        """Give the append time (ms) of the last metadata record."""
+        return 0 if self.log is None else self.log.last_timestamp
+
+    def record_batches(self) -> Iterator[MetadataBatch]:
+        """Give the records that the image was made of, in order, and older ones, for whoever looks one up."""
+        if self.end_offset == 0:
+            yield from _bootstrap_batches(self.nodes)
+        if self.log is not None:
+            yield from self.log.written_batches()
+
+
+def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -> Cluster:
+    """Read the metadata of all nodes.
+
+    Raises NoMajorityError, CorruptFileError or DamagedLogError naming the file, and RecordError for a record that
+    cannot be read or applied.
+    """
+    logs: dict[int, MetadataLog] = {}
+    for node in nodes:
+        if node.metadata_path is not None:
+            logs[node.node_id] = read_metadata_log(disk, node.metadata_path, check_crc=check_crc)
+    logs = {node_id: log for node_id, log in logs.items() if log.end_offset > 0 or log.snapshot is not None}
+    problems = [problem for log in logs.values() for problem in log.problems]
+    voters = find_voters(nodes, logs)
+    chosen = _choose(nodes, logs, voters)
+    image, open_transaction = _load(nodes, None if chosen is None else logs[chosen])
+    if open_transaction:
+        problems.append(open_transaction)
+    return Cluster(
+        cluster_id=nodes[0].cluster_id,
+        nodes=tuple(nodes),
+        logs=logs,
+        chosen=chosen,
+        image=image,
+        kraft_version=0 if chosen is None else logs[chosen].kraft_version,
+        voters=voters,
+        problems=tuple(problems),
+    )
+
+
+def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters | None:
+    """Say who votes: as the latest log says (kraft.version 1), else as configured, else as quorum-state remembers."""
+    latest = max(logs.values(), key=_freshness, default=None)
+    if latest is not None and latest.kraft_version > 0 and latest.voters is not None:
+        return _dynamic_voters(latest.voters)
+    for node in nodes:
+        configured = None if node.server_properties is None else node.server_properties.get(STATIC_VOTERS_CONFIG)
+        if configured:
+            return _configured_voters(configured, f"node {node.node_id}'s {STATIC_VOTERS_CONFIG}")
+    remembered = {
+        voter
+        for log in logs.values()
+        if log.quorum_state is not None
+        for voter in log.quorum_state.current_voters or ()
+    }
+    if remembered:
+        return Voters(ids=frozenset(remembered), endpoints={}, directory_ids={}, source="quorum-state")
+    return None
+
+
+def _freshness(log: MetadataLog) -> tuple[int, int]:
+    return log.epoch, log.end_offset
+
+
+def _dynamic_voters(record: VotersRecord) -> Voters:
+    return Voters(
+        ids=frozenset(voter.voter_id for voter in record.voters),
+        endpoints={
+            voter.voter_id: Endpoint(host=voter.endpoints[0].host, port=voter.endpoints[0].port)
+            for voter in record.voters
+            if voter.endpoints
+        },
+        directory_ids={voter.voter_id: voter.voter_directory_id for voter in record.voters},
+        source="the metadata log",
+    )
+
+
+def _configured_voters(text: str, source: str) -> Voters:
+    """Read `1@host:9093,2@[::1]:9093`, as controller.quorum.voters has it. Raises DamagedLogError."""
+    endpoints: dict[int, Endpoint] = {}
+    for part in text.split(","):
+        node_id, _, address = part.strip().partition("@")
+        host, _, port = address.rpartition(":")
+        if not (node_id.isdigit() and host and port.isdigit()):
+            raise DamagedLogError(f"{source}: {part.strip()!r} is not <id>@<host>:<port>")
+        endpoints[int(node_id)] = Endpoint(host=host, port=int(port))
+    return Voters(ids=frozenset(endpoints), endpoints=endpoints, directory_ids={}, source=source)
+
+
+def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None) -> int | None:
+    """Choose the node whose log an election among the given voters would follow."""
+    if not logs:
+        return None
+    if voters is None:
+        raise NoMajorityError(
+            f"{', '.join(str(log.directory) for log in logs.values())}: nothing says who votes "
+            f"(no voters in the log or in quorum-state); name a node's server.properties with {STATIC_VOTERS_CONFIG}"
+        )
+    here = sorted(voters.ids & set(logs))
+    if len(here) * 2 <= len(voters.ids):
+        missing = sorted(voters.ids - set(logs))
+        given = ", ".join(str(node.log_dirs[0].path) for node in nodes)
+        raise NoMajorityError(
+            f"{given}: {len(here)} of the {len(voters.ids)} voters {sorted(voters.ids)} (from {voters.source}) are "
+            f"here, a majority is {len(voters.ids) // 2 + 1}; add the directories of node "
+            f"{' or '.join(str(voter) for voter in missing)}"
+        )
+    return max(here, key=lambda node_id: (*_freshness(logs[node_id]), -node_id))
+
+
+def _load(nodes: list[NodeDirs], log: MetadataLog | None) -> tuple[MetadataImage, str | None]:
+    """Give the image at the end of the log, and what is to be said of a transaction that is open there."""
+    loader = MetadataLoader()
+    if log is None or log.end_offset == 0:
+        # Never ran: the bootstrap file stands for the log, or from 4.4 on the snapshot that formatting made.
+        bootstrap = [*_bootstrap_batches(nodes), *(log.snapshot_batches() if log is not None else ())]
+        return loader.load_log(bootstrap), None
+    if log.snapshot is not None and log.snapshot_id is not None:
+        provenance = Provenance(
+            log.snapshot_id.end_offset, log.snapshot_id.epoch, log.snapshot.last_contained_log_timestamp
+        )
+        loader.load_snapshot(log.snapshot_batches(), provenance)
+    image = loader.load_log(log.log_batches())
+    transaction = loader.open_transaction
+    if transaction is None:
+        return image, None
+    return image, (
+        f"{transaction.source}: metadata transaction {transaction.name or ''} of offset {transaction.offset} never "
+        f"ended; its {len(transaction.records)} records do not count"
+    )
+
+
+def _bootstrap_batches(nodes: tuple[NodeDirs, ...] | list[NodeDirs]) -> Iterator[MetadataBatch]:
+    """Give the records of the first bootstrap.checkpoint that there is."""
+    for node in nodes:
+        for log_dir in node.log_dirs:
+            file = log_dir.path / BOOTSTRAP_CHECKPOINT
+            if file.is_file():
+                values = bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file)))
+                yield MetadataBatch(
+                    base_offset=0, end_offset=len(values), epoch=0, timestamp=0, values=values, source=str(file)
+                )
+                return

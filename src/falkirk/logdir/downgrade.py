@@ -1,0 +1,273 @@
+"""Carries a plan out: a complete new tree (or a change in place), its ledger, and the bundle that undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from falkirk.logdir import bundle as undo_bundle
+from falkirk.logdir.bundle import Bundle, ObjectChange, write_bundle
+from falkirk.logdir.errors import LogDirError
+from falkirk.logdir.in_place import change_in_place, places_of
+from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
+from falkirk.logdir.segment_rewrite import remove_records
+from falkirk.logdir.write_tree import out_names, write_file, write_tree
+from falkirk.metadata.image.broker_registration import BrokerRegistration
+from falkirk.metadata.loss import UNKNOWN_TAG
+from falkirk.metadata.record_key import broker_key, object_key
+from falkirk.metadata.writer import write_image
+from falkirk.protocol.messages import RegisterBrokerRecord
+from falkirk.protocol.metadata_record import encode_metadata_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from falkirk.logdir.changes import NodeChanges
+    from falkirk.logdir.plan import Plan
+    from falkirk.logdir.segment_rewrite import RemovedBatch
+    from falkirk.metadata.loss import Loss
+    from falkirk.metadata.record_key import ObjectKey
+    from falkirk.metadata.writer import VersionedRecord
+    from falkirk.storage.disk import Disk
+
+LEDGER_FILE: Final = "ledger.json"
+
+
+class DataWouldBeLostError(LogDirError):
+    """SAFE refuses: the plan says what would be lost."""
+
+    would_lose_data = True
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        count = len(plan.losses)
+        super().__init__(
+            f"{count} {'thing' if count == 1 else 'things'} would be lost on the way to {plan.target}; nothing was "
+            "changed. --unsafe goes on; what is dropped can be brought back with `falkirk logdir undo`"
+        )
+
+
+class BlockedError(LogDirError):
+    """Something must be settled first."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        super().__init__("\n".join(plan.blockers))
+
+
+class Progress:
+    """Is told how far the copying is; does nothing by itself."""
+
+    def begin(self, total_bytes: int) -> None:
+        """Say how much there is to copy."""
+
+    def advance(self, copied_bytes: int) -> None:
+        """Say that some of it is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DowngradeResult:
+    """Where everything is. `nodes` has, for each node, its new log directories and what to configure."""
+
+    plan: Plan
+    out: Path
+    bundle: Path
+    ledger: Path
+    nodes: tuple[dict[str, Any], ...]  # Any: JSON values
+
+    def as_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Give the document of `downgrade --json`."""
+        return self.plan.as_json() | {
+            "out": str(self.out),
+            "bundle": str(self.bundle),
+            "ledger": str(self.ledger),
+            "nodes": list(self.nodes),
+        }
+
+
+def downgrade(
+    disk: Disk, plan: Plan, out: Path, *, unsafe: bool = False, progress: Progress | None = None
+) -> DowngradeResult:
+    """Write the result to `out`, which must not exist or be an empty folder; the source is only read.
+
+    Raises BlockedError, DataWouldBeLostError (not with `unsafe`), OutputError, CorruptFileError.
+    """
+    _refuse(plan, unsafe=unsafe)
+    progress = progress or Progress()
+    nodes, bundle = _prepare(disk, plan)
+    places = {log_dir: out / place for log_dir, place in out_names(nodes).items()}
+    result = _result(plan, out, nodes, places)
+
+    def add_ledger(folder: Path) -> None:
+        write_bundle(bundle, folder / undo_bundle.FILE_NAME)
+        write_file(folder / LEDGER_FILE, _ledger(result))
+
+    write_tree(nodes, out, more=add_ledger, begin=progress.begin, advance=progress.advance)
+    return result
+
+
+def downgrade_in_place(disk: Disk, plan: Plan, out: Path | None = None, *, unsafe: bool = False) -> DowngradeResult:
+    """Change the directories themselves, atomically; what is replaced goes to a backup beside each.
+
+    Ledger and bundle go to `out`, by default beside the first metadata directory. Raises as `downgrade` does.
+    """
+    _refuse(plan, unsafe=unsafe)
+    nodes, bundle = _prepare(disk, plan)
+    first = nodes[0].log_dirs[0].log_dir
+    folder = out or first.resolve().with_name(f"{first.resolve().name}.falkirk-undo")
+    result = _result(plan, folder, nodes, {each.log_dir: each.log_dir for node in nodes for each in node.log_dirs})
+    folder.mkdir(parents=True, exist_ok=True)
+    # The way back is on the disk before the way down is taken.
+    write_bundle(bundle, folder / undo_bundle.FILE_NAME)
+    write_file(folder / LEDGER_FILE, _ledger(result))
+    change_in_place(nodes)
+    return result
+
+
+def backups(plan: Plan) -> list[Path]:
+    """Name where a change in place puts what it replaces."""
+    return [places_of(log_dir.path).backup for node in plan.cluster.nodes for log_dir in node.log_dirs]
+
+
+def _refuse(plan: Plan, *, unsafe: bool) -> None:
+    if plan.blockers:
+        raise BlockedError(plan)
+    if not plan.is_lossless and not unsafe:
+        raise DataWouldBeLostError(plan)
+
+
+def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
+    """Work out all changes, and what undoes them."""
+    lossy = {loss.key: loss for loss in _with_originals(plan)}
+    values: list[bytes] = []
+    written: dict[ObjectKey, VersionedRecord] = {}
+    for record in write_image(plan.cluster.image, plan.options, on_loss=lambda _: None):
+        if lossy or isinstance(record.record, RegisterBrokerRecord):
+            key = object_key(record.record)
+            if key is not None and (key in lossy or isinstance(record.record, RegisterBrokerRecord)):
+                written[key] = record
+        values.append(encode_metadata_record(*record))
+    new = NewMetadata(
+        values=values,
+        features=_features(plan),
+        metadata_version=plan.target.metadata_version,
+        release=plan.target.release,
+        kraft=plan.kraft,
+    )
+    nodes = metadata_changes(plan.cluster, new)
+    removed = _remove_group_records(disk, plan, nodes)
+    return nodes, _bundle(plan, written, removed)
+
+
+def _features(plan: Plan) -> dict[str, int]:
+    skipped = {"metadata.version", "kraft.version"}
+    return {name: level for name, level in plan.features_after.items() if name not in skipped}
+
+
+def _remove_group_records(disk: Disk, plan: Plan, nodes: list[NodeChanges]) -> dict[str, tuple[RemovedBatch, ...]]:
+    """Rewrite each replica that holds records to go; give what was taken out, by the partition's directory name."""
+    removed: dict[str, tuple[RemovedBatch, ...]] = {}
+    for node in nodes:
+        for changes in node.log_dirs:
+            for name, offsets in plan.groups.removed_offsets(changes.log_dir).items():
+                rewrite = remove_records(disk, str(changes.log_dir / name), offsets)
+                for file, data in rewrite.files.items():
+                    changes.write_bytes(f"{name}/{file}", data)
+                # Replicas hold the same batches; the longest one tells of all.
+                if len(rewrite.removed) > len(removed.get(name, ())):
+                    removed[name] = rewrite.removed
+    return removed
+
+
+def _with_originals(plan: Plan) -> Iterator[Loss]:
+    report = plan.report
+    yield from (*report.losses, *report.inaccessible, *report.dropped_features)
+
+
+def _bundle(
+    plan: Plan, written: dict[ObjectKey, VersionedRecord], removed: dict[str, tuple[RemovedBatch, ...]]
+) -> Bundle:
+    log = plan.cluster.log
+    return Bundle(
+        cluster_id=plan.cluster.cluster_id,
+        level_before=plan.before.level,
+        level_after=plan.target.metadata_version.level,
+        release_after=plan.target.release.name,
+        features_before=plan.cluster.image.features.levels(kraft_version=plan.kraft.before),
+        kraft_version_before=plan.kraft.before,
+        kraft_version_after=plan.kraft.after,
+        voters=log.voters if log is not None and plan.kraft.before > 0 else None,
+        objects=tuple(_object_changes(plan, written)),
+        groups=removed,
+    )
+
+
+def _object_changes(plan: Plan, written: dict[ObjectKey, VersionedRecord]) -> Iterator[ObjectChange]:
+    """Give each object once, whatever it lost."""
+    done: set[ObjectKey] = set()
+    tags: dict[ObjectKey, list[tuple[str, int, bytes]]] = {}
+    kinds: dict[ObjectKey, Loss] = {}
+    for loss in _with_originals(plan):
+        kinds.setdefault(loss.key, loss)
+        if loss.kind == UNKNOWN_TAG:
+            field = loss.before
+            tags.setdefault(loss.key, []).append((field["path"], field["tag"], bytes.fromhex(field["data"])))
+    for loss in _with_originals(plan):
+        if loss.original is not None and loss.key not in done:
+            done.add(loss.key)
+            kept = tuple(tags.pop(loss.key, ()))
+            yield ObjectChange(
+                kind=loss.kind,
+                key=loss.key_text,
+                before=loss.original,
+                written=written.get(loss.key),
+                unknown_tags=kept,
+            )
+    yield from _broker_changes(plan, written, done)
+    for key, found in tags.items():
+        loss = kinds[key]
+        yield ObjectChange(
+            kind=loss.kind, key=loss.key_text, before=None, written=written.get(key), unknown_tags=tuple(found)
+        )
+
+
+def _broker_changes(
+    plan: Plan, written: dict[ObjectKey, VersionedRecord], done: set[ObjectKey]
+) -> Iterator[ObjectChange]:
+    """Give brokers whose registration reads differently afterwards although nothing is lost: an empty list for none."""
+    for broker_id, broker in plan.cluster.image.cluster.brokers.items():
+        key = broker_key(broker_id)
+        record = written[key].record
+        assert isinstance(record, RegisterBrokerRecord)
+        if key not in done and BrokerRegistration.from_record(record) != broker:
+            before = broker.to_record(plan.before)
+            yield ObjectChange(kind="broker", key=key.text(), before=before, written=written[key])
+
+
+def _result(plan: Plan, out: Path, nodes: list[NodeChanges], places: dict[Path, Path]) -> DowngradeResult:
+    return DowngradeResult(
+        plan=plan,
+        out=out,
+        bundle=out / undo_bundle.FILE_NAME,
+        ledger=out / LEDGER_FILE,
+        nodes=tuple(_node_result(plan, node, places) for node in nodes),
+    )
+
+
+def _node_result(plan: Plan, node: NodeChanges, places: dict[Path, Path]) -> dict[str, Any]:  # Any: JSON values
+    found: dict[str, Any] = {  # Any: same
+        "node_id": node.node_id,
+        "log_dirs": [
+            {"source": str(changes.log_dir), "path": str(places[changes.log_dir])} for changes in node.log_dirs
+        ],
+    }
+    if plan.kraft.quorum_voters is not None:
+        found["controller.quorum.voters"] = plan.kraft.quorum_voters
+    return found
+
+
+def _ledger(result: DowngradeResult) -> tuple[bytes]:
+    return (msgspec.json.format(msgspec.json.encode(result.as_json()), indent=2) + b"\n",)

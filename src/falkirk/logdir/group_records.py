@@ -1,0 +1,222 @@
+"""What stands in the coordinator topics, and what the coordinators of a release would make of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.coordinator.groups import GroupVerdict, LossKind, readable_groups
+from falkirk.coordinator.log_entry import log_entries
+from falkirk.coordinator.record_type import GroupType, record_type_name
+from falkirk.coordinator.transactions import unfinished_transactions
+from falkirk.logdir.placement import partitions_of
+from falkirk.storage.errors import errors_name
+from falkirk.storage.partition_log import read_segments
+from falkirk.versions.features import TRANSACTION_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
+    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.logdir.cluster import Cluster
+    from falkirk.logdir.locate import LogDir
+    from falkirk.storage.disk import Disk
+    from falkirk.versions.release import Release
+
+GROUPS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """One replica of a coordinator partition; its entries are read anew each time they are asked for."""
+
+    disk: Disk
+    log_dir: LogDir
+    name: str
+    partition: int
+
+    @property
+    def path(self) -> Path:
+        """Give its directory."""
+        return self.log_dir.path / self.name
+
+    def __iter__(self) -> Iterator[LogEntry]:
+        """Give its entries in log order. Raises CorruptFileError."""
+        for reader in read_segments(self.disk, str(self.path)):
+            with errors_name(reader.file):
+                yield from log_entries(reader)
+
+    def end_offset(self) -> int:
+        """Give the first offset behind its last batch."""
+        end = 0
+        for reader in read_segments(self.disk, str(self.path), check_crc=False):
+            for batch in reader:
+                end = batch.end_offset
+        return end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """Groups of the cluster, and what a release's coordinators make of them.
+
+    `losses` are as JSON has them: records that go because their partition would not load with them, share groups that
+    the release does not know, offsets that it would not serve. `removed`: log directory -> name of a partition's
+    directory -> offsets of the records that go.
+    """
+
+    groups: tuple[GroupReadability, ...]
+    losses: list[dict[str, Any]]  # Any: JSON values
+    removed: dict[Path, dict[str, frozenset[int]]]
+    warnings: tuple[str, ...]
+
+    def removed_offsets(self, log_dir: Path) -> dict[str, frozenset[int]]:
+        """Give the records that go, by the partition's directory in this log directory."""
+        return self.removed.get(log_dir, {})
+
+    def counts(self) -> dict[str, int]:
+        """Count groups by the type that Kafka's tools give them: offsets without a membership are a classic group."""
+        found = Counter(_listed_type(group) for group in self.groups)
+        return {kind.value: found[kind] for kind in GroupType if kind is not GroupType.SIMPLE}
+
+    def as_json(self) -> list[dict[str, Any]]:  # Any: JSON values
+        """Give the groups as the commands print them."""
+        return [_group_json(group) for group in self.groups]
+
+
+def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
+    """Read all coordinator partitions of all nodes and ask what the release would make of them.
+
+    The longest replica of a partition tells of its groups; each replica is asked which records it has to give up.
+    Raises CorruptFileError.
+    """
+    groups: list[GroupReadability] = []
+    losses: list[dict[str, Any]] = []  # Any: JSON values
+    removed: dict[Path, dict[str, frozenset[int]]] = {}
+    for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
+        longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
+        for replica in replicas:
+            answer = readable_groups(release, {replica.partition: replica})
+            goes = _goes(answer)
+            if goes:
+                removed.setdefault(replica.log_dir.path, {})[replica.name] = goes
+            if replica is longest:
+                groups += answer.groups
+                losses += _losses(answer, replica)
+    return GroupPlan(
+        groups=tuple(sorted(groups, key=lambda group: group.group_id)),
+        losses=losses,
+        removed=removed,
+        warnings=tuple(_transaction_warnings(disk, cluster, release)),
+    )
+
+
+def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Replica]]:
+    found: dict[int, list[Replica]] = {}
+    for node in cluster.nodes:
+        for log_dir in node.log_dirs:
+            for name, of_topic, partition in partitions_of(disk, log_dir):
+                if of_topic == topic:
+                    replica = Replica(disk=disk, log_dir=log_dir, name=name, partition=partition)
+                    found.setdefault(partition, []).append(replica)
+    return dict(sorted(found.items()))
+
+
+def _goes(answer: GroupsReadability) -> frozenset[int]:
+    """Give the offsets of what has to go: what fails, and tombstones that would hide a group's offsets."""
+    hiding = {group.hidden_by for group in answer.groups if group.hidden_by is not None}
+    return frozenset({record.offset for record in answer.failing} | hiding)
+
+
+def _losses(answer: GroupsReadability, replica: Replica) -> list[dict[str, Any]]:  # Any: JSON values
+    found = [_record_loss(record, answer.release, replica) for record in answer.failing]
+    for group in answer.groups:
+        if group.verdict is not GroupVerdict.UNREADABLE:
+            continue
+        counts = {loss.kind: loss.count for loss in group.losses}
+        if group.type is GroupType.SHARE and LossKind.GROUP in counts:
+            found.append(_group_loss("share_group", group, answer.release, replica, _SHARE_GROUP))
+        offsets = counts.get(LossKind.COMMITTED_OFFSETS, 0) + counts.get(LossKind.PENDING_OFFSETS, 0)
+        if offsets and group.hidden_by is None:
+            found.append(_group_loss("committed_offsets", group, answer.release, replica, f"{offsets} offsets"))
+    return found
+
+
+_SHARE_GROUP = "its start offsets and delivery state cannot be used"
+
+
+def _record_loss(record: FailingRecord, release: Release, replica: Replica) -> dict[str, Any]:  # Any: JSON values
+    name = record_type_name(record.type)
+    of_group = "no group" if record.group_id is None else f"group {record.group_id}"
+    return {
+        "kind": "group_record",
+        "key": f"{of_group}: {name}",
+        "key_fields": {"group": record.group_id, "type": record.type, "partition": record.partition},
+        "record": name,
+        "offset": record.offset,
+        "source": str(replica.path),
+        "before": {"tombstone": record.is_tombstone},
+        "after": None,
+        "detail": f"with it Kafka {release.word} would load no group of {replica.name}: {record.reason}",
+    }
+
+
+def _group_loss(
+    kind: str, group: GroupReadability, release: Release, replica: Replica, what: str
+) -> dict[str, Any]:  # Any: JSON values
+    return {
+        "kind": kind,
+        "key": f"group {group.group_id}",
+        "key_fields": {"group": group.group_id, "partition": group.partition},
+        "record": f"{group.type.value} group",
+        "offset": None,
+        "source": str(replica.path),
+        "before": {"members": group.members, "committed_offsets": group.committed_offsets},
+        "after": None,
+        "detail": f"{what} in Kafka {release.word}; the records stay, and count again after an upgrade",
+    }
+
+
+def _listed_type(group: GroupReadability) -> GroupType:
+    return GroupType.CLASSIC if group.type is GroupType.SIMPLE else group.type
+
+
+def _group_json(group: GroupReadability) -> dict[str, Any]:  # Any: JSON values
+    return {
+        "group": group.group_id,
+        "type": group.type.value,
+        "partition": group.partition,
+        "members": group.members,
+        "committed_offsets": group.committed_offsets,
+        "pending_offsets": group.pending_offsets,
+        "verdict": group.verdict.value,
+        "lost": {loss.kind.value: loss.count for loss in group.losses},
+        "detail": _detail(group),
+    }
+
+
+def _detail(group: GroupReadability) -> str:
+    if group.verdict is GroupVerdict.READABLE:
+        return "readable as it is"
+    if group.verdict is GroupVerdict.APPEARS_EMPTY:
+        return f"appears empty; its {group.committed_offsets} offsets stay"
+    parts = [f"{loss.count} {loss.kind.value.replace('_', ' ')}" for loss in group.losses]
+    return f"not readable: {', '.join(parts)}"
+
+
+def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Iterator[str]:
+    """Name transactions that are open, where the release does not run them as they were begun."""
+    level = cluster.image.features.finalized.get(TRANSACTION_VERSION, 0)
+    supported = release.supported_features().get(TRANSACTION_VERSION)
+    if level == 0 or (supported is not None and level in supported):
+        return
+    for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
+        longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
+        for transaction in unfinished_transactions(longest):
+            yield (
+                f"transaction of {transaction.transactional_id} is {transaction.state.name.lower().replace('_', ' ')} "
+                f"({longest.name}, offset {transaction.offset}); finish it before transaction.version is lowered"
+            )

@@ -1,0 +1,138 @@
+"""The metadata files of the result: one snapshot for all nodes, quorum-state and bootstrap files that the target reads.
+
+An empty log and a snapshot are a start that every release takes: the snapshot stands where the log ended, so that a
+node that comes back with an older log fetches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.logdir.changes import LogDirChanges, NodeChanges
+from falkirk.logdir.locate import METADATA_DIRECTORY
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
+from falkirk.storage.bootstrap_checkpoint import (
+    BOOTSTRAP_SNAPSHOT,
+    bootstrap_values,
+    read_bootstrap_checkpoint,
+    write_bootstrap_checkpoint,
+    write_bootstrap_snapshot,
+)
+from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
+from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
+from falkirk.storage.quorum_state import format_quorum_state
+from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
+from falkirk.storage.snapshot_writer import write_snapshot
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.logdir.cluster import Cluster
+    from falkirk.logdir.kraft_conversion import KraftConversion
+    from falkirk.logdir.locate import LogDir, NodeDirs
+    from falkirk.protocol.messages import VotersRecord
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMetadata:
+    """What the result's metadata is: its records as values, its levels, the release that reads it."""
+
+    values: Sequence[bytes]
+    features: dict[str, int]
+    metadata_version: MetadataVersion
+    release: Release
+    kraft: KraftConversion
+
+
+def metadata_changes(cluster: Cluster, new: NewMetadata) -> list[NodeChanges]:
+    """Give the changes of every node's metadata files; the directory with the metadata partition comes first."""
+    snapshot = _snapshot_chunks(cluster, new) if cluster.end_offset else []
+    return [_node_changes(cluster, node, new, snapshot) for node in cluster.nodes]
+
+
+def snapshot_name(cluster: Cluster) -> str:
+    """Name the result's snapshot: it holds all that the log held."""
+    return format_snapshot_name(SnapshotName(id=SnapshotId(epoch=cluster.epoch, end_offset=cluster.end_offset)))
+
+
+def _snapshot_chunks(cluster: Cluster, new: NewMetadata) -> list[bytes]:
+    return list(
+        write_snapshot(
+            new.values,
+            epoch=cluster.epoch,
+            last_contained_log_timestamp=cluster.last_timestamp,
+            # All nodes get the same bytes, and get them again if it is done again.
+            clock=lambda: cluster.last_timestamp,
+            kraft_version=new.kraft.after,
+            voters=_voters(cluster, new),
+        )
+    )
+
+
+def _voters(cluster: Cluster, new: NewMetadata) -> VotersRecord | None:
+    return cluster.log.voters if cluster.log is not None and new.kraft.after > 0 else None
+
+
+def _node_changes(cluster: Cluster, node: NodeDirs, new: NewMetadata, snapshot: list[bytes]) -> NodeChanges:
+    dirs = sorted(node.log_dirs, key=lambda log_dir: log_dir is not node.metadata_dir)
+    changes = NodeChanges(node.node_id, [LogDirChanges(log_dir.path) for log_dir in dirs])
+    has_bootstrap = any((log_dir.path / BOOTSTRAP_CHECKPOINT).is_file() for log_dir in node.log_dirs)
+    for log_dir, each in zip(dirs, changes.log_dirs, strict=True):
+        if has_bootstrap or not new.release.bootstraps_from_snapshot:
+            _change_bootstrap(log_dir, each, new)
+        if log_dir is node.metadata_dir:
+            _change_metadata_partition(cluster, node, each, new, snapshot)
+    return changes
+
+
+def _change_metadata_partition(
+    cluster: Cluster, node: NodeDirs, changes: LogDirChanges, new: NewMetadata, snapshot: list[bytes]
+) -> None:
+    path = node.metadata_path
+    assert path is not None
+    if cluster.end_offset:
+        changes.write(f"{METADATA_DIRECTORY}/{snapshot_name(cluster)}", lambda: snapshot)
+    elif new.kraft.after > 0:
+        _keep_bootstrap_snapshot(cluster, changes, new)
+    log = cluster.logs.get(node.node_id)
+    voters = cluster.voters.ids if cluster.voters is not None else frozenset()
+    state = new.kraft.quorum_state(None if log is None else log.quorum_state, voters)
+    if state is not None:
+        changes.write_bytes(f"{METADATA_DIRECTORY}/{QUORUM_STATE}", format_quorum_state(state))
+    for entry in sorted(path.iterdir()):
+        if entry.name != PARTITION_METADATA and entry.is_file():
+            changes.remove(f"{METADATA_DIRECTORY}/{entry.name}")
+
+
+def _keep_bootstrap_snapshot(cluster: Cluster, changes: LogDirChanges, new: NewMetadata) -> None:
+    """Write what formatting writes for a node that never ran."""
+    values = list(new.values) if new.release.bootstraps_from_snapshot else []
+    chunks = write_bootstrap_snapshot(
+        values, clock=lambda: cluster.last_timestamp, kraft_version=new.kraft.after, voters=_voters(cluster, new)
+    )
+    changes.write_bytes(f"{METADATA_DIRECTORY}/{BOOTSTRAP_SNAPSHOT}", b"".join(chunks))
+
+
+def _change_bootstrap(log_dir: LogDir, changes: LogDirChanges, new: NewMetadata) -> None:
+    """Write a bootstrap.checkpoint at the target: every start reads it, and exits on a level that it does not know."""
+    file = log_dir.path / BOOTSTRAP_CHECKPOINT
+    others: list[bytes] = []
+    if file.is_file():
+        for value in bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file))):
+            record, _ = decode_metadata_record(value)
+            if not isinstance(record, FeatureLevelRecord):
+                others.append(value)
+    levels = {METADATA_VERSION: new.metadata_version.level, **new.features}
+    features = [
+        encode_metadata_record(FeatureLevelRecord(name=name, feature_level=level), 0)
+        for name, level in levels.items()
+        if name != "kraft.version"
+    ]
+    data = b"".join(write_bootstrap_checkpoint([*features, *others], clock=lambda: 0))
+    changes.write_bytes(BOOTSTRAP_CHECKPOINT, data)

@@ -1,0 +1,150 @@
+"""Takes records out of a partition's segments, and puts them back: offsets stay, indexes are made anew.
+
+The same records go from every replica, so replicas stay alike; a record that comes back has its old offset, so what was
+written since under the same key is newer and wins.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.batch_filter import filter_batch
+from falkirk.protocol.record_batch import RecordBatch, read_batches
+from falkirk.storage.cleaner import clean_segment
+from falkirk.storage.index import format_offset_index, format_time_index, rebuild_indexes
+from falkirk.storage.partition_log import read_segments
+from falkirk.storage.producer_state import ProducerStates
+from falkirk.storage.segment import SegmentFile, format_segment_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from falkirk.protocol.record import Record
+    from falkirk.storage.disk import Disk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedBatch:
+    """A batch as it was, and the offsets of the records that go."""
+
+    data: bytes
+    offsets: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """New files of a partition directory by name, and the batches that lost something."""
+
+    files: dict[str, bytes]
+    removed: tuple[RemovedBatch, ...]
+
+
+def remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewrite:
+    """Take the records at these offsets out. Raises CorruptFileError."""
+    segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
+    producers = ProducerStates()
+    log_end_offset = 0
+    for _, batches in segments:
+        for batch in batches:
+            producers.append(batch)
+            log_end_offset = batch.end_offset
+    files: dict[str, bytes] = {}
+    removed: list[RemovedBatch] = []
+    in_order = sorted(offsets)
+    for base_offset, batches in segments:
+        losing = [_removed_batch(batch, in_order) for batch in batches if not batch.is_control]
+        if any(losing):
+            removed += [each for each in losing if each is not None]
+            chunks = clean_segment(
+                batches, lambda record: record.offset not in offsets, producers=producers, log_end_offset=log_end_offset
+            )
+            files |= _segment_files(base_offset, chunks)
+    return Rewrite(files=files, removed=tuple(removed))
+
+
+def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch]) -> tuple[dict[str, bytes], list[str]]:
+    """Put records back that were taken out; give the new files by name, and a sentence for each batch without a place.
+
+    The partition may have been written to, and cleaned, since.
+    """
+    files: dict[str, bytes] = {}
+    waiting = [(_only_batch(each.data), each.offsets) for each in removed]
+    segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
+    for index, (base_offset, batches) in enumerate(segments):
+        next_base = segments[index + 1][0] if index + 1 < len(segments) else None
+        mine = [
+            (batch, offsets)
+            for batch, offsets in waiting
+            if base_offset <= batch.base_offset and (next_base is None or batch.base_offset < next_base)
+        ]
+        if mine:
+            waiting = [each for each in waiting if each not in mine]
+            chunks, unplaced = _merged(batches, mine)
+            waiting += unplaced
+            files |= _segment_files(base_offset, chunks)
+    return files, [
+        f"{directory}: no place any more for the records at offsets {sorted(offsets)}" for _, offsets in waiting
+    ]
+
+
+def _removed_batch(batch: RecordBatch, offsets: list[int]) -> RemovedBatch | None:
+    # Batches are many and losses few: only one that spans such an offset is looked into.
+    spanned = offsets[bisect_left(offsets, batch.base_offset) : bisect_right(offsets, batch.last_offset)]
+    if not spanned:
+        return None
+    found = frozenset(record.offset for record in batch.records()).intersection(spanned)
+    return RemovedBatch(data=bytes(batch.data), offsets=found) if found else None
+
+
+def _only_batch(data: bytes) -> RecordBatch:
+    [batch] = read_batches(data)
+    return batch
+
+
+def _merged(
+    batches: list[RecordBatch], removed: list[tuple[RecordBatch, frozenset[int]]]
+) -> tuple[list[bytes], list[tuple[RecordBatch, frozenset[int]]]]:
+    """Merge original batches into those that are there, by offset; give what fits nowhere too."""
+    by_base = {batch.base_offset: (batch, offsets) for batch, offsets in removed}
+    placed: list[tuple[int, bytes]] = []
+    unplaced: list[tuple[RecordBatch, frozenset[int]]] = []
+    spans = [(batch.base_offset, batch.last_offset) for batch in batches]
+    for batch in batches:
+        original, offsets = by_base.pop(batch.base_offset, (None, frozenset[int]()))
+        if original is None:
+            placed.append((batch.base_offset, bytes(batch.data)))
+        elif original.last_offset != batch.last_offset:
+            placed.append((batch.base_offset, bytes(batch.data)))
+            unplaced.append((original, offsets))
+        else:
+            present = {record.offset for record in batch.records()} | offsets
+            placed.append((batch.base_offset, _kept(original, present)))
+    for original, offsets in by_base.values():
+        if any(first <= original.last_offset and original.base_offset <= last for first, last in spans):
+            unplaced.append((original, offsets))
+        else:
+            placed.append((original.base_offset, _kept(original, offsets)))
+    return [data for _, data in sorted(placed)], unplaced
+
+
+def _kept(batch: RecordBatch, offsets: Iterable[int]) -> bytes:
+    wanted = frozenset(offsets)
+
+    def is_wanted(record: Record) -> bool:
+        return record.offset in wanted
+
+    kept = filter_batch(batch, is_wanted)
+    assert kept is not None
+    return bytes(kept)
+
+
+def _segment_files(base_offset: int, chunks: Iterable[bytes | memoryview]) -> dict[str, bytes]:
+    data = b"".join(bytes(chunk) for chunk in chunks)
+    offset_index, time_index = rebuild_indexes(read_batches(data), base_offset=base_offset)
+    return {
+        format_segment_file(SegmentFile(base_offset=base_offset, kind="log")): data,
+        format_segment_file(SegmentFile(base_offset=base_offset, kind="index")): format_offset_index(offset_index),
+        format_segment_file(SegmentFile(base_offset=base_offset, kind="timeindex")): format_time_index(time_index),
+    }

@@ -1,0 +1,151 @@
+"""Takes a downgraded cluster back up, with everything that the bundle kept; the cluster may have run since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from falkirk.logdir.bundle import BundleError, read_bundle
+from falkirk.logdir.downgrade import Progress
+from falkirk.logdir.errors import TargetError
+from falkirk.logdir.kraft_conversion import KraftConversion
+from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
+from falkirk.logdir.segment_rewrite import restore_records
+from falkirk.logdir.undo_merge import merge_back
+from falkirk.logdir.write_tree import out_names, write_tree
+from falkirk.metadata.errors import MetadataError
+from falkirk.metadata.record_key import object_key
+from falkirk.metadata.writer import LossReport, WriterOptions, write_image
+from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.release import Release, all_releases
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from falkirk.logdir.bundle import Bundle
+    from falkirk.logdir.changes import NodeChanges
+    from falkirk.logdir.cluster import Cluster
+    from falkirk.logdir.undo_merge import MergeResult
+    from falkirk.storage.disk import Disk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoResult:
+    """Where the result is, how many objects and group records came back, and what did not."""
+
+    cluster_id: str
+    before: MetadataVersion
+    after: MetadataVersion
+    out: Path
+    restored_objects: int
+    restored_records: int
+    conflicts: tuple[str, ...]
+    nodes: tuple[dict[str, Any], ...]  # Any: JSON values
+
+    def as_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Give the document of `undo --json`."""
+        return {
+            "cluster_id": self.cluster_id,
+            "from": {"level": self.before.level, "name": str(self.before)},
+            "to": {"level": self.after.level, "name": str(self.after)},
+            "out": str(self.out),
+            "restored": {"objects": self.restored_objects, "group_records": self.restored_records},
+            "conflicts": list(self.conflicts),
+            "nodes": list(self.nodes),
+        }
+
+
+def undo(disk: Disk, cluster: Cluster, bundle_file: Path, out: Path, *, progress: Progress | None = None) -> UndoResult:
+    """Write the cluster at its old level to `out`.
+
+    Raises BundleError if the bundle is of another cluster, TargetError if the cluster is not below the bundle's level.
+    """
+    progress = progress or Progress()
+    bundle = read_bundle(bundle_file)
+    if bundle.cluster_id != cluster.cluster_id:
+        raise BundleError(f"{bundle_file}: of cluster {bundle.cluster_id}, the directories are of {cluster.cluster_id}")
+    now = cluster.image.features.metadata_version
+    after = MetadataVersion.of_level(bundle.level_before)
+    if now is None or now > after:
+        raise TargetError(f"metadata.version is {now}, and the bundle leads back to {after}, which is below")
+    merged = merge_back(cluster.image, bundle)
+    nodes = metadata_changes(_with_voters(cluster, bundle), _new_metadata(cluster, bundle, merged, after))
+    restored = _restore_groups(disk, nodes, bundle, merged)
+    places = {log_dir: out / place for log_dir, place in out_names(nodes).items()}
+    result = UndoResult(
+        cluster_id=cluster.cluster_id,
+        before=now,
+        after=after,
+        out=out,
+        restored_objects=merged.restored,
+        restored_records=restored,
+        conflicts=tuple(merged.conflicts),
+        nodes=tuple(
+            {"node_id": node.node_id, "log_dirs": [str(places[each.log_dir]) for each in node.log_dirs]}
+            for node in nodes
+        ),
+    )
+    write_tree(nodes, out, more=lambda _: None, begin=progress.begin, advance=progress.advance)
+    return result
+
+
+def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: MetadataVersion) -> NewMetadata:
+    release = _release_of(after, bundle)
+    options = WriterOptions(metadata_version=after)
+    report = LossReport()
+    values = []
+    for record, version in write_image(merged.image, options, report.add):
+        key = object_key(record) if merged.unknown_tags else None
+        tags = None if key is None else merged.unknown_tags.get(key)
+        if tags:
+            top = tuple((tag, data) for path, tag, data in tags if not path)
+            record = msgspec.structs.replace(record, unknown_tagged_fields=top)  # noqa: PLW2901 (the same, with tags)
+        values.append(encode_metadata_record(record, version))
+    if report.losses:
+        # Going up loses nothing, or the levels are not what they say.
+        raise MetadataError(f"going up to {after} would lose {report.losses[0].key_text}: {report.losses[0].detail}")
+    kraft_after = max(bundle.kraft_version_before, cluster.kraft_version)
+    return NewMetadata(
+        values=values,
+        features=dict(merged.image.features.finalized),
+        metadata_version=after,
+        release=release,
+        kraft=KraftConversion(before=cluster.kraft_version, after=kraft_after),
+    )
+
+
+def _release_of(after: MetadataVersion, bundle: Bundle) -> Release:
+    """Give the oldest release that runs the level and all features that come back."""
+    for release in all_releases():
+        if release.tables.kraft is not None and not release.unsupported_features(bundle.features_before):
+            return release
+    return next(each for each in all_releases() if each.tables.kraft and each.latest_metadata_version >= after)
+
+
+def _with_voters(cluster: Cluster, bundle: Bundle) -> Cluster:
+    """Put the voters back into the log if they had left it."""
+    log = cluster.log
+    if log is None or bundle.voters is None or cluster.kraft_version > 0 or cluster.chosen is None:
+        return cluster
+    chosen = replace(log, voters=bundle.voters)
+    return replace(cluster, logs=cluster.logs | {cluster.chosen: chosen})
+
+
+def _restore_groups(disk: Disk, nodes: list[NodeChanges], bundle: Bundle, merged: MergeResult) -> int:
+    """Put records of coordinator partitions back; give how many, counted once for all replicas."""
+    restored: dict[str, int] = {}
+    for node in nodes:
+        for changes in node.log_dirs:
+            for name, removed in bundle.groups.items():
+                directory = changes.log_dir / name
+                if not directory.is_dir():
+                    continue
+                files, conflicts = restore_records(disk, str(directory), removed)
+                merged.conflicts += conflicts
+                for file, data in files.items():
+                    changes.write_bytes(f"{name}/{file}", data)
+                restored[name] = sum(len(batch.offsets) for batch in removed)
+    return sum(restored.values())

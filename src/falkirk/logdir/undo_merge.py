@@ -1,0 +1,206 @@
+"""Brings back what a downgrade dropped, into metadata that may have changed since: the newer wins, conflicts are told.
+
+An object that still is as the downgrade wrote it gets its old record back. Of one that changed since, only fields come
+back that the lower level has no place for, and only if they still mean something. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from falkirk.metadata.image.configs import ConfigResource
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.partition import MIGRATING, Partition
+from falkirk.metadata.record_key import object_key
+from falkirk.protocol.messages import (
+    AccessControlEntryRecord,
+    ConfigRecord,
+    DelegationTokenRecord,
+    FeatureLevelRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    UserScramCredentialRecord,
+)
+from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS
+
+if TYPE_CHECKING:
+    from falkirk.logdir.bundle import Bundle, ObjectChange
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.record_key import ObjectKey
+    from falkirk.protocol.schema import WireMessage
+
+# Records are compared and made with everything in them that any level holds.
+_NEWEST: Final = METADATA_VERSIONS[-1]
+
+
+@dataclass(slots=True)
+class MergeResult:
+    """The image at the old level; how many objects came back; a sentence for each that did not, or not whole.
+
+    `unknown_tags` are to be written with the record of their object: (path, tag, data) by object.
+    """
+
+    image: MetadataImage
+    restored: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    unknown_tags: dict[ObjectKey, tuple[tuple[str, int, bytes], ...]] = field(default_factory=dict)
+
+
+def merge_back(now: MetadataImage, bundle: Bundle) -> MergeResult:
+    """Give the image with everything that the bundle brings back."""
+    delta = MetadataDelta(now)
+    delta.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=bundle.level_before))
+    result = MergeResult(now)
+    for change in bundle.objects:
+        restored = _restored(now, change, result)
+        if restored is not None:
+            delta.replay(restored)
+            result.restored += 1
+        if change.unknown_tags:
+            _restore_tags(now, change, result)
+    result.image = delta.apply(now.provenance)
+    return result
+
+
+def _restored(now: MetadataImage, change: ObjectChange, result: MergeResult) -> WireMessage | None:
+    """Give the record that brings an object back; None if it stays as it is."""
+    if change.before is None:
+        return None
+    before, written = change.before[0], None if change.written is None else change.written[0]
+    current = _current_record(now, before)
+    if current is None:
+        if written is None or isinstance(before, ConfigRecord):
+            # Configs of kinds that the lower release does not know were not its to remove: it lost them.
+            return before
+        result.conflicts.append(f"{change.key}: removed since, and not brought back")
+        return None
+    return _merged(change, before, written, current, result)
+
+
+def _merged(
+    change: ObjectChange, before: WireMessage, written: WireMessage | None, current: WireMessage, result: MergeResult
+) -> WireMessage | None:
+    if isinstance(before, PartitionRecord) and isinstance(current, PartitionRecord):
+        return _merged_partition(change, before, written, current, result)
+    if isinstance(before, RegisterBrokerRecord) and isinstance(current, RegisterBrokerRecord):
+        return _merged_broker(before, current)
+    if current == written:
+        return before
+    if current != before:
+        result.conflicts.append(f"{change.key}: set anew since; the newer one stays")
+    return None
+
+
+def _merged_partition(
+    change: ObjectChange,
+    before: PartitionRecord,
+    written: WireMessage | None,
+    current: PartitionRecord,
+    result: MergeResult,
+) -> PartitionRecord | None:
+    assert isinstance(written, PartitionRecord)
+    is_as_written = _without_directories(current) == _without_directories(written)
+    merged = msgspec.structs.replace(before if is_as_written else current)
+    if current.replicas == before.replicas:
+        merged.directories = _known_directories(current.directories, before.directories)
+    else:
+        merged.directories = current.directories
+        if any(directory != MIGRATING for directory in before.directories) and not written.directories:
+            result.conflicts.append(
+                f"{change.key}: its replicas moved since; where they lie is for the brokers to tell"
+            )
+    if not is_as_written and (before.eligible_leader_replicas or before.last_known_elr):
+        result.conflicts.append(f"{change.key}: it had leaders since; its eligible leader replicas of then are void")
+    return None if merged == current else merged
+
+
+def _without_directories(record: PartitionRecord) -> PartitionRecord:
+    return msgspec.structs.replace(
+        record,
+        directories=(),
+        eligible_leader_replicas=record.eligible_leader_replicas or None,
+        last_known_elr=record.last_known_elr or None,
+    )
+
+
+def _known_directories(current: tuple[bytes, ...], before: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Prefer what is known now; fill in what was known before."""
+    if not current or len(current) != len(before):
+        return before
+    return tuple(old if new == MIGRATING else new for new, old in zip(current, before, strict=True))
+
+
+def _merged_broker(before: RegisterBrokerRecord, current: RegisterBrokerRecord) -> RegisterBrokerRecord | None:
+    """Give a broker back what its newer registration could not say: its directories, and which of them are cordoned."""
+    merged = msgspec.structs.replace(current)
+    if not current.log_dirs:
+        merged.log_dirs = before.log_dirs
+    if current.cordoned_log_dirs is None:
+        merged.cordoned_log_dirs = before.cordoned_log_dirs
+    return None if merged == current else merged
+
+
+def _restore_tags(now: MetadataImage, change: ObjectChange, result: MergeResult) -> None:
+    written = None if change.written is None else change.written[0]
+    key = None if written is None else object_key(written)
+    if written is None or key is None or _current_record(now, written) != written:
+        result.conflicts.append(f"{change.key}: changed since; its unknown tagged fields do not come back")
+        return
+    result.unknown_tags[key] = change.unknown_tags
+    result.restored += 1
+
+
+def _current_record(now: MetadataImage, like: WireMessage) -> WireMessage | None:
+    """Give an object as it is now, as the newest level writes it; None if there is none any more."""
+    found: tuple[WireMessage, int] | None
+    match like:
+        case PartitionRecord():
+            partition = _partition(now, like)
+            found = None if partition is None else partition.to_record(
+                like.topic_id, like.partition_id, _NEWEST, elr_enabled=True
+            )  # fmt: skip
+        case RegisterBrokerRecord():
+            broker = now.cluster.brokers.get(like.broker_id)
+            found = None if broker is None else broker.to_record(_NEWEST)
+        case RegisterControllerRecord():
+            controller = now.cluster.controllers.get(like.controller_id)
+            found = None if controller is None else controller.to_record(_NEWEST)
+        case FeatureLevelRecord():
+            level = now.features.finalized.get(like.name)
+            found = None if level is None else (FeatureLevelRecord(name=like.name, feature_level=level), 0)
+        case ConfigRecord():
+            settings = now.configs.resources.get(ConfigResource(like.resource_type, like.resource_name))
+            value = None if settings is None else settings.get(like.name)
+            found = None if value is None else (msgspec.structs.replace(like, value=value), 0)
+        case _:
+            return _current_entry(now, like)
+    return None if found is None else found[0]
+
+
+def _current_entry(now: MetadataImage, like: WireMessage) -> WireMessage | None:
+    key = object_key(like)
+    match like:
+        case AccessControlEntryRecord():
+            acl = now.acls.acls.get(like.id)
+            return None if acl is None else acl.to_record(like.id)[0]
+        case UserScramCredentialRecord():
+            found = [
+                credential.to_record(user)[0]
+                for user, credential in now.scram.credentials.items()
+                if (user.name, user.mechanism) == (like.name, like.mechanism)
+            ]
+            return found[0] if found else None
+        case DelegationTokenRecord():
+            token = now.delegation_tokens.tokens.get(like.token_id)
+            return None if token is None else token.to_record(like.token_id)[0]
+        case _:
+            raise AssertionError(f"nothing of {key} is ever lost")
+
+
+def _partition(now: MetadataImage, like: PartitionRecord) -> Partition | None:
+    topic = now.topics.topic_by_id(like.topic_id)
+    return None if topic is None else topic.partition(like.partition_id)

@@ -1,0 +1,193 @@
+"""Checks directories as a whole: every byte that has a checksum, and that they tell one story that a release reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from falkirk.logdir.group_records import read_groups
+from falkirk.logdir.placement import misplaced_partitions, partitions_of
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import METADATA_RECORDS
+from falkirk.protocol.metadata_record import decode_frame
+from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.partition_log import read_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from falkirk.logdir.cluster import Cluster
+    from falkirk.logdir.locate import LogDir, NodeDirs
+    from falkirk.logdir.metadata_log import MetadataLog
+    from falkirk.storage.disk import Disk
+    from falkirk.versions.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong. `kind` is one of checksum, image, record, feature, quorum-state, partition, group."""
+
+    kind: str
+    path: str
+    detail: str
+
+    def as_json(self) -> dict[str, str]:
+        """Give it as the commands print it."""
+        return {"kind": self.kind, "path": self.path, "detail": self.detail}
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was checked and what was found; `notes` are true and no fault."""
+
+    release: Release
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    metadata_records: int = 0
+    segments: int = 0
+    batches: int = 0
+    data_bytes: int = 0
+
+    def add(self, kind: str, path: Path | str, detail: str) -> None:
+        """Take note of a problem."""
+        self.problems.append(Problem(kind=kind, path=str(path), detail=detail))
+
+    def as_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Give the document of `verify --json`."""
+        return {
+            "release": self.release.name,
+            "ok": not self.problems,
+            "problems": [problem.as_json() for problem in self.problems],
+            "notes": self.notes,
+            "checked": {
+                "metadata_records": self.metadata_records,
+                "segments": self.segments,
+                "batches": self.batches,
+                "data_bytes": self.data_bytes,
+            },
+        }
+
+
+def verify(
+    disk: Disk, cluster: Cluster, release: Release, *, advance: Callable[[int], None] = lambda _: None
+) -> Verification:
+    """Check everything for servers of `release`; `advance` is told the bytes of data as they are read."""
+    found = Verification(release, notes=list(cluster.problems))
+    for node in cluster.nodes:
+        log = cluster.logs.get(node.node_id)
+        if log is not None:
+            _check_image(cluster, node, log, found)
+            _check_records(log, found)
+            _check_quorum_state(cluster, log, found)
+        _check_bootstrap(node, found)
+        for path, detail in misplaced_partitions(disk, cluster, node):
+            found.add("partition", path, detail)
+        for log_dir in node.log_dirs:
+            _check_segments(disk, log_dir, found, advance)
+    _check_features(cluster, found)
+    _check_groups(disk, cluster, found)
+    return found
+
+
+def _check_image(cluster: Cluster, node: NodeDirs, log: MetadataLog, found: Verification) -> None:
+    """Compare a node's image with the one that counts."""
+    if node.node_id == cluster.chosen:
+        return
+    if (log.epoch, log.end_offset) != (cluster.epoch, cluster.end_offset):
+        found.notes.append(
+            f"node {node.node_id}: its metadata ends at offset {log.end_offset} of epoch {log.epoch}, "
+            f"that of node {cluster.chosen} at {cluster.end_offset} of {cluster.epoch}"
+        )
+        return
+    loader = MetadataLoader()
+    if log.snapshot is not None:
+        loader.load_snapshot(log.snapshot_batches(), cluster.image.provenance)
+    image = loader.load_log(log.log_batches())
+    if not image.has_same_content(cluster.image):
+        found.add("image", log.directory, f"node {node.node_id} has other metadata than node {cluster.chosen}")
+    if log.kraft_version != cluster.kraft_version:
+        found.add("image", log.directory, f"kraft.version is {log.kraft_version}, elsewhere {cluster.kraft_version}")
+
+
+def _check_records(log: MetadataLog, found: Verification) -> None:
+    """Check that every metadata record has a type and version that the release reads."""
+    for batch in log.metadata_batches():
+        _check_values(batch.values, batch.source or str(log.directory), batch.base_offset, found)
+
+
+def _check_values(values: Iterable[bytes], path: str, base_offset: int, found: Verification) -> None:
+    records = found.release.kraft.metadata_records
+    for offset, value in enumerate(values, base_offset):
+        found.metadata_records += 1
+        record_type, version, _ = decode_frame(value)
+        name = METADATA_RECORDS.get(record_type, f"record of type {record_type}")
+        support = records.get(record_type)
+        if support is None:
+            found.add("record", path, f"offset {offset}: Kafka {found.release.word} does not know {name}")
+        elif version not in support.versions:
+            found.add(
+                "record",
+                path,
+                f"offset {offset}: {name} version {version}, Kafka {found.release.word} reads {support.versions}",
+            )
+
+
+def _check_features(cluster: Cluster, found: Verification) -> None:
+    levels = cluster.image.features.levels(kraft_version=cluster.kraft_version)
+    for unsupported in found.release.unsupported_features(levels):
+        found.add("feature", cluster.nodes[0].log_dirs[0].path, str(unsupported))
+
+
+def _check_quorum_state(cluster: Cluster, log: MetadataLog, found: Verification) -> None:
+    state, path = log.quorum_state, log.directory / "quorum-state"
+    if state is None:
+        return
+    if state.leader_epoch < log.epoch:
+        found.notes.append(f"{path}: leader epoch {state.leader_epoch} is behind the log's, {log.epoch}")
+    if cluster.kraft_version == 0 and state.data_version != 0:
+        found.add("quorum-state", path, f"data_version {state.data_version}, and kraft.version is 0")
+    # An observer that has not heard of any voter yet writes version 0 whatever the cluster's kraft.version.
+    if cluster.kraft_version > 0 and state.data_version == 0 and state.current_voters:
+        found.add(
+            "quorum-state", path, f"data_version 0 with voters, and kraft.version is {cluster.kraft_version}"
+        )  # fmt: skip
+    voters = cluster.voters.ids if cluster.voters is not None else frozenset()
+    if cluster.kraft_version == 0 and state.current_voters and frozenset(state.current_voters) != voters:
+        found.add("quorum-state", path, f"voters {sorted(state.current_voters)}, elsewhere {sorted(voters)}")
+
+
+def _check_bootstrap(node: NodeDirs, found: Verification) -> None:
+    for log_dir in node.log_dirs:
+        file = log_dir.path / BOOTSTRAP_CHECKPOINT
+        if not file.is_file():
+            continue
+        try:
+            values = bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file)))
+            _check_values(values, str(file), 0, found)
+        except RemoteProtocolError as error:
+            found.add("checksum", file, str(error))
+
+
+def _check_segments(disk: Disk, log_dir: LogDir, found: Verification, advance: Callable[[int], None]) -> None:
+    for name, _, _ in partitions_of(disk, log_dir):
+        try:
+            for reader in read_segments(disk, str(log_dir.path / name)):
+                found.segments += 1
+                found.batches += sum(1 for _ in reader)
+                found.data_bytes += reader.end_position
+                advance(reader.end_position)
+                if reader.torn is not None:
+                    found.notes.append(f"{reader.file}: {reader.torn}")
+        except CorruptFileError as error:
+            found.add("checksum", error.file, str(error))
+
+
+def _check_groups(disk: Disk, cluster: Cluster, found: Verification) -> None:
+    plan = read_groups(disk, cluster, found.release)
+    for loss in plan.losses:
+        if loss["kind"] == "group_record":
+            found.add("group", str(loss["source"]), f"offset {loss['offset']}: {loss['detail']}")

@@ -1,0 +1,158 @@
+"""Reads the PartitionRecords of a snapshot straight into partitions, several times faster than record by record.
+
+Most partitions of a cluster share their replica lists with others, and their directories too. So a record is cut into
+two pieces of lists around its leader and epochs, and a piece that was seen before is looked up instead of decoded;
+equal lists become one object in passing. What is not of the usual shape, damaged records above all, is left to the
+codec.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.metadata.image.partition import MIGRATING, RECOVERED, RECOVERING, Partition
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import PartitionRecord
+from falkirk.protocol.metadata_record import decode_metadata_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PARTITION_FRAMES: Final = {b"\x01\x03\x00": 0, b"\x01\x03\x01": 1, b"\x01\x03\x02": 2}
+"""How the value of a PartitionRecord begins (frame version, type, record version), and its record version."""
+TOPIC_ID_AT: Final = 7
+"""Where the topic id stands in the value."""
+
+_Ints = tuple[int, ...]
+# Replicas, ISR, removing and adding replicas.
+_Head = tuple[_Ints, _Ints, _Ints, _Ints]
+# Directories, recovery state, eligible leader replicas, last known ones.
+_Tail = tuple[tuple[bytes, ...], int, _Ints, _Ints]
+
+
+class PartitionReader:
+    """Reads values of PartitionRecords; what it has learned from one helps with the next."""
+
+    def __init__(self) -> None:
+        # Bytes of the four arrays before the leader. They say where they end, so a key fits only where it belongs.
+        self._heads: dict[bytes, _Head] = {}
+        # By record version and number of replicas: all bytes behind the epochs.
+        self._tails: dict[tuple[int, int], dict[bytes, _Tail]] = {}
+        self._lists: dict[_Ints, _Ints] = {}
+        self._directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        self._uuids: dict[bytes, bytes] = {}
+        self._numbers: dict[int, int] = {}
+
+    def read_run(
+        self, values: Sequence[bytes], at: int, version: int, topic_id: bytes, partitions: list[Partition]
+    ) -> int:
+        """Read values from position `at` on as long as they are the next partitions of one topic; append them.
+
+        Gives the position of the first value that is something else, or that the codec has to read, or refuse.
+        """
+        find_head, number = self._heads.get, self._numbers.setdefault
+        next_id, size = len(partitions), -1
+        try:
+            for at in range(at, len(values)):  # noqa: B020, PLR1704 (the position is the answer, whatever ends the loop)
+                value = values[at]
+                # A value as long as the last one most likely has lists of the same lengths.
+                if len(value) != size:
+                    size = len(value)
+                    unpack = _unpacker(size, _head_size(value))
+                frame, partition_id, topic, head, leader, leader_epoch, partition_epoch, tail = unpack(value)
+                lists = find_head(head)
+                if lists is None:
+                    unpack = _unpacker(size, _head_size(value))
+                    frame, partition_id, topic, head, leader, leader_epoch, partition_epoch, tail = unpack(value)
+                    lists = find_head(head) or self._learn_head(head)
+                if partition_id != next_id or topic != topic_id or PARTITION_FRAMES.get(frame) != version:
+                    return at
+                replicas, isr, removing, adding = lists
+                known = self._tails.get((version, len(replicas)))
+                if known is None:
+                    known = self._tails[version, len(replicas)] = {}
+                rest = known.get(tail)
+                if rest is None:
+                    rest = self._learn_tail(known, tail, value)
+                directories, state, elr, last_known_elr = rest
+                partitions.append(
+                    Partition(
+                        replicas,
+                        directories,
+                        isr,
+                        leader,
+                        number(leader_epoch, leader_epoch),
+                        number(partition_epoch, partition_epoch),
+                        state,
+                        removing,
+                        adding,
+                        elr,
+                        last_known_elr,
+                    )
+                )
+                next_id += 1
+        except (IndexError, ValueError, struct.error):
+            return at
+        return len(values)
+
+    def _learn_head(self, head: bytes) -> _Head:
+        lists = []
+        at = 0
+        for _ in range(4):
+            count = head[at] - 1
+            if not 0 <= count < _ONE_BYTE_COUNT_MAX:
+                raise ValueError
+            ints = struct.unpack_from(f">{count}i", head, at + 1)
+            lists.append(self._lists.setdefault(ints, ints))
+            at += 1 + 4 * count
+        if at != len(head):
+            raise ValueError
+        replicas, isr, removing, adding = lists
+        self._heads[head] = found = (replicas, isr, removing, adding)
+        return found
+
+    def _learn_tail(self, known: dict[bytes, _Tail], tail: bytes, value: bytes) -> _Tail:
+        try:
+            record, _ = decode_metadata_record(value)
+        except RemoteProtocolError as error:
+            raise ValueError from error
+        assert isinstance(record, PartitionRecord), "the frame says what it is"
+        replica_count, directories = len(record.replicas), tuple(record.directories)
+        if record.unknown_tagged_fields or record.leader_recovery_state not in (RECOVERED, RECOVERING):
+            raise ValueError
+        if directories and len(directories) != replica_count:
+            raise ValueError
+        directories = tuple(self._uuids.setdefault(uuid, uuid) for uuid in directories) or (MIGRATING,) * replica_count
+        elr, last_known_elr = tuple(record.eligible_leader_replicas or ()), tuple(record.last_known_elr or ())
+        known[tail] = found = (
+            self._directories.setdefault(directories, directories),
+            record.leader_recovery_state,
+            self._lists.setdefault(elr, elr),
+            self._lists.setdefault(last_known_elr, last_known_elr),
+        )
+        return found
+
+
+_HEAD_AT: Final = 23
+"""Behind frame, partition number and topic id."""
+_ONE_BYTE_COUNT_MAX: Final = 0x7F
+
+
+def _head_size(value: bytes) -> int:
+    """Give how many bytes the four arrays before the leader take, as far as their counts can be believed."""
+    at = _HEAD_AT + 4 * value[_HEAD_AT] - 3
+    at += 4 * value[at] - 3
+    at += 4 * value[at] - 3
+    at += 4 * value[at] - 3
+    return at - _HEAD_AT
+
+
+@functools.lru_cache(maxsize=4096)
+def _unpacker(value_size: int, head_size: int) -> Callable[[bytes], tuple[Any, ...]]:  # Any: bytes and int in turn
+    """Compile the cut of values of one shape. Raises ValueError if they are too short."""
+    tail_size = value_size - _HEAD_AT - head_size - 12
+    if head_size < 4 or tail_size < 1:
+        raise ValueError
+    return struct.Struct(f">3si16s{head_size}siii{tail_size}s").unpack

@@ -1,0 +1,92 @@
+"""Finds where in the log things that are lost were written last, so that images need not remember it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.metadata.condition import Always, Condition, RowContext
+from falkirk.metadata.errors import RecordError
+from falkirk.metadata.image.unknown_tags import has_unknown_tags
+from falkirk.metadata.loss import CATALOGUE, UNKNOWN_TAG, Loss
+from falkirk.metadata.record_key import ObjectKey, object_key
+from falkirk.metadata.record_reader import read_record, record_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from falkirk.metadata.batch import MetadataBatch
+    from falkirk.protocol.schema import WireMessage
+
+
+def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Loss]:
+    """Give the losses with offset and source of the record that wrote each last; one pass, in the order given.
+
+    `batches` are those that the image was loaded from: the snapshot's (whose offsets start at 0), then the log's.
+    What no record writes, because it was never written as such, stays without a place.
+    Raises RecordError for bytes that are no record.
+    """
+    wanted = _wanted(losses)
+    places: dict[tuple[str, ObjectKey], tuple[int, str | None]] = {}
+    if wanted:
+        for batch in batches:
+            for offset, value in enumerate(batch.values, batch.base_offset):
+                try:
+                    rules = wanted.get(record_type(value) or "")
+                    record = read_record(value) if rules else None
+                except RecordError as error:
+                    error.locate(offset, batch.source)
+                    raise
+                if rules and record is not None:
+                    _note(rules, record, (offset, batch.source), places)
+    return [_located(loss, places) for loss in losses]
+
+
+class _HasUnknownTags(Condition):
+    """A record has tagged fields that are unknown, in itself or in a struct of it."""
+
+    __slots__ = ()
+
+    def holds(self, row: Any, context: RowContext) -> bool:  # Any: as in Condition  # noqa: ARG002 (same for all)
+        """Look for them."""
+        return has_unknown_tags(row)
+
+
+_Rules = dict[str, tuple[Condition, set[ObjectKey]]]
+_NO_CONTEXT: Final = RowContext()
+_WRITERS: Final = {rule.kind: rule.writers for rule in CATALOGUE if rule.record}
+
+
+def _wanted(losses: Sequence[Loss]) -> dict[str, _Rules]:
+    """Give, by record type and kind of loss: what must be true of a record, and of which objects."""
+    wanted: dict[str, _Rules] = {}
+    for loss in losses:
+        for record, condition in _writers_of(loss).items():
+            rules = wanted.setdefault(record, {})
+            rules.setdefault(loss.kind, (condition, set()))[1].add(loss.key)
+    return wanted
+
+
+def _writers_of(loss: Loss) -> Mapping[str, Condition]:
+    writers = _WRITERS.get(loss.kind)
+    if writers is not None:
+        return writers
+    return {loss.record: _HasUnknownTags() if loss.kind == UNKNOWN_TAG else Always()}
+
+
+def _note(
+    rules: _Rules,
+    record: WireMessage,
+    place: tuple[int, str | None],
+    places: dict[tuple[str, ObjectKey], tuple[int, str | None]],
+) -> None:
+    key = object_key(record)
+    if key is None:
+        return
+    for kind, (condition, keys) in rules.items():
+        if key in keys and condition.holds(record, _NO_CONTEXT):
+            places[kind, key] = place
+
+
+def _located(loss: Loss, places: dict[tuple[str, ObjectKey], tuple[int, str | None]]) -> Loss:
+    place = places.get((loss.kind, loss.key))
+    return loss if place is None else loss.located(*place)

@@ -1,0 +1,71 @@
+"""Asks the loss catalogue of one object after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from falkirk.metadata.condition import RowContext
+from falkirk.metadata.loss import Loss, LossRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.record_key import ObjectKey
+    from falkirk.protocol.schema import WireMessage
+
+
+class LossFinder:
+    """Knows the rules at hand and what their conditions ask of the whole image."""
+
+    def __init__(self, image: MetadataImage, rules: Iterable[LossRule]) -> None:
+        self._context = row_context(image)
+        self._rules: dict[str, list[LossRule]] = {}
+        for rule in rules:
+            self._rules.setdefault(rule.record, []).append(rule)
+
+    def has_rules(self, record: str) -> bool:
+        """Say whether any rule speaks of a record type."""
+        return record in self._rules
+
+    def matches(self, record: str, row: Any) -> list[LossRule]:  # Any: a row, see falkirk.metadata.condition
+        """Give the rules whose condition holds."""
+        context = self._context
+        return [rule for rule in self._rules.get(record, ()) if rule.condition.holds(row, context)]
+
+    def find(
+        self,
+        record: str,
+        key: ObjectKey,
+        row: Any,  # Any: a row, see falkirk.metadata.condition
+        *,
+        original: Callable[[], tuple[WireMessage, int] | None],
+        written: Callable[[], WireMessage] | None = None,
+        topic_name: str | None = None,
+        rules: Iterable[LossRule] | None = None,
+    ) -> Iterator[Loss]:
+        """Give the losses of one object, of which `written` is what the target level gets.
+
+        `rules` are those that match, where the caller has asked for them already.
+        """
+        for rule in self.matches(record, row) if rules is None else rules:
+            yield Loss(
+                kind=rule.kind,
+                outcome=rule.outcome,
+                key=key,
+                record=record or row.record,
+                level=rule.level,
+                detail_text=rule.detail,
+                row=row,
+                fields=rule.fields,
+                result_fields=rule.result_fields,
+                make_written=written,
+                make_original=original,
+                topic_name=topic_name,
+            )
+
+
+def row_context(image: MetadataImage) -> RowContext:
+    """Give what the conditions ask of a whole image."""
+    counts = {broker_id: len(broker.log_dirs) for broker_id, broker in image.cluster.brokers.items()}
+    return RowContext(log_dir_counts=counts)

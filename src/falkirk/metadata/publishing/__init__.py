@@ -1,0 +1,1 @@
+"""Batches of the metadata log in, images out, given to publishers in order."""

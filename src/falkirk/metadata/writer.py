@@ -1,0 +1,317 @@
+"""Writes an image as records of a metadata.version, and tells what is lost on the way.
+
+The order of the areas and the record versions are Kafka's; within an area objects come in a fixed order, so that all
+nodes write the same. One code path serves a live SAFE or UNSAFE downgrade, a dry run and stopped directories: they
+differ by what is done about a loss. Differs from Kafka in what counts as a loss and in what is converted:
+docs/reference/compatibility.md, "Image writer".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from falkirk.metadata.elr_conversion import without_elr
+from falkirk.metadata.errors import UnwritableLevelError
+from falkirk.metadata.feature_levels import FeatureTarget, levels_at
+from falkirk.metadata.image.client_quotas import client_quota_record
+from falkirk.metadata.image.features import NO_ZK_MIGRATION
+from falkirk.metadata.loss import CATALOGUE, Loss, Outcome, refuse_losses
+from falkirk.metadata.loss_finder import LossFinder
+from falkirk.metadata.record_key import (
+    ZK_MIGRATION_STATE_KEY,
+    ObjectKey,
+    acl_key,
+    broker_key,
+    config_key,
+    controller_key,
+    delegation_token_key,
+    partition_key,
+    scram_key,
+)
+from falkirk.protocol.messages import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+    TopicRecord,
+    ZkMigrationStateRecord,
+)
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.release import Release
+
+
+T = TypeVar("T")
+
+
+class VersionedRecord(NamedTuple):
+    """A record and the version to encode it at."""
+
+    record: WireMessage
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterOptions:
+    """How to write an image.
+
+    `release`: of the nodes that will read it; features that it does not support are dropped. `bootstrap_levels_bind`:
+    see FeatureTarget. `elr_enabled`: whether eligible leader replicas are on afterwards; None means as the features
+    that are kept say. `bumps_partition_epochs`: raise the partition epoch of converted partitions, for live replicas.
+    """
+
+    metadata_version: MetadataVersion
+    release: Release | None = None
+    bootstrap_levels_bind: bool | None = None
+    elr_enabled: bool | None = None
+    bumps_partition_epochs: bool = False
+
+
+@dataclass(slots=True)
+class LossReport:
+    """Collects what happens on the way, in the order of writing; as a loss handler: `report.add`."""
+
+    losses: list[Loss] = field(default_factory=list)
+    inaccessible: list[Loss] = field(default_factory=list)
+    dropped_features: list[Loss] = field(default_factory=list)
+
+    def add(self, loss: Loss) -> None:
+        """Take note of a loss."""
+        {
+            Outcome.LOST: self.losses,
+            Outcome.INACCESSIBLE: self.inaccessible,
+            Outcome.FEATURE: self.dropped_features,
+        }[loss.outcome].append(loss)
+
+    @property
+    def is_lossless(self) -> bool:
+        """Say whether SAFE would go on."""
+        return not self.losses
+
+
+LEVEL_MIN: Final = MetadataVersion.parse("3.3-IV0")
+"""Below, the log has no FeatureLevelRecord, so an image cannot even say at which level it is."""
+
+
+def write_image(
+    image: MetadataImage, options: WriterOptions, on_loss: Callable[[Loss], None] = refuse_losses
+) -> Iterator[VersionedRecord]:
+    """Give the image's records in Kafka's order; `on_loss` is called before the record that lacks something.
+
+    By default the first thing that would be lost raises LossError. Raises UnwritableLevelError below 3.3-IV0.
+    """
+    _check_level(options)
+    return _Writer(image, options, on_loss).records()
+
+
+def assess(image: MetadataImage, options: WriterOptions) -> LossReport:
+    """Say what writing the image would lose, drop and convert: the same code, the records thrown away.
+
+    Raises UnwritableLevelError as `write_image` does.
+    """
+    report = LossReport()
+    _check_level(options)
+    _Writer(image, options, report.add).tell()
+    return report
+
+
+def _check_level(options: WriterOptions) -> None:
+    if options.metadata_version < LEVEL_MIN:
+        raise UnwritableLevelError(f"no image can be written at {options.metadata_version}, only from {LEVEL_MIN} on")
+
+
+class _Writer:
+    def __init__(self, image: MetadataImage, options: WriterOptions, on_loss: Callable[[Loss], None]) -> None:
+        self._image = image
+        self._options = options
+        self._on_loss = on_loss
+        self._at = at = options.metadata_version
+        # Originals are written as the image's own level has them, and with everything if it does not say.
+        self._own = image.features.metadata_version or METADATA_VERSIONS[-1]
+        target = FeatureTarget(
+            metadata_version=at,
+            release=options.release,
+            bootstrap_levels_bind=options.bootstrap_levels_bind,
+            elr_enabled=options.elr_enabled,
+        )
+        self._levels, self._feature_losses = levels_at(image.features, target)
+        enabled = options.elr_enabled
+        if enabled is None:
+            enabled = self._levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+        self._elr_enabled = enabled and at.elr_supported
+        rules = [rule for rule in CATALOGUE if rule.applies(at, elr_enabled=self._elr_enabled)]
+        self._finder = LossFinder(image, rules)
+
+    def records(self) -> Iterator[VersionedRecord]:
+        """Give all records, telling losses on the way."""
+        yield from self._before_topics()
+        yield from self._topics()
+        yield from self._behind_topics()
+
+    def tell(self) -> None:
+        """Tell all losses, and make no records of the many partitions that have none."""
+        for _ in self._before_topics():
+            pass
+        if self._finder.has_rules("PartitionRecord"):
+            for topic in self._image.topics:
+                for partition_id, partition in topic.items():
+                    self._tell_partition(topic, partition_id, partition)
+        for _ in self._behind_topics():
+            pass
+
+    def _before_topics(self) -> Iterator[VersionedRecord]:
+        yield from self._features()
+        yield from self._cluster()
+
+    def _behind_topics(self) -> Iterator[VersionedRecord]:
+        yield from self._configs()
+        yield from self._client_quotas()
+        yield from self._producer_ids()
+        yield from self._acls()
+        yield from self._scram()
+        yield from self._delegation_tokens()
+        self._unknown_tags()
+
+    def _features(self) -> Iterator[VersionedRecord]:
+        # First of all and at version 0, so that whoever reads on knows what to expect.
+        yield VersionedRecord(FeatureLevelRecord(METADATA_VERSION, self._at.level), 0)
+        for loss in self._feature_losses:
+            self._on_loss(loss)
+        for name, level in self._levels.items():
+            yield VersionedRecord(FeatureLevelRecord(name, level), 0)
+        state = ZkMigrationStateRecord(self._image.features.zk_migration_state)
+        self._tell("ZkMigrationStateRecord", ZK_MIGRATION_STATE_KEY, state, original=lambda: (state, 0))
+        # "None" is the default; Kafka 3 writes it, Kafka 4 does not.
+        if state.zk_migration_state != NO_ZK_MIGRATION and self._at.migration_supported:
+            yield VersionedRecord(state, 0)
+
+    def _cluster(self) -> Iterator[VersionedRecord]:
+        for broker_id, broker in sorted(self._image.cluster.brokers.items()):
+            record, version = broker.to_record(self._at)
+            self._tell(
+                "RegisterBrokerRecord",
+                broker_key(broker_id),
+                broker,
+                written=partial(_same, record),
+                original=partial(broker.to_record, self._own),
+            )
+            yield VersionedRecord(record, version)
+        for controller_id, controller in sorted(self._image.cluster.controllers.items()):
+            if self._at.controller_registration_supported:
+                yield VersionedRecord(*controller.to_record(self._at))
+            else:
+                original = partial(controller.to_record, METADATA_VERSIONS[-1])
+                self._tell("RegisterControllerRecord", controller_key(controller_id), controller, original=original)
+
+    def _topics(self) -> Iterator[VersionedRecord]:
+        has_rules = self._finder.has_rules("PartitionRecord")
+        for topic in self._image.topics:
+            yield VersionedRecord(TopicRecord(topic.name, topic.topic_id), 0)
+            for partition_id, partition in topic.items():
+                if has_rules:
+                    self._tell_partition(topic, partition_id, partition)
+                yield self._partition(topic, partition_id, partition)
+
+    def _partition(self, topic: Topic, partition_id: int, partition: Partition) -> VersionedRecord:
+        has_elr = self._elr_enabled
+        if not has_elr:
+            partition = without_elr(partition, bumps_epoch=self._options.bumps_partition_epochs)
+        return VersionedRecord(*partition.to_record(topic.topic_id, partition_id, self._at, elr_enabled=has_elr))
+
+    def _tell_partition(self, topic: Topic, partition_id: int, partition: Partition) -> None:
+        rules = self._finder.matches("PartitionRecord", partition)
+        if not rules:
+            return
+        topic_id = topic.topic_id
+        losses = self._finder.find(
+            "PartitionRecord",
+            partition_key(topic_id, partition_id),
+            partition,
+            written=lambda: self._partition(topic, partition_id, partition).record,
+            topic_name=topic.name,
+            original=partial(partition.to_record, topic_id, partition_id, self._own, elr_enabled=True),
+            rules=rules,
+        )
+        for loss in losses:
+            self._on_loss(loss)
+
+    def _configs(self) -> Iterator[VersionedRecord]:
+        for (resource_type, resource_name), name, value in self._image.configs:
+            written = VersionedRecord(ConfigRecord(resource_type, resource_name, name, value), 0)
+            if self._finder.has_rules("ConfigRecord"):
+                key = config_key(resource_type, resource_name, name)
+                record = partial(_same, written.record)
+                self._tell("ConfigRecord", key, written.record, written=record, original=partial(_same, written))
+            yield written
+
+    def _client_quotas(self) -> Iterator[VersionedRecord]:
+        for entity, key, value in self._image.client_quotas:
+            yield VersionedRecord(*client_quota_record(entity, key, value))
+
+    def _producer_ids(self) -> Iterator[VersionedRecord]:
+        next_producer_id = self._image.producer_ids.next_producer_id
+        if next_producer_id >= 0:
+            yield VersionedRecord(ProducerIdsRecord(-1, -1, next_producer_id), 0)
+
+    def _acls(self) -> Iterator[VersionedRecord]:
+        for acl_id, acl in sorted(self._image.acls.acls.items(), key=itemgetter(0)):
+            written = VersionedRecord(*acl.to_record(acl_id))
+            self._tell(
+                "AccessControlEntryRecord",
+                acl_key(acl_id),
+                acl,
+                written=partial(_same, written.record),
+                original=partial(_same, written),
+            )
+            yield written
+
+    def _scram(self) -> Iterator[VersionedRecord]:
+        for user, credential in sorted(self._image.scram.credentials.items(), key=itemgetter(0)):
+            record = VersionedRecord(*credential.to_record(user))
+            key = scram_key(user.name, user.mechanism)
+            self._tell("UserScramCredentialRecord", key, credential, original=partial(_same, record))
+            if self._at.scram_supported:
+                yield record
+
+    def _delegation_tokens(self) -> Iterator[VersionedRecord]:
+        for token_id, token in sorted(self._image.delegation_tokens.tokens.items(), key=itemgetter(0)):
+            record = VersionedRecord(*token.to_record(token_id))
+            key = delegation_token_key(token_id)
+            self._tell("DelegationTokenRecord", key, token, original=partial(_same, record))
+            if self._at.delegation_token_supported:
+                yield record
+
+    def _unknown_tags(self) -> None:
+        for key, tags in sorted(self._image.unknown_tags.tags.items(), key=repr):
+            topic_name = self._image.topics.names.get(key.identity[0]) if key.kind in {"topic", "partition"} else None
+            for tag in tags:
+                self._tell("", key, tag, topic_name=topic_name, original=lambda: None)
+
+    def _tell(
+        self,
+        record: str,
+        key: ObjectKey,
+        row: object,
+        *,
+        original: Callable[[], tuple[WireMessage, int] | None],
+        written: Callable[[], WireMessage] | None = None,
+        topic_name: str | None = None,
+    ) -> None:
+        """Ask the catalogue of one object and hand on what it says."""
+        losses = self._finder.find(record, key, row, original=original, written=written, topic_name=topic_name)
+        for loss in losses:
+            self._on_loss(loss)
+
+
+def _same(value: T) -> T:
+    return value

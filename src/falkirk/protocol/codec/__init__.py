@@ -1,0 +1,81 @@
+"""Messages to bytes and back: compiled per (message, version, layout) on first use, kept for good.
+
+`layout` chooses among the layouts of a version that changed without a bump; None is the last one, and right for all
+messages but the few in `versions.layouts`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from falkirk.protocol.codec import decoder_compiler, encoder_compiler
+from falkirk.protocol.codec.layout import message_layout
+from falkirk.protocol.codec.reference import decode_reference, encode_reference
+from falkirk.protocol.errors import RemoteProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.protocol.schema import WireMessage
+
+M = TypeVar("M", bound="WireMessage")
+
+
+def decode(cls: type[M], version: int, data: bytes, *, layout: int | None = None) -> M:
+    """Read a message that takes up all of `data`.
+
+    Raises RemoteProtocolError (byte offset, field path) on bytes that do not parse, bytes left over included, and
+    UnsupportedVersionError on a version that the message never had.
+    """
+    decoder = _DECODERS.get((cls, version, layout)) or _compile_decoder(cls, version, layout)
+    try:
+        message, end = decoder(data, 0)
+    except decoder_compiler.FAST_PATH_ERRORS:
+        message, end = decode_reference(message_layout(cls, version, layout), data, 0)
+    if end != len(data):
+        raise RemoteProtocolError(f"{len(data) - end} bytes left over", offset=end)
+    found: M = message
+    return found
+
+
+def decode_prefix(
+    cls: type[M], version: int, data: bytes, position: int = 0, *, layout: int | None = None
+) -> tuple[M, int]:
+    """Read a message that starts at `position`; give it and the position behind it. Raises as `decode` does."""
+    decoder = _DECODERS.get((cls, version, layout)) or _compile_decoder(cls, version, layout)
+    try:
+        found: tuple[M, int] = decoder(data, position)
+    except decoder_compiler.FAST_PATH_ERRORS:
+        return decode_reference(message_layout(cls, version, layout), data, position)
+    return found
+
+
+def encode(message: WireMessage, version: int, *, layout: int | None = None) -> bytes:
+    """Write a message.
+
+    Raises LocalProtocolError naming the field whose value the wire cannot hold, and UnsupportedVersionError for a
+    version that the message never had, or a field that is set, not ignorable, and absent from the version.
+    """
+    cls = type(message)
+    encoder = _ENCODERS.get((cls, version, layout)) or _compile_encoder(cls, version, layout)
+    try:
+        return encoder(message)
+    except encoder_compiler.FAST_PATH_ERRORS:
+        return encode_reference(message_layout(cls, version, layout), message)
+
+
+_Key = tuple[type["WireMessage"], int, int | None]
+_DECODERS: dict[_Key, Callable[[bytes, int], tuple[Any, int]]] = {}  # Any: the key's class
+_ENCODERS: dict[_Key, Callable[[Any], bytes]] = {}  # Any: same
+
+
+def _compile_decoder(
+    cls: type[WireMessage], version: int, layout: int | None
+) -> Callable[[bytes, int], tuple[Any, int]]:  # Any: cls
+    found = decoder_compiler.compile_decoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
+    return _DECODERS.setdefault((cls, version, layout), found)
+
+
+def _compile_encoder(cls: type[WireMessage], version: int, layout: int | None) -> Callable[[Any], bytes]:  # Any: cls
+    found = encoder_compiler.compile_encoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
+    return _ENCODERS.setdefault((cls, version, layout), found)

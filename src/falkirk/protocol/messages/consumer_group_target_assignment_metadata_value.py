@@ -1,0 +1,26 @@
+"""Generated from schemas/messages/group_coordinator/06_ConsumerGroupTargetAssignmentMetadata.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import Field, MessageSchema, UnknownTaggedFields, WireMessage
+
+
+class ConsumerGroupTargetAssignmentMetadataValue(WireMessage, gc=False):
+    """ConsumerGroupTargetAssignmentMetadataValue: coordinator-value 6, versions 0, flexible 0+."""
+
+    assignment_epoch: int = 0
+    assignment_timestamp: int = 0
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "ConsumerGroupTargetAssignmentMetadataValue",
+        "coordinator-value",
+        Field("AssignmentEpoch", "assignment_epoch", "int32", "0+"),
+        Field("AssignmentTimestamp", "assignment_timestamp", "int64", "0+", tag=0, layouts=(1,)),
+        versions="0",
+        flexible="0+",
+        key=6,
+        layouts=2,
+    )

@@ -1,0 +1,24 @@
+"""Generated from schemas/messages/data/KRaftVersionRecord.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import Field, MessageSchema, UnknownTaggedFields, WireMessage
+
+
+class KRaftVersionRecord(WireMessage, gc=False):
+    """KRaftVersionRecord: data, versions 0, flexible 0+."""
+
+    version: int = 0
+    kraft_version: int = 0
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "KRaftVersionRecord",
+        "data",
+        Field("Version", "version", "int16", "0+"),
+        Field("KRaftVersion", "kraft_version", "int16", "0+"),
+        versions="0",
+        flexible="0+",
+    )

@@ -1,0 +1,27 @@
+"""Generated from schemas/messages/api/39_RenewDelegationToken.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import Field, MessageSchema, UnknownTaggedFields, WireMessage
+
+
+class RenewDelegationTokenResponse(WireMessage, gc=False):
+    """RenewDelegationTokenResponse: response 39, versions 0-2, flexible 2+."""
+
+    error_code: int = 0
+    expiry_timestamp_ms: int = 0
+    throttle_time_ms: int = 0
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "RenewDelegationTokenResponse",
+        "response",
+        Field("ErrorCode", "error_code", "int16", "0+"),
+        Field("ExpiryTimestampMs", "expiry_timestamp_ms", "int64", "0+"),
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", "0+"),
+        versions="0-2",
+        flexible="2+",
+        key=39,
+    )

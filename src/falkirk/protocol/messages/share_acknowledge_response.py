@@ -1,0 +1,95 @@
+"""Generated from schemas/messages/api/79_ShareAcknowledge.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from falkirk.protocol.schema import (
+    ZERO_UUID,
+    Field,
+    MessageSchema,
+    StructSchema,
+    UnknownTaggedFields,
+    WireMessage,
+    WireStruct,
+)
+
+
+class LeaderIdAndEpoch(WireStruct, gc=False):
+    leader_id: int = 0
+    leader_epoch: int = 0
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("LeaderId", "leader_id", "int32", "0+"),
+        Field("LeaderEpoch", "leader_epoch", "int32", "0+"),
+    )
+
+
+class PartitionData(WireStruct, gc=False):
+    partition_index: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    current_leader: LeaderIdAndEpoch = msgspec.field(default_factory=LeaderIdAndEpoch)
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("PartitionIndex", "partition_index", "int32", "0+"),
+        Field("ErrorCode", "error_code", "int16", "0+"),
+        Field("ErrorMessage", "error_message", "string", "0+", nullable="0+", default=None),
+        Field("CurrentLeader", "current_leader", LeaderIdAndEpoch, "0+"),
+    )
+
+
+class ShareAcknowledgeTopicResponse(WireStruct, gc=False):
+    topic_id: bytes = ZERO_UUID
+    partitions: list[PartitionData] = []
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("TopicId", "topic_id", "uuid", "0+"),
+        Field("Partitions", "partitions", PartitionData, "0+", array=True),
+    )
+
+
+class NodeEndpoint(WireStruct, gc=False):
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+    rack: str | None = None
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("NodeId", "node_id", "int32", "0+"),
+        Field("Host", "host", "string", "0+"),
+        Field("Port", "port", "int32", "0+"),
+        Field("Rack", "rack", "string", "0+", nullable="0+", default=None),
+    )
+
+
+class ShareAcknowledgeResponse(WireMessage, gc=False):
+    """ShareAcknowledgeResponse: response 79, versions 0-2, flexible 0+."""
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    acquisition_lock_timeout_ms: int = 0
+    responses: list[ShareAcknowledgeTopicResponse] = []
+    node_endpoints: list[NodeEndpoint] = []
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "ShareAcknowledgeResponse",
+        "response",
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", "0+"),
+        Field("ErrorCode", "error_code", "int16", "0+"),
+        Field("ErrorMessage", "error_message", "string", "0+", nullable="0+", default=None),
+        Field("AcquisitionLockTimeoutMs", "acquisition_lock_timeout_ms", "int32", "2+", ignorable=True),
+        Field("Responses", "responses", ShareAcknowledgeTopicResponse, "0+", array=True),
+        Field("NodeEndpoints", "node_endpoints", NodeEndpoint, "0+", array=True),
+        versions="0-2",
+        flexible="0+",
+        key=79,
+    )

@@ -1,0 +1,86 @@
+"""Generated from schemas/messages/group_coordinator/09_ShareGroupPartitionMetadata.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import (
+    ZERO_UUID,
+    Field,
+    MessageSchema,
+    StructSchema,
+    UnknownTaggedFields,
+    WireMessage,
+    WireStruct,
+)
+
+
+class TopicPartitionsInfo(WireStruct, gc=False):
+    topic_id: bytes = ZERO_UUID
+    topic_name: str = ""
+    partitions: tuple[int, ...] = ()
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("TopicId", "topic_id", "uuid", "0+"),
+        Field("TopicName", "topic_name", "string", "0+"),
+        Field("Partitions", "partitions", "int32", "0+", array=True),
+    )
+
+
+class TopicInfo(WireStruct, gc=False):
+    topic_id: bytes = ZERO_UUID
+    topic_name: str = ""
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("TopicId", "topic_id", "uuid", "0+"),
+        Field("TopicName", "topic_name", "string", "0+"),
+    )
+
+
+class PartitionMetadata(WireStruct, gc=False):
+    partition: int = 0
+    racks: tuple[str, ...] = ()
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("Partition", "partition", "int32", "0+"),
+        Field("Racks", "racks", "string", "0+", array=True),
+    )
+
+
+class TopicMetadata(WireStruct, gc=False):
+    topic_id: bytes = ZERO_UUID
+    topic_name: str = ""
+    num_partitions: int = 0
+    partition_metadata: list[PartitionMetadata] = []
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("TopicId", "topic_id", "uuid", "0+"),
+        Field("TopicName", "topic_name", "string", "0+"),
+        Field("NumPartitions", "num_partitions", "int32", "0+"),
+        Field("PartitionMetadata", "partition_metadata", PartitionMetadata, "0+", array=True),
+    )
+
+
+class ShareGroupPartitionMetadataValue(WireMessage, gc=False):
+    """ShareGroupPartitionMetadataValue: coordinator-value 9, versions 0, flexible 0+."""
+
+    initialized_topics: list[TopicPartitionsInfo] = []
+    deleting_topics: list[TopicInfo] = []
+    topics: list[TopicMetadata] = []
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "ShareGroupPartitionMetadataValue",
+        "coordinator-value",
+        Field("InitializedTopics", "initialized_topics", TopicPartitionsInfo, "0+", array=True, layouts=(0,)),
+        Field("DeletingTopics", "deleting_topics", TopicInfo, "0+", array=True, layouts=(0,)),
+        Field("Topics", "topics", TopicMetadata, "0+", array=True, layouts=(1,)),
+        versions="0",
+        flexible="0+",
+        key=9,
+        layouts=2,
+    )

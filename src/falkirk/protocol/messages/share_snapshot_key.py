@@ -1,0 +1,26 @@
+"""Generated from schemas/messages/share_coordinator/00_ShareSnapshot.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import ZERO_UUID, Field, MessageSchema, WireMessage
+
+
+class ShareSnapshotKey(WireMessage, gc=False):
+    """ShareSnapshotKey: coordinator-key 0, versions 0, flexible none."""
+
+    group_id: str = ""
+    topic_id: bytes = ZERO_UUID
+    partition: int = 0
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "ShareSnapshotKey",
+        "coordinator-key",
+        Field("GroupId", "group_id", "string", "0+"),
+        Field("TopicId", "topic_id", "uuid", "0+"),
+        Field("Partition", "partition", "int32", "0+"),
+        versions="0",
+        flexible="none",
+        key=0,
+    )

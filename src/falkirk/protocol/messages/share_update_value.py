@@ -1,0 +1,48 @@
+"""Generated from schemas/messages/share_coordinator/01_ShareUpdate.schema by tools/generate_messages.py: do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from falkirk.protocol.schema import Field, MessageSchema, StructSchema, UnknownTaggedFields, WireMessage, WireStruct
+
+
+class StateBatch(WireStruct, gc=False):
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[StructSchema] = StructSchema(
+        Field("FirstOffset", "first_offset", "int64", "0+"),
+        Field("LastOffset", "last_offset", "int64", "0+"),
+        Field("DeliveryState", "delivery_state", "int8", "0+"),
+        Field("DeliveryCount", "delivery_count", "int16", "0+"),
+    )
+
+
+class ShareUpdateValue(WireMessage, gc=False):
+    """ShareUpdateValue: coordinator-value 1, versions 0, flexible 0+."""
+
+    snapshot_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    state_batches: list[StateBatch] = []
+    unknown_tagged_fields: UnknownTaggedFields = ()
+
+    SCHEMA: ClassVar[MessageSchema] = MessageSchema(
+        "ShareUpdateValue",
+        "coordinator-value",
+        Field("SnapshotEpoch", "snapshot_epoch", "uint16", "0+", layouts=(0,)),
+        Field("SnapshotEpoch", "snapshot_epoch", "int32", "0+", layouts=(1, 2)),
+        Field("LeaderEpoch", "leader_epoch", "int32", "0+"),
+        Field("StartOffset", "start_offset", "int64", "0+"),
+        Field("DeliveryCompleteCount", "delivery_complete_count", "int32", "0+", tag=0, default=-1, layouts=(2,)),
+        Field("StateBatches", "state_batches", StateBatch, "0+", array=True),
+        versions="0",
+        flexible="0+",
+        key=1,
+        layouts=3,
+    )

@@ -1,0 +1,224 @@
+"""Records of magic 2, as they stand inside a batch once it is uncompressed.
+
+record  := size varint, attributes int8, timestamp delta varlong, offset delta varint, key, value, headers
+key     := size varint (-1 is null), bytes; value likewise
+headers := count varint, then per header: key size varint, UTF-8 key, value as above
+
+Deltas count from the batch's base offset and base timestamp. All varints are zigzag.
+"""
+
+from collections.abc import Iterable
+from itertools import chain, islice
+
+import msgspec
+
+from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
+from falkirk.protocol.varint import decode_varlong, encode_varlong
+
+RECORD_BYTES_MIN = 7
+"""Size, attributes, both deltas, null key, null value and no headers: one byte each."""
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One record with its own offset and timestamp (ms). Headers keep their order and may repeat a key.
+
+    A header's key that is not UTF-8 carries its odd bytes as surrogate escapes, so that it is written back unchanged.
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    attributes: int = 0
+
+
+def decode_records(
+    data: bytes,
+    *,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    log_append_time: int | None = None,
+) -> list[Record]:
+    """Decode exactly `count` records that fill `data`; `log_append_time` replaces every timestamp if given.
+
+    Raises RemoteProtocolError (offsets count from the start of `data`) if sizes, counts or varints do not fit.
+    """
+    if count < 0 or count * RECORD_BYTES_MIN > len(data):
+        raise RemoteProtocolError(f"{count} records can not stand in {len(data)} bytes", offset=0)
+    records: list[Record] = []
+    at = 0
+    try:
+        for _ in range(count):
+            record, at = _decode_record(data, at, base_offset, base_timestamp, log_append_time)
+            records.append(record)
+    except IndexError as error:
+        raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+    if at != len(data):
+        raise RemoteProtocolError(f"{len(data) - at} bytes follow the last of {count} records", offset=at)
+    return records
+
+
+def split_records(data: bytes, count: int) -> list[tuple[int, int]]:
+    """Give (start, end) of each of `count` records without decoding them; checks that they fill `data`."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    try:
+        for _ in range(count):
+            end = _body(data, at)[1]
+            spans.append((at, end))
+            at = end
+    except IndexError as error:
+        raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+    if at != len(data):
+        raise RemoteProtocolError(f"{len(data) - at} bytes follow the last of {count} records", offset=at)
+    return spans
+
+
+def decode_values(data: bytes, count: int) -> list[bytes] | None:
+    """Give the values of records as KRaft writes them; None if a record is not of that shape.
+
+    The shape: timestamp delta 0, offset deltas without gaps, null keys, values, no headers. Reading nothing but that
+    is four times as fast as `decode_records`. Raises RemoteProtocolError as that does.
+    """
+    if count * RECORD_BYTES_MIN > len(data):
+        raise RemoteProtocolError(f"{count} records can not stand in {len(data)} bytes", offset=0)
+    values: list[bytes] = []
+    at = 0
+    try:
+        for head in kraft_record_heads(count):
+            size, start = _varlong(data, at)
+            end = start + size
+            value_size, at = _varlong(data, start + len(head))
+            if not data.startswith(head, start) or at + value_size + 1 != end or value_size < 0 or data[end - 1]:
+                return None
+            values.append(data[at : end - 1])
+            at = end
+    except IndexError as error:
+        raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+    if at != len(data):
+        raise RemoteProtocolError(f"{len(data) - at} bytes follow the last of {count} records", offset=at)
+    return values
+
+
+def kraft_record_heads(count: int) -> Iterable[bytes]:
+    """Give, for offset deltas 0, 1, ..., what stands between size and value in a record of KRaft.
+
+    That is attributes 0, timestamp delta 0, offset delta, null key. Kept for the next batch: one of 8 MiB has some
+    70,000 records.
+    """
+    _HEADS.extend(map(_kraft_head, range(len(_HEADS), min(count, _HEADS_MAX))))
+    if count <= _HEADS_MAX:
+        return islice(_HEADS, count)
+    return chain(_HEADS, map(_kraft_head, range(_HEADS_MAX, count)))
+
+
+def encode_record(record: Record, *, base_offset: int, base_timestamp: int) -> bytes:
+    """Write a record relative to its batch. Raises LocalProtocolError if its offset does not fit the batch."""
+    offset_delta = record.offset - base_offset
+    if not 0 <= offset_delta <= _INT32_MAX:
+        raise LocalProtocolError(f"offset {record.offset} does not fit a batch that starts at {base_offset}")
+    parts = [
+        bytes((record.attributes & 0xFF,)),
+        encode_varlong(record.timestamp - base_timestamp),
+        encode_varlong(offset_delta),
+        _nullable(record.key),
+        _nullable(record.value),
+        encode_varlong(len(record.headers)),
+    ]
+    for key, value in record.headers:
+        parts.append(_nullable(key.encode("utf-8", "surrogateescape")))
+        parts.append(_nullable(value))
+    body = b"".join(parts)
+    return encode_varlong(len(body)) + body
+
+
+_INT32_MAX = 0x7FFFFFFF
+_INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
+_NULL = encode_varlong(-1)
+
+
+_HEADS_MAX = 1 << 17
+_HEADS: list[bytes] = []
+
+
+def _kraft_head(delta: int) -> bytes:
+    return b"\x00\x00" + encode_varlong(delta) + _NULL
+
+
+def _nullable(data: bytes | None) -> bytes:
+    return _NULL if data is None else encode_varlong(len(data)) + data
+
+
+def _decode_record(
+    data: bytes, at: int, base_offset: int, base_timestamp: int, log_append_time: int | None
+) -> tuple[Record, int]:
+    start, end = _body(data, at)
+    attributes = data[start]
+    timestamp_delta, at = _varlong(data, start + 1)
+    offset_delta, at = _varlong(data, at)
+    key, at = _bytes(data, at, end)
+    value, at = _bytes(data, at, end)
+    header_count, at = _varlong(data, at)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    if header_count:
+        headers, at = _headers(data, at, end, header_count)
+    if at != end:
+        raise RemoteProtocolError(f"record declares {end - start} bytes and has {at - start}", offset=start)
+    timestamp = base_timestamp + timestamp_delta
+    if not 0 <= offset_delta <= _INT32_MAX or not _INT64_MIN <= timestamp <= _INT64_MAX:
+        reason = f"deltas of a record are out of range (offset {offset_delta}, timestamp {timestamp_delta})"
+        raise RemoteProtocolError(reason, offset=start)
+    if log_append_time is not None:
+        timestamp = log_append_time
+    return Record(base_offset + offset_delta, timestamp, key, value, headers, attributes), end
+
+
+def _body(data: bytes, at: int) -> tuple[int, int]:
+    size, start = _varlong(data, at)
+    end = start + size
+    if size < RECORD_BYTES_MIN - 1 or end > len(data):
+        raise RemoteProtocolError(f"record declares {size} bytes where {len(data) - start} are left", offset=at)
+    return start, end
+
+
+def _varlong(data: bytes, at: int) -> tuple[int, int]:
+    # Varints of real records take one or two bytes; the general reader costs four times as much.
+    byte = data[at]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), at + 1
+    second = data[at + 1]
+    if second < 0x80:
+        byte = byte & 0x7F | second << 7
+        return (byte >> 1) ^ -(byte & 1), at + 2
+    return decode_varlong(data, at)
+
+
+def _bytes(data: bytes, at: int, record_end: int) -> tuple[bytes | None, int]:
+    size, start = _varlong(data, at)
+    end = start + size
+    if size >= 0 and end <= record_end:
+        return data[start:end], end
+    if size == -1:
+        return None, start
+    reason = f"field of {size} bytes where the record has {record_end - start} left"
+    raise RemoteProtocolError(reason, offset=at)
+
+
+def _headers(data: bytes, at: int, record_end: int, count: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+    if count < 0 or count * 2 > record_end - at:
+        reason = f"{count} headers where the record has {record_end - at} bytes left"
+        raise RemoteProtocolError(reason, offset=at)
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        if at >= record_end:
+            raise RemoteProtocolError("record ends inside its headers", offset=at)
+        key, after = _bytes(data, at, record_end)
+        if key is None:
+            raise RemoteProtocolError("key of a header is null", offset=at)
+        if after >= record_end:
+            raise RemoteProtocolError("record ends inside its headers", offset=after)
+        value, at = _bytes(data, after, record_end)
+        headers.append((key.decode("utf-8", "surrogateescape"), value))
+    return tuple(headers), at

@@ -1,0 +1,70 @@
+"""What the storage layer asks of a disk. Paths are text with `/`, absolute or as the driver likes them.
+
+All operations raise the built-in OSError family (FileNotFoundError, FileExistsError, IsADirectoryError,
+NotADirectoryError, ...). Neither side interprets contents.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+
+class Disk(Protocol):
+    """A file system: the real one in `posix_disk`, a fake in `memory_disk`; one behaviour suite runs on both."""
+
+    def list(self, directory: str) -> list[str]:
+        """Names (not paths) of what `directory` holds, sorted."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory of that name is there."""
+        ...
+
+    def is_directory(self, path: str) -> bool:
+        """Whether `path` is there and is a directory."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        ...
+
+    def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
+        """Bytes of a file from `position`, at most `length`; fewer, or none, where the file ends."""
+        ...
+
+    def view(self, path: str) -> memoryview:
+        """Read-only view of a whole file without reading it into memory first.
+
+        The file must not be changed while the view is in use.
+        """
+        ...
+
+    def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Make or replace a whole file atomically: after a crash there is the old file or the new one.
+
+        Written aside, synced, renamed, the directory synced. Nothing is left behind if `chunks` raises.
+        """
+        ...
+
+    def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
+        """Lengthen a file (made if it is not there) and sync it."""
+        ...
+
+    def truncate(self, path: str, size: int) -> None:
+        """Cut a file down to `size` bytes and sync it. Raises ValueError if it is shorter than that."""
+        ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file or directory, replacing a file of that name, and sync the directories of both."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file or an empty directory, and sync its directory."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory, its parents too if they are missing, and sync; no error if it is there already."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """Make the names in a directory durable."""
+        ...

@@ -1,0 +1,134 @@
+"""A disk in memory, for tests and simulation."""
+
+import errno
+from collections.abc import Iterable
+
+
+class MemoryDisk:
+    """Implements `Disk`. The root `/` exists; other directories are made as on a real disk."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytes] = {}
+        self._directories: set[str] = {"/"}
+
+    def list(self, directory: str) -> list[str]:
+        """Names in a directory, sorted."""
+        path = _normal(directory)
+        if path in self._files:
+            raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "no such directory", directory)
+        return sorted(
+            name for parent, name in map(_split, [*self._files, *self._directories]) if name and parent == path
+        )
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+        return _normal(path) in self._files or _normal(path) in self._directories
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        return _normal(path) in self._directories
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        return len(self._file(path))
+
+    def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
+        """Read a range of a file."""
+        return self._file(path)[position : None if length is None else position + length]
+
+    def view(self, path: str) -> memoryview:
+        """View the whole file as it is now; later changes do not show."""
+        return memoryview(self._file(path))
+
+    def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Make or replace a whole file."""
+        self._check_parent(path)
+        if self.is_directory(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        self._files[_normal(path)] = b"".join(chunks)
+
+    def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
+        """Lengthen a file."""
+        self._check_parent(path)
+        before = self._file(path) if self.exists(path) else b""
+        self._files[_normal(path)] = before + data
+
+    def truncate(self, path: str, size: int) -> None:
+        """Shorten a file."""
+        data = self._file(path)
+        if size > len(data):
+            raise ValueError(f"{path} has {len(data)} bytes, it can not be cut down to {size}")
+        self._files[_normal(path)] = data[:size]
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file or a directory with all below it."""
+        old, new = _normal(source), _normal(target)
+        self._check_parent(target)
+        if old in self._files:
+            if new in self._directories:
+                raise IsADirectoryError(errno.EISDIR, "is a directory", target)
+            self._files[new] = self._files.pop(old)
+        elif old in self._directories:
+            self._rename_directory(old, new)
+        else:
+            raise FileNotFoundError(errno.ENOENT, "no such file", source)
+
+    def remove(self, path: str) -> None:
+        """Remove a file or an empty directory."""
+        if self.is_directory(path):
+            if self.list(path):
+                raise OSError(errno.ENOTEMPTY, "directory is not empty", path)
+            self._directories.remove(_normal(path))
+        else:
+            self._file(path)
+            del self._files[_normal(path)]
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory and its parents."""
+        missing = _normal(path)
+        while missing not in self._directories:
+            if missing in self._files:
+                raise FileExistsError(errno.EEXIST, "is a file", path)
+            self._directories.add(missing)
+            missing = _split(missing)[0]
+
+    def sync_directory(self, path: str) -> None:
+        """Nothing is ever lost here."""
+        self.list(path)
+
+    def _rename_directory(self, old: str, new: str) -> None:
+        if new in self._files:
+            raise NotADirectoryError(errno.ENOTDIR, "not a directory", new)
+        if new in self._directories and self.list(new):
+            raise OSError(errno.ENOTEMPTY, "directory is not empty", new)
+        self._directories = {_moved(path, old, new) for path in self._directories}
+        self._files = {_moved(path, old, new): data for path, data in self._files.items()}
+
+    def _file(self, path: str) -> bytes:
+        if self.is_directory(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        if _normal(path) not in self._files:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        return self._files[_normal(path)]
+
+    def _check_parent(self, path: str) -> None:
+        parent = _split(_normal(path))[0]
+        if parent in self._files:
+            raise NotADirectoryError(errno.ENOTDIR, "not a directory", parent)
+        if parent not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "no such directory", parent)
+
+
+def _normal(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+def _split(path: str) -> tuple[str, str]:
+    parent, _, name = path.rpartition("/")
+    return parent or "/", name
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    return new + path[len(old) :] if path == old or path.startswith(old + "/") else path

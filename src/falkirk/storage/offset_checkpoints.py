@@ -1,0 +1,61 @@
+"""The checkpoints of a log directory that hold one offset for each partition."""
+
+from dataclasses import dataclass
+
+from falkirk.storage.checkpoint_text import format_checkpoint, parse_checkpoint
+from falkirk.storage.integer_text import parse_integer
+
+RECOVERY_POINT_FILE_NAME = "recovery-point-offset-checkpoint"
+"""Up to where each log is surely on disk; recovery after an unclean stop begins there."""
+REPLICATION_FILE_NAME = "replication-offset-checkpoint"
+"""High watermarks."""
+LOG_START_FILE_NAME = "log-start-offset-checkpoint"
+"""First offsets, where they are not that of the first segment (after DeleteRecords)."""
+CLEANER_FILE_NAME = "cleaner-offset-checkpoint"
+"""Up to where the cleaner has compacted."""
+
+FILE_NAMES = (RECOVERY_POINT_FILE_NAME, REPLICATION_FILE_NAME, LOG_START_FILE_NAME, CLEANER_FILE_NAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffset:
+    """One line."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCheckpoint:
+    """Entries in the file's order, which is that of a hash table. `is_blank`: never written."""
+
+    entries: tuple[PartitionOffset, ...] = ()
+    is_blank: bool = False
+
+    def as_dict(self) -> dict[tuple[str, int], int]:
+        """Map (topic, partition) to offset; the last line of a partition counts."""
+        return {(entry.topic, entry.partition): entry.offset for entry in self.entries}
+
+
+def parse_offset_checkpoint(data: bytes, *, file: str) -> OffsetCheckpoint:
+    """Read one of the four files. Raises CorruptFileError."""
+    rows = parse_checkpoint(data, columns=3, file=file)
+    if rows is None:
+        return OffsetCheckpoint(is_blank=True)
+    entries = tuple(
+        PartitionOffset(
+            topic=fields[0],
+            partition=parse_integer(fields[1], what="partition", bits=32, offset=at, file=file),
+            offset=parse_integer(fields[2], what="offset", bits=64, offset=at, file=file),
+        )
+        for at, fields in rows
+    )
+    return OffsetCheckpoint(entries=entries)
+
+
+def format_offset_checkpoint(checkpoint: OffsetCheckpoint) -> bytes:
+    """Write one of the four files."""
+    if checkpoint.is_blank:
+        return b""
+    return format_checkpoint([(entry.topic, entry.partition, entry.offset) for entry in checkpoint.entries])

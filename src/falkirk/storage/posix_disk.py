@@ -1,0 +1,110 @@
+"""The real disk. The only module of this package that does I/O."""
+
+import mmap
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_ASIDE = ".falkirk-aside"
+
+
+class PosixDisk:
+    """Implements `Disk` on the file system of the host."""
+
+    def list(self, directory: str) -> list[str]:
+        """Names in a directory, sorted."""
+        return sorted(os.listdir(directory))  # noqa: PTH208  names are wanted, not Path objects
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+        return Path(path).exists()
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        return Path(path).is_dir()
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        with Path(path).open("rb") as file:
+            return os.fstat(file.fileno()).st_size
+
+    def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
+        """Read a range of a file."""
+        with Path(path).open("rb") as file:
+            file.seek(position)
+            return file.read() if length is None else file.read(length)
+
+    def view(self, path: str) -> memoryview:
+        """Map the whole file into memory; pages are read as they are touched."""
+        with Path(path).open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Make or replace a whole file: written aside, synced, renamed, the directory synced."""
+        target = Path(path)
+        aside = target.with_name(target.name + _ASIDE)
+        try:
+            with aside.open("wb") as file:
+                for chunk in chunks:
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(target)
+        except BaseException:
+            # Whatever stops the write, a half-written file must not stay; an interrupt included.
+            with suppress(FileNotFoundError, NotADirectoryError):
+                aside.unlink()
+            raise
+        self.sync_directory(str(target.parent))
+
+    def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
+        """Lengthen a file and sync it."""
+        is_new = not self.exists(path)
+        with Path(path).open("ab") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            self.sync_directory(str(Path(path).parent))
+
+    def truncate(self, path: str, size: int) -> None:
+        """Shorten a file and sync it."""
+        with Path(path).open("r+b") as file:
+            before = os.fstat(file.fileno()).st_size
+            if size > before:
+                raise ValueError(f"{path} has {before} bytes, it can not be cut down to {size}")
+            file.truncate(size)
+            os.fsync(file.fileno())
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file or directory and sync the directories of both."""
+        Path(source).replace(target)
+        parents = {Path(source).parent, Path(target).parent}
+        for parent in parents:
+            self.sync_directory(str(parent))
+
+    def remove(self, path: str) -> None:
+        """Remove a file or an empty directory."""
+        if self.is_directory(path):
+            Path(path).rmdir()
+        else:
+            Path(path).unlink()
+        self.sync_directory(str(Path(path).parent))
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory and its parents, and sync each parent that got a new name."""
+        missing = [parent for parent in (Path(path), *Path(path).parents) if not parent.exists()]
+        Path(path).mkdir(parents=True, exist_ok=True)
+        for made in missing:
+            self.sync_directory(str(made.parent))
+
+    def sync_directory(self, path: str) -> None:
+        """Make the names in a directory durable."""
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,208 @@
+"""Segments of a partition's log: their file names, and reading a `.log` file batch by batch up to where it is good.
+
+A segment ends in one of three ways. Clean: after a whole batch. Torn: a write did not finish, so the last batch is
+cut off, or zeros stand in its place (a preallocated file, or blocks that never reached the disk); Kafka truncates
+such a tail at its next start. Corrupt: anything else, above all a batch whose CRC does not fit; that is an error,
+because valid batches may follow it and Kafka's own recovery would throw them away.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from crc32c import crc32c
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record_batch import (
+    ATTRIBUTES_AT,
+    CRC_AT,
+    HEADER_BYTES,
+    LENGTH_END,
+    MAGIC,
+    MAGIC_AT,
+    IncompleteBatchError,
+    RecordBatch,
+    read_batch,
+)
+from falkirk.storage.errors import CorruptFileError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFile:
+    """A file name like `00000000000000000042.log`.
+
+    `kind` is the first extension (log, index, timeindex, txnindex, snapshot), `marker` what follows it: empty,
+    `deleted` (to be deleted), `cleaned` or `swap` (the cleaner's work, unfinished and finished).
+    """
+
+    base_offset: int
+    kind: str
+    marker: str = ""
+
+
+def parse_segment_file(name: str) -> SegmentFile | None:
+    """Read a file name; None if it is none of a segment's files."""
+    match = _NAME.match(name)
+    if match is None or int(match.group(1)) > _INT64_MAX:
+        return None
+    return SegmentFile(base_offset=int(match.group(1)), kind=match.group(2), marker=match.group(3) or "")
+
+
+def format_segment_file(file: SegmentFile) -> str:
+    """Write a file name."""
+    return f"{file.base_offset:020d}.{file.kind}" + (f".{file.marker}" if file.marker else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TornTail:
+    """The reader stopped at byte `position` of `size`, because of `reason`; what is before is good."""
+
+    position: int
+    size: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Give one line for the operator."""
+        return f"torn at byte {self.position} of {self.size}: {self.reason}"
+
+
+class SegmentReader:
+    """Iterates the batches of one segment once; afterwards the fields say how it ended.
+
+    `contiguous` is for metadata logs and snapshots, whose offsets have no gaps and whose epochs never fall: a flipped
+    bit of a base offset or leader epoch, which no CRC covers, is seen there. Elsewhere offsets must only increase.
+    """
+
+    def __init__(
+        self,
+        data: bytes | bytearray | memoryview,
+        *,
+        file: str,
+        base_offset: int,
+        contiguous: bool = False,
+        check_crc: bool = True,
+    ) -> None:
+        self._data = memoryview(data)
+        self.file = file
+        """Name of the `.log`, as errors give it."""
+        self.base_offset = base_offset
+        self._contiguous = contiguous
+        self._check_crc = check_crc
+        self.end_offset = base_offset
+        """First offset behind the batches read so far."""
+        self.end_position = 0
+        """First byte behind the batches read so far."""
+        self.leader_epoch = -1
+        """Epoch of the last batch read so far."""
+        self.torn: TornTail | None = None
+        """Set when the end is reached and was torn."""
+
+    @property
+    def is_finished(self) -> bool:
+        """The end was reached, clean or torn."""
+        return self.torn is not None or self.end_position == len(self._data)
+
+    def __iter__(self) -> Iterator[RecordBatch]:
+        """Give batch after batch. Raises CorruptFileError with byte, base offset and reason."""
+        data, size = self._data, len(self._data)
+        while self.end_position < size and self.torn is None:
+            position = self.end_position
+            try:
+                batch = read_batch(data, position, check_crc=self._check_crc)
+            except RemoteProtocolError as error:
+                self._stop(error)
+                return
+            self._check_order(batch)
+            self.end_position = position + batch.length + LENGTH_END
+            self.end_offset = batch.end_offset
+            self.leader_epoch = batch.leader_epoch
+            yield batch
+
+    def _stop(self, error: RemoteProtocolError) -> None:
+        """Record a torn tail, or raise if it is none."""
+        position, size = self.end_position, len(self._data)
+        tail = self._data[position:]
+        written = _written_bytes(tail)
+        if written == 0:
+            reason = "only zeros follow, as in a preallocated file"
+        elif isinstance(error, IncompleteBatchError):
+            later = _next_batch(tail)
+            if later is not None:
+                raise CorruptFileError(
+                    f"{error.reason}, but a valid batch follows at byte {position + later}: the length is wrong",
+                    offset=position,
+                    file=self.file,
+                ) from error
+            reason = error.reason
+        elif _is_zero_filled(tail, written):
+            reason = f"the last batch was not written beyond byte {position + written}, zeros follow"
+        else:
+            raise CorruptFileError(error.reason, offset=error.offset, file=self.file) from error
+        self.torn = TornTail(position=position, size=size, reason=reason)
+
+    def _check_order(self, batch: RecordBatch) -> None:
+        expected = self.end_offset
+        if batch.base_offset < expected or (self._contiguous and batch.base_offset != expected):
+            reason = f"batch begins at offset {batch.base_offset}, {expected} was expected"
+        elif self._contiguous and batch.leader_epoch < self.leader_epoch:
+            reason = (
+                f"batch of offset {batch.base_offset} has leader epoch {batch.leader_epoch} after {self.leader_epoch}"
+            )
+        else:
+            return
+        raise CorruptFileError(reason, offset=batch.position, file=self.file)
+
+
+_KINDS = "log|index|timeindex|txnindex|snapshot"
+_NAME = re.compile(rf"([0-9]{{20}})\.({_KINDS})(?:\.(deleted|cleaned|swap))?\Z")
+_INT64_MAX = (1 << 63) - 1
+_CHUNK = 1 << 20
+# The least that a disk writes at once. Fewer zeros at a batch's end may well be its own.
+_BLOCK_BYTES = 512
+# The search for a batch behind a damaged length computes the CRCs of at most this many times the bytes searched.
+_SEARCH_EFFORT_MAX = 16
+
+
+def _written_bytes(tail: memoryview) -> int:
+    """Count the bytes before the zeros at the end of the file."""
+    for end in range(len(tail), 0, -_CHUNK):
+        start = max(end - _CHUNK, 0)
+        written = len(tail[start:end].tobytes().rstrip(b"\0"))
+        if written:
+            return start + written
+    return 0
+
+
+def _is_zero_filled(tail: memoryview, written: int) -> bool:
+    """Say whether the file ends with a batch whose last blocks never reached the disk."""
+    batch = _plausible_batch(tail, 0)
+    return batch is not None and written <= batch.size - _BLOCK_BYTES
+
+
+def _next_batch(tail: memoryview) -> int | None:
+    """Find where a valid batch stands in what looks like a cut-off one: its length was damaged, not its end.
+
+    0 means that the batch itself is whole if it ends where the file does.
+    """
+    if len(tail) < HEADER_BYTES:
+        return None
+    if crc32c(tail[ATTRIBUTES_AT:]) == int.from_bytes(tail[CRC_AT:ATTRIBUTES_AT], "big"):
+        return 0
+    data = tail.tobytes()
+    budget = len(data) * _SEARCH_EFFORT_MAX
+    magic_at = data.find(MAGIC, HEADER_BYTES + MAGIC_AT)
+    while magic_at >= 0 and budget > 0:
+        batch = _plausible_batch(tail, magic_at - MAGIC_AT)
+        if batch is not None:
+            budget -= batch.size
+            if batch.crc_is_valid:
+                return batch.position
+        magic_at = data.find(MAGIC, magic_at + 1)
+    return None
+
+
+def _plausible_batch(tail: memoryview, position: int) -> RecordBatch | None:
+    try:
+        return read_batch(tail, position, check_crc=False)
+    except RemoteProtocolError:
+        return None

@@ -1,0 +1,192 @@
+"""Named Kafka releases: what each one speaks, supports, reads and writes.
+
+    release = Release.parse("3.9")
+    release.api_ranges(Listener.BROKER)[1]      # Fetch: 0-17
+    release.supported_features()["metadata.version"]  # 1-21
+    release.unsupported_features({"share.version": 1})
+
+Nothing here compares release names: ask a release for what it supports.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.versions import features as feature_rules
+from falkirk.versions.api_support import Listener
+from falkirk.versions.errors import (
+    IncompleteReleaseError,
+    UnknownFeatureError,
+    UnknownMetadataVersionError,
+    UnknownReleaseError,
+)
+from falkirk.versions.metadata_version import METADATA_VERSION, FeatureLevel, MetadataVersion
+from falkirk.versions.release_history import KraftTables, ReleaseTables, fold
+from falkirk.versions.releases import RELEASE_CHANGES
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.versions.api_support import ApiSupport
+    from falkirk.versions.features import Feature, UnsupportedFeature
+    from falkirk.versions.notation import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release. Two of them are equal if they are the same release."""
+
+    tables: ReleaseTables
+
+    @classmethod
+    def parse(cls, text: str) -> Release:
+        """Read `3.9.1`, or `3.9` for the patch release that the tables hold. Raises UnknownReleaseError.
+
+        Another patch release is refused rather than taken for its neighbour.
+        """
+        release = _by_name().get(text)
+        if release is None:
+            known = ", ".join(f"{release.word} ({release})" for release in all_releases())
+            raise UnknownReleaseError(f"unknown release '{text}': the tables hold {known}")
+        return release
+
+    @property
+    def name(self) -> str:
+        """Give the full name, `3.9.1`."""
+        return self.tables.name
+
+    @property
+    def word(self) -> str:
+        """Give what operators call it, `3.9`."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def read_from(self) -> Source:
+        """Say where its tables come from (see falkirk.versions.notation)."""
+        return self.tables.read_from
+
+    @property
+    def kraft(self) -> KraftTables:
+        """Give its features, metadata.versions and records. Raises IncompleteReleaseError."""
+        if self.tables.kraft is None:
+            raise IncompleteReleaseError(f"only the API ranges of release {self} are in the tables")
+        return self.tables.kraft
+
+    @property
+    def bootstraps_from_snapshot(self) -> bool:
+        """Say whether formatting puts the bootstrap records into the metadata partition, not bootstrap.checkpoint."""
+        order = [release.name for release in all_releases()]
+        return order.index(self.name) >= order.index(_BOOTSTRAPS_FROM_SNAPSHOT_SINCE)
+
+    # --- APIs
+
+    @property
+    def apis(self) -> Mapping[int, ApiSupport]:
+        """Give every API that the release knows, by key."""
+        return self.tables.apis
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Say whether brokers of this release can run on ZooKeeper."""
+        return any(Listener.ZK_BROKER in api.listeners for api in self.apis.values())
+
+    def api_ranges(self, listener: Listener, *, unstable: bool = False) -> dict[int, SupportedRange]:
+        """Give the versions that a listener offers, by API key; `unstable`: with unstable.api.versions.enable."""
+        offered = (
+            (key, api.offered_versions(unstable=unstable))
+            for key, api in self.apis.items()
+            if listener in api.listeners
+        )
+        return {key: versions for key, versions in offered if versions is not None}
+
+    # --- Features
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """Give every feature but metadata.version, in the order in which Kafka's tools print them."""
+        return self.kraft.features
+
+    def feature(self, name: str) -> Feature:
+        """Give one feature. Raises UnknownFeatureError."""
+        feature = self.features.get(name)
+        if feature is None:
+            raise UnknownFeatureError(f"release {self} has no feature {name}")
+        return feature
+
+    def supported_features(self, *, unstable: bool = False) -> dict[str, SupportedRange]:
+        """Give the levels that its brokers and its controllers support, by name, sorted.
+
+        They agree in every release. `unstable`: with unstable.feature.versions.enable.
+        """
+        supported = {METADATA_VERSION: self._metadata_version_range(unstable=unstable)}
+        for name, feature in self.features.items():
+            levels = feature.supported_unstable if unstable else feature.supported
+            if levels is not None:
+                supported[name] = levels
+        return dict(sorted(supported.items()))
+
+    def unsupported_features(
+        self, finalized: Mapping[str, int], *, unstable: bool = False
+    ) -> tuple[UnsupportedFeature, ...]:
+        """Give the finalized features (metadata.version too) that this release does not understand."""
+        return feature_rules.unsupported_features(finalized, self.supported_features(unstable=unstable))
+
+    def default_levels(self, metadata_version: MetadataVersion) -> dict[str, FeatureLevel]:
+        """Give each feature's level in a cluster that this release formats at a metadata.version; 0: not enabled."""
+        return {name: feature.default_level(metadata_version) for name, feature in self.features.items()}
+
+    # --- metadata.version
+
+    @property
+    def latest_metadata_version(self) -> MetadataVersion:
+        """Give the level that a new cluster of this release starts at."""
+        return self.kraft.latest_production
+
+    def metadata_version(self, level: int) -> MetadataVersion:
+        """Give a level as this release understands it, drafts included. Raises UnknownMetadataVersionError."""
+        for version in self.kraft.metadata_versions:
+            if version.level == level:
+                return version
+        known = self.kraft.metadata_versions
+        raise UnknownMetadataVersionError(
+            f"release {self} does not know metadata.version level {level}: it knows {known[0]} to {known[-1]}"
+        )
+
+    def _metadata_version_range(self, *, unstable: bool) -> SupportedRange:
+        known = self.kraft.metadata_versions
+        highest = known[-1] if unstable else self.latest_metadata_version
+        return SupportedRange(known[0].level, highest.level)
+
+    def __str__(self) -> str:
+        """Give the full name."""
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+# A fact of no table: read off freshly formatted directories of each release.
+_BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
+
+
+@functools.cache
+def all_releases() -> tuple[Release, ...]:
+    """Give every release in the tables, oldest first."""
+    return tuple(Release(tables) for tables in fold(RELEASE_CHANGES))
+
+
+def latest_release() -> Release:
+    """Give the newest release in the tables."""
+    return all_releases()[-1]
+
+
+@functools.cache
+def _by_name() -> dict[str, Release]:
+    releases = all_releases()
+    return {release.word: release for release in releases} | {release.name: release for release in releases}

@@ -1,0 +1,86 @@
+"""What Kafka 4.0.0 changed since 3.9.1."""
+
+from falkirk.versions.notation import Api, Feature, Level, MetadataVersions, Record, ReleaseChanges
+
+CHANGES = ReleaseChanges(
+    release="4.0.0",
+    since="3.9.1",
+    read_from="facts",
+    removes_zookeeper=True,
+    apis=(
+        Api(0, "Produce", "3-12"),
+        Api(1, "Fetch", "4-17"),
+        Api(2, "ListOffsets", "1-10"),
+        Api(3, "Metadata", "0-13"),
+        Api(4, "LeaderAndIsr", "none"),
+        Api(5, "StopReplica", "none"),
+        Api(6, "UpdateMetadata", "none"),
+        Api(7, "ControlledShutdown", "none", listeners=""),
+        Api(8, "OffsetCommit", "2-9"),
+        Api(9, "OffsetFetch", "1-9"),
+        Api(11, "JoinGroup", "2-9"),
+        Api(15, "DescribeGroups", "0-6"),
+        Api(19, "CreateTopics", "2-7"),
+        Api(20, "DeleteTopics", "1-6"),
+        Api(23, "OffsetForLeaderEpoch", "2-4"),
+        Api(26, "EndTxn", "0-5"),
+        Api(27, "WriteTxnMarkers", "1"),
+        Api(28, "TxnOffsetCommit", "0-5"),
+        Api(29, "DescribeAcls", "1-3"),
+        Api(30, "CreateAcls", "1-3"),
+        Api(31, "DeleteAcls", "1-3"),
+        Api(32, "DescribeConfigs", "1-4"),
+        Api(34, "AlterReplicaLogDirs", "1-2"),
+        Api(35, "DescribeLogDirs", "1-4"),
+        Api(38, "CreateDelegationToken", "1-3"),
+        Api(39, "RenewDelegationToken", "1-2"),
+        Api(40, "ExpireDelegationToken", "1-2"),
+        Api(41, "DescribeDelegationToken", "1-3"),
+        Api(52, "Vote", "0-2"),
+        Api(56, "AlterPartition", "2-3"),
+        Api(57, "UpdateFeatures", "0-2"),
+        Api(60, "DescribeCluster", "0-2"),
+        Api(68, "ConsumerGroupHeartbeat", "0-1"),
+        Api(69, "ConsumerGroupDescribe", "0-1"),
+    ),
+    metadata_versions=MetadataVersions(minimum="3.3-IV3", latest_production="4.0-IV3", latest_testing="4.1-IV0"),
+    features=(
+        Feature(
+            "transaction.version",
+            "0-2",
+            levels=(
+                Level(0, writes={"transaction_log_value": 0}),
+                Level(1, "4.0-IV2", writes={"transaction_log_value": 1}),
+                Level(2, "4.0-IV2", brings="epoch_bump", writes={"transaction_log_value": 1}),
+            ),
+        ),
+        Feature(
+            "group.version",
+            "0-1",
+            levels=(
+                Level(0),
+                Level(1, "4.0-IV0", brings="consumer_rebalance_protocol"),
+            ),
+        ),
+        Feature(
+            "eligible.leader.replicas.version",
+            "0-1",
+            levels=(
+                Level(0),
+                Level(1, "4.1-IV0", requires={"metadata.version": 23}),
+            ),
+        ),
+    ),
+    metadata_records=(Record(28, "ClearElrRecord", "0"),),
+    group_records=(
+        Record(12, "ShareGroupTargetAssignmentMetadata", "0", flexible=0),
+        Record(13, "ShareGroupTargetAssignmentMember", "0", flexible=0),
+        Record(14, "ShareGroupCurrentMemberAssignment", "0", flexible=0),
+        Record(15, "ShareGroupStatePartitionMetadata", "0", flexible=0),
+        Record(16, "ConsumerGroupRegularExpression", "0", flexible=0),
+    ),
+    share_records=(
+        Record(0, "ShareSnapshot", "0", flexible=0),
+        Record(1, "ShareUpdate", "0", flexible=0),
+    ),
+)

@@ -1,0 +1,119 @@
+"""Predictions of what a release's coordinators load, record by record, against the releases' own loaders."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from coordinator_logs import (
+    OFFSETS_TOPIC,
+    SHARE_TOPIC,
+    TRANSACTIONS_TOPIC,
+    all_real_partitions,
+    variants,
+    variants_of_records,
+)
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from load_judge import Judged, judge
+
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.loading import PartitionLoad
+from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+from falkirk.coordinator.readability import (
+    group_record_verdict,
+    share_state_record_verdict,
+    transaction_record_verdict,
+)
+from falkirk.coordinator.verdict import Reading
+from falkirk.versions.release import Release
+
+LOADERS = {
+    "3.7.2": ("old", "new"),
+    "3.9.1": ("old", "new"),
+    "4.0.0": ("old", "new"),
+    "4.3.1": ("new",),
+    "4.4.0": ("new",),
+}
+WITH_SHARE_GROUPS = ("4.0.0", "4.3.1", "4.4.0")
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+
+
+@pytest.mark.parametrize("release", LOADERS)
+def test_logs_of_real_clusters_load_as_predicted(release):
+    agree(release, all_real_partitions(OFFSETS_TOPIC) + variants(seed=1, count=25))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("release", LOADERS)
+def test_any_log_loads_as_predicted(release, seed):
+    agree(release, variants(seed, count=300))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", LOADERS)
+def test_transactions_and_share_state_are_read_as_predicted(release):
+    known = Release.parse(release)
+    transactions = variants_of_records(11, 3000, TRANSACTIONS_TOPIC)
+    share = variants_of_records(12, 2000, SHARE_TOPIC)
+    partitions = [("transactions", transactions)]
+    if release in WITH_SHARE_GROUPS:
+        partitions.append(("share", share))
+    judged = judge(release, partitions)
+    assert readings(transactions, known, transaction_record_verdict) == kafka_readings(judged[0])
+    if release in WITH_SHARE_GROUPS:
+        assert readings(share, known, share_state_record_verdict) == kafka_readings(judged[1])
+
+
+def agree(release, logs):
+    asked = [(loader, log) for loader in LOADERS[release] for log in logs if log]
+    for (loader, log), judged in zip(asked, judge(release, asked), strict=True):
+        differences = compare(Release.parse(release), CoordinatorKind(loader), log, judged)
+        assert not differences, f"{loader} coordinator of {release}: {differences[:3]}"
+
+
+def compare(release: Release, kind: CoordinatorKind, log: list[LogEntry], judged: Judged) -> list[str]:
+    load = PartitionLoad(release, kind)
+    differences = []
+    verdicts = iter(judged.verdicts)
+    for entry in log:
+        ours = load.replay(entry)
+        if not isinstance(entry, LoggedRecord):
+            continue
+        kafkas = next(verdicts)
+        if ours.reading != kafkas.split(" ")[0]:
+            differences.append(f"{entry}: {ours}, Kafka: {kafkas}")
+        # The deserialiser alone fails and skips no record that the load as a whole takes.
+        alone = group_record_verdict(release, entry.key, entry.value, kind)
+        if alone.reading is not ours.reading and not (alone.reading is Reading.READ and ours.fails):
+            differences.append(f"{entry}: {ours}, alone {alone}")
+    if kind is CoordinatorKind.NEW:
+        stops = load.finish()
+        if bool(stops) != judged.end.startswith("fails"):
+            differences.append(f"end: {stops}, Kafka: {judged.end}")
+        elif not stops and groups_of(load) != judged.groups:
+            differences.append(f"groups: {groups_of(load)}, Kafka: {judged.groups}")
+    return differences
+
+
+def groups_of(load):
+    pending = load.offsets.pending_by_group()
+    return {
+        group_id: (
+            str(group.type),
+            group.members,
+            len(load.offsets.committed_by(group_id)),
+            len(pending.get(group_id, ())),
+        )
+        for group_id, group in load.groups().items()
+    }
+
+
+def readings(records, release, verdict_of):
+    return [(record.offset, str(verdict_of(release, record.key, record.value).reading)) for record in records]
+
+
+def kafka_readings(judged):
+    return [(offset, verdict.split(" ")[0]) for offset, verdict in enumerate(judged.verdicts)]

@@ -1,0 +1,244 @@
+import json
+from pathlib import Path
+
+import pytest
+from stopped_clusters import DISK, cluster_at, hashes, plan_for
+
+from falkirk.logdir import write_tree as write_tree_module
+from falkirk.logdir.bundle import BundleError, read_bundle
+from falkirk.logdir.downgrade import BlockedError, DataWouldBeLostError, downgrade, downgrade_in_place
+from falkirk.logdir.errors import OutputError
+from falkirk.logdir.locate import find_nodes
+from falkirk.logdir.undo import undo
+from falkirk.logdir.verify import verify
+from falkirk.metadata.difference import differences
+from falkirk.metadata.writer import write_image
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.metadata_record import decode_metadata_record
+from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.quorum_state import parse_quorum_state
+from falkirk.storage.snapshot_file import read_snapshot
+from falkirk.versions.release import Release
+
+MOVES = [
+    ("4.4.0", "4.3"),
+    ("4.4.0", "3.7"),
+    ("4.3.1", "4.0-IV0"),
+    ("4.3.1", "3.9"),
+    ("4.3.1", "3.7-IV0"),
+    ("3.7.2", "3.7-IV1"),
+    ("elr-4.3.1", "3.9"),
+    *(
+        pytest.param(name, to, marks=pytest.mark.full)
+        for name, to in [
+            ("4.4.0", "4.0"),
+            ("4.4.0", "3.9"),
+            ("4.3.1", "4.2"),
+            ("4.3.1", "3.8"),
+            ("4.0.0", "3.9"),
+            ("4.0.0", "3.7-IV2"),
+            ("3.9.1", "3.7"),
+            ("moved-4.3.1", "3.7"),
+        ]
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "to"), MOVES)
+def test_a_result_holds_the_metadata_at_its_level_and_passes_every_check(kafka_directory, tmp_path, name, to):
+    source = kafka_directory(name)
+    before = hashes(source)
+    plan = plan_for(to, source)
+    downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    assert hashes(source) == before
+
+    result = cluster_at(tmp_path / "out")
+    expected = [record for record, _ in write_image(plan.cluster.image, plan.options, on_loss=lambda _: None)]
+    found = [decode_metadata_record(value)[0] for batch in result.log.snapshot.data_batches for value in batch.values()]
+    assert found == expected
+    assert (result.end_offset, result.epoch) == (plan.cluster.end_offset, plan.cluster.epoch)
+    assert result.kraft_version == plan.kraft.after
+    checked = verify(DISK, result, plan.target.release)
+    assert checked.problems == []
+    assert checked.data_bytes > 0 or name in ("elr-4.3.1", "moved-4.3.1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "to"), MOVES)
+def test_undo_gives_all_of_it_back(kafka_directory, tmp_path, name, to):
+    source = kafka_directory(name)
+    plan = plan_for(to, source)
+    result = downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    back = undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back")
+    assert back.conflicts == ()
+    restored = cluster_at(tmp_path / "back")
+    assert list(differences(plan.cluster.image, restored.image)) == []
+    assert restored.kraft_version == plan.cluster.kraft_version
+    assert verify(DISK, restored, Release.parse("4.4")).problems == []
+
+
+def test_data_files_are_copied_as_they_are(kafka_directory, tmp_path):
+    source = kafka_directory("4.3.1")
+    downgrade(DISK, plan_for("3.9", source), tmp_path / "out", unsafe=True)
+    for name in ("d0", "d1"):
+        old, new = hashes(source / name), hashes(tmp_path / "out" / "node-1" / name)
+        changed = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+        assert all(path.startswith("__cluster_metadata-0/") or path == "bootstrap.checkpoint" for path in changed)
+
+
+def test_no_file_of_the_result_is_the_sources_own(kafka_directory, tmp_path):
+    source = kafka_directory("4.3.1")
+    downgrade(DISK, plan_for("3.9", source), tmp_path / "out", unsafe=True)
+    inodes = {path.stat().st_ino for path in source.rglob("*") if path.is_file()}
+    assert not inodes & {path.stat().st_ino for path in (tmp_path / "out").rglob("*") if path.is_file()}
+
+
+def test_all_nodes_get_the_same_snapshot_and_nothing_newer(kafka_directory, tmp_path):
+    downgrade(DISK, plan_for("3.9", kafka_directory("elr-4.3.1")), tmp_path / "out", unsafe=True)
+    folders = sorted((tmp_path / "out").glob("node-*/*/__cluster_metadata-0"))
+    assert [folder.parent.parent.name for folder in folders] == ["node-1", "node-2", "node-3"]
+    contents = [(folder / "00000000000000000453-0000000001.checkpoint").read_bytes() for folder in folders]
+    assert len(set(contents)) == 1
+    for folder in folders:
+        assert {path.name for path in folder.iterdir()} == {
+            "00000000000000000453-0000000001.checkpoint", "partition.metadata", "quorum-state",
+        }  # fmt: skip
+
+
+def test_the_same_downgrade_gives_the_same_bytes(kafka_directory, tmp_path):
+    source = kafka_directory("4.3.1")
+    for place in ("a", "b"):
+        downgrade(DISK, plan_for("3.9", source), tmp_path / place, unsafe=True)
+    a, b = hashes(tmp_path / "a" / "node-1"), hashes(tmp_path / "b" / "node-1")
+    assert a == b
+
+
+@pytest.mark.parametrize(("to", "kraft_version", "data_version"), [("3.9", 1, 1), ("3.8", 0, 0), ("3.7", 0, 0)])
+def test_releases_before_3_9_get_static_voters(kafka_directory, tmp_path, to, kraft_version, data_version):
+    result = downgrade(DISK, plan_for(to, kafka_directory("4.3.1")), tmp_path / "out", unsafe=True)
+    [metadata] = (tmp_path / "out").glob("node-1/*/__cluster_metadata-0")
+    state = parse_quorum_state((metadata / "quorum-state").read_bytes())
+    assert state.data_version == data_version
+    [snapshot_file] = metadata.glob("*.checkpoint")
+    snapshot = read_snapshot(snapshot_file.read_bytes(), file="snapshot")
+    assert (snapshot.kraft_version or 0, snapshot.voters is None) == (kraft_version, kraft_version == 0)
+    told = result.as_json()["nodes"][0].get("controller.quorum.voters")
+    assert told == (None if kraft_version else "1@127.0.0.1:27511")
+    if not kraft_version:
+        assert state.current_voters == (1,)
+
+
+@pytest.mark.parametrize("name", ["4.3.1", "4.4.0", "4.3.1-formatted", "4.4.0-formatted", "3.9.1-formatted"])
+def test_every_log_directory_starts_from_a_bootstrap_file_of_the_target(kafka_directory, tmp_path, name):
+    plan = plan_for("3.7", kafka_directory(name))
+    downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    files = sorted((tmp_path / "out").glob("node-1/*/bootstrap.checkpoint"))
+    assert len(files) == len(list(kafka_directory(name).iterdir()))
+    for file in files:
+        records = [decode_metadata_record(v)[0] for v in bootstrap_values(read_bootstrap_checkpoint(file.read_bytes()))]
+        assert records[0] == FeatureLevelRecord(name="metadata.version", feature_level=19)
+        assert not any(isinstance(record, FeatureLevelRecord) for record in records[1:])
+    assert cluster_at(tmp_path / "out").image.features.metadata_version.level == 19
+
+
+def test_safe_refuses_what_would_be_lost_and_writes_nothing(kafka_directory, tmp_path):
+    plan = plan_for("3.7-IV0", kafka_directory("4.3.1"))
+    with pytest.raises(DataWouldBeLostError, match=r"would be lost on the way to 3\.7-IV0"):
+        downgrade(DISK, plan, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert {loss["kind"] for loss in plan.losses} >= {"broker_log_dirs", "directory_assignment"}
+
+
+def test_safe_goes_on_where_nothing_is_lost(kafka_directory, tmp_path):
+    plan = plan_for("3.7", kafka_directory("3.9.1"))
+    assert plan.is_lossless
+    downgrade(DISK, plan, tmp_path / "out")
+    assert cluster_at(tmp_path / "out").image.features.metadata_version.level == 19
+
+
+def test_every_loss_says_where_it_was_written(kafka_directory):
+    plan = plan_for("3.7-IV0", kafka_directory("4.3.1"))
+    for loss in plan.report.losses:
+        assert loss.source is not None
+        assert loss.offset is not None
+
+
+def test_going_up_is_blocked(kafka_directory, tmp_path):
+    plan = plan_for("4.0", kafka_directory("3.9.1"))
+    with pytest.raises(BlockedError, match=r"metadata\.version is 3\.9-IV0, and 4\.0-IV3 is above it"):
+        downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+
+
+def test_a_place_that_is_taken_is_refused(kafka_directory, tmp_path):
+    plan = plan_for("3.9", kafka_directory("4.3.1"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    with pytest.raises(OutputError, match="out: not empty"):
+        downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="file: not a directory"):
+        downgrade(DISK, plan, tmp_path / "file", unsafe=True)
+    (tmp_path / "empty").mkdir()
+    downgrade(DISK, plan, tmp_path / "empty", unsafe=True)
+
+
+def test_what_fails_half_way_leaves_nothing(kafka_directory, tmp_path, monkeypatch):
+    calls = []
+
+    def fail(*arguments, **options):
+        calls.append(arguments)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write_tree_module, "_write_changes", fail)
+    with pytest.raises(OSError, match="No space"):
+        downgrade(DISK, plan_for("3.9", kafka_directory("4.3.1")), tmp_path / "out", unsafe=True)
+    assert calls
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ledger_repeats_the_plan_and_the_bundle_names_every_object(kafka_directory, tmp_path):
+    plan = plan_for("3.7-IV0", kafka_directory("4.3.1"))
+    result = downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    ledger = json.loads(result.ledger.read_text())
+    assert ledger == json.loads(json.dumps(result.as_json()))
+    assert ledger["losses"] == json.loads(json.dumps(plan.losses))
+    bundle = read_bundle(result.bundle)
+    assert bundle.level_before == 30
+    assert {change.key for change in bundle.objects} >= {loss.key_text for loss in plan.report.losses}
+
+
+def test_in_place_the_directories_become_the_result_and_a_backup_stays(own_directory, tmp_path):
+    directory = own_directory("4.3.1")
+    before = hashes(directory)
+    out = tmp_path / "out"
+    downgrade(DISK, plan_for("3.7", directory), out, unsafe=True)
+    result = downgrade_in_place(DISK, plan_for("3.7", directory), unsafe=True)
+    for name in ("d0", "d1"):
+        assert hashes(directory / name) == hashes(out / "node-1" / name)
+        backup = hashes(directory / f"{name}.falkirk-backup")
+        assert backup
+        assert all(before[f"{name}/{path}"] == value for path, value in backup.items())
+    assert result.bundle.parent == directory / "d0.falkirk-undo"
+    assert verify(DISK, cluster_at(directory / "d0", directory / "d1"), Release.parse("3.7")).problems == []
+    undo(DISK, cluster_at(directory / "d0", directory / "d1"), result.bundle, tmp_path / "back")
+
+
+def test_another_clusters_bundle_is_refused(kafka_directory, tmp_path):
+    result = downgrade(DISK, plan_for("3.7", kafka_directory("4.3.1")), tmp_path / "out", unsafe=True)
+    with pytest.raises(BundleError, match="of cluster hfgjSfLshYrZXYqfd36Qxg, the directories are of"):
+        undo(DISK, cluster_at(kafka_directory("3.7.2")), result.bundle, tmp_path / "back")
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(result.bundle.read_bytes()[:-30])
+    with pytest.raises(BundleError, match=r"damaged\.zip: not an undo bundle, or a damaged one"):
+        read_bundle(damaged)
+    with pytest.raises(BundleError, match=r"gone\.zip: No such file"):
+        read_bundle(tmp_path / "gone.zip")
+
+
+def test_a_node_whose_directories_are_missing_is_named(kafka_directory):
+    directory = kafka_directory("elr-4.3.1")
+    plan = plan_for("3.9", directory / "n1")
+    assert [warning for warning in plan.warnings if warning.startswith("node 2 belongs to the cluster and is not here")]
+    assert len(find_nodes([directory / "n1"])) == 1
+    assert isinstance(directory, Path)

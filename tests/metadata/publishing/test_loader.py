@@ -1,0 +1,179 @@
+import pytest
+from metadata_files import batch_of
+
+from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.errors import InconsistentRecordError, UnreadableRecordError
+from falkirk.metadata.image.metadata_image import EMPTY, Provenance
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.protocol.messages import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    PartitionChangeRecord,
+    TopicRecord,
+)
+from falkirk.protocol.metadata_record import encode_metadata_record
+
+BEGIN, END, ABORT = BeginTransactionRecord("big"), EndTransactionRecord(), AbortTransactionRecord("why")
+
+
+def topic(name):
+    return TopicRecord(name, name.encode().ljust(16, b"\0"))
+
+
+def batch(base_offset, *records):
+    return batch_of([encode_metadata_record(record, 0) for record in records], base_offset, "0.log")
+
+
+def names(loader):
+    return [found.name for found in loader.image.topics]
+
+
+class Publisher:
+    def __init__(self, log, name):
+        self.log = log
+        self.name = name
+
+    def on_metadata(self, delta, image):
+        self.log.append((self.name, delta, image))
+
+
+def test_each_load_is_published_once_to_all_in_their_order():
+    log = []
+    loader = MetadataLoader([Publisher(log, "first"), Publisher(log, "second")])
+    loader.load_log([batch(0, topic("a")), batch(1, topic("b"))])
+
+    assert [name for name, _, _ in log] == ["first", "second"]
+    assert all(image is loader.image for _, _, image in log)
+    assert all(delta.image is EMPTY for _, delta, _ in log)
+    assert loader.image.provenance == Provenance(2, 1, 1001)
+
+
+def test_a_control_batch_moves_the_end_and_nothing_else():
+    loader = MetadataLoader()
+    control = MetadataBatch(base_offset=0, end_offset=3, epoch=4, timestamp=7)
+
+    assert loader.load_log([control]).has_same_content(EMPTY)
+    assert loader.image.provenance == loader.loaded == Provenance(3, 4, 7)
+
+
+def test_loading_nothing_publishes_nothing():
+    log = []
+    MetadataLoader([Publisher(log, "p")]).load_log([])
+
+    assert log == []
+
+
+def test_a_transaction_is_held_back_until_it_ends():
+    log = []
+    loader = MetadataLoader([Publisher(log, "p")])
+    loader.load_log([batch(0, topic("a")), batch(1, BEGIN, topic("b"))])
+
+    assert names(loader) == ["a"]
+    assert loader.image.provenance.end_offset == 1
+    assert loader.loaded.end_offset == 3
+    open_transaction = loader.open_transaction
+    assert (open_transaction.name, open_transaction.offset, open_transaction.source) == ("big", 1, "0.log")
+    assert [offset for _, offset, _ in open_transaction.records] == [2]
+
+    loader.load_log([batch(3, topic("c"))])
+    assert names(loader) == ["a"]
+    assert len(log) == 1
+
+    loader.load_log([batch(4, topic("d"), END, topic("e"))])
+    assert names(loader) == ["a", "b", "c", "d", "e"]
+    assert loader.open_transaction is None
+    assert loader.image.provenance.end_offset == 7
+    assert len(log) == 2
+
+
+def test_an_aborted_transaction_never_happened():
+    loader = MetadataLoader()
+    loader.load_log([batch(0, BEGIN, topic("a")), batch(2, ABORT, topic("b"))])
+
+    assert names(loader) == ["b"]
+    assert loader.image.provenance.end_offset == 4
+
+
+def test_a_transaction_that_is_open_at_the_end_is_not_applied():
+    loader = MetadataLoader()
+    loader.load_log([batch(0, topic("a"), ConfigRecord(4, "", "x", "1"), BEGIN, topic("b"), topic("c"))])
+
+    assert names(loader) == ["a"]
+    # What stands before the begin in its batch counts.
+    assert loader.image.provenance == Provenance(2, 1, 1000)
+    assert dict(loader.image.configs.of(4, "")) == {"x": "1"}
+    assert len(loader.open_transaction.records) == 2
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ((END,), "EndTransactionRecord at offset 5 of 0.log: no transaction has begun"),
+        ((ABORT,), "AbortTransactionRecord at offset 5 of 0.log: no transaction has begun"),
+        ((BEGIN, BEGIN), "BeginTransactionRecord at offset 6 of 0.log: the transaction of offset 5 is still open"),
+    ],
+)
+def test_markers_out_of_order_are_refused(records, message):
+    with pytest.raises(InconsistentRecordError) as caught:
+        MetadataLoader().load_log([batch(5, *records)])
+    assert str(caught.value) == message
+
+
+def test_a_record_that_fits_nothing_is_named_with_its_place():
+    change = PartitionChangeRecord(3, b"t" * 16)
+    with pytest.raises(InconsistentRecordError) as caught:
+        MetadataLoader().load_log([batch(0, topic("a")), batch(1, topic("b"), change)])
+
+    assert str(caught.value) == (
+        "PartitionChangeRecord at offset 2 of 0.log (topic dHR0dHR0dHR0dHR0dHR0dA partition 3): no topic has this id"
+    )
+    assert (caught.value.offset, caught.value.source) == (2, "0.log")
+
+
+def test_a_record_inside_a_transaction_is_named_with_its_own_place():
+    with pytest.raises(InconsistentRecordError) as caught:
+        MetadataLoader().load_log([batch(0, BEGIN, PartitionChangeRecord(0, b"t" * 16)), batch(2, END)])
+    assert caught.value.offset == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (b"", "metadata record at offset 9 of f: .*byte 0"),
+        (b"\x02\x02\x00", "metadata record of type 2|metadata record at offset 9 of f: frame version 2, not 1"),
+        (b"\x01\x63\x00", "metadata record of type 99 at offset 9 of f: unknown metadata record type 99"),
+        (b"\x01\x02\x05", "TopicRecord at offset 9 of f: TopicRecord has no version 5"),
+        (b"\x01\x02\x00\x05ab", "TopicRecord at offset 9 of f: "),
+    ],
+)
+def test_bytes_that_are_no_record_are_named_with_their_place(value, message):
+    with pytest.raises(UnreadableRecordError, match=message) as caught:
+        MetadataLoader().load_log([batch_of([value], 9, "f")])
+    assert caught.value.offset == 9
+
+
+def test_a_snapshot_replaces_the_image_and_publishes_what_differs():
+    log = []
+    loader = MetadataLoader([Publisher(log, "p")])
+    loader.load_log([batch(0, topic("a"), topic("b")), batch(2, BEGIN, topic("x"))])
+    before = loader.image
+    loader.load_snapshot([batch(0, topic("b"), topic("c"))], Provenance(50, 6, 9))
+
+    _, delta, image = log[-1]
+    assert names(loader) == ["b", "c"]
+    assert image.provenance == loader.loaded == Provenance(50, 6, 9)
+    assert loader.open_transaction is None
+    assert delta.image is before
+    assert set(delta.topics.deleted.values()) == {"a"}
+    assert [item.name for item in delta.topics.changed.values()] == ["c"]
+
+
+def test_the_log_goes_on_behind_a_snapshot():
+    loader = MetadataLoader()
+    loader.load_snapshot([batch(0, topic("a"))], Provenance(50, 6, 9))
+    loader.load_log([batch(50, topic("b"))])
+
+    assert names(loader) == ["a", "b"]
+    assert loader.image.provenance.end_offset == 51

@@ -1,0 +1,194 @@
+"""One behaviour suite, run on the real disk and on the fake."""
+
+import pytest
+
+from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.storage.posix_disk import PosixDisk
+
+
+@pytest.fixture(params=["posix", "memory"])
+def disk(request):
+    return PosixDisk() if request.param == "posix" else MemoryDisk()
+
+
+@pytest.fixture
+def root(disk, tmp_path):
+    disk.make_directory(str(tmp_path))
+    return str(tmp_path)
+
+
+def test_what_is_written_is_read(disk, root):
+    disk.write(f"{root}/file", [b"one", bytearray(b"two"), memoryview(b"three")])
+    assert disk.read(f"{root}/file") == b"onetwothree"
+    assert bytes(disk.view(f"{root}/file")) == b"onetwothree"
+    assert disk.size(f"{root}/file") == 11
+    assert disk.exists(f"{root}/file")
+    assert not disk.is_directory(f"{root}/file")
+    assert disk.list(root) == ["file"]
+
+
+def test_ranges_end_where_the_file_does(disk, root):
+    disk.write(f"{root}/file", [b"0123456789"])
+    assert disk.read(f"{root}/file", 3, 4) == b"3456"
+    assert disk.read(f"{root}/file", 8, 40) == b"89"
+    assert disk.read(f"{root}/file", 8) == b"89"
+    assert disk.read(f"{root}/file", 10, 1) == b""
+    assert disk.read(f"{root}/file", 99) == b""
+    assert disk.read(f"{root}/file", 3, 0) == b""
+
+
+def test_an_empty_file_has_an_empty_view(disk, root):
+    disk.write(f"{root}/file", [])
+    assert (disk.size(f"{root}/file"), bytes(disk.view(f"{root}/file"))) == (0, b"")
+
+
+def test_a_view_can_not_be_written_to(disk, root):
+    disk.write(f"{root}/file", [b"data"])
+    with pytest.raises(TypeError):
+        disk.view(f"{root}/file")[0] = 1
+
+
+def test_a_write_replaces_the_whole_file(disk, root):
+    disk.write(f"{root}/file", [b"a long content"])
+    disk.write(f"{root}/file", [b"short"])
+    assert disk.read(f"{root}/file") == b"short"
+
+
+def test_a_write_that_fails_leaves_what_was_there(disk, root):
+    def chunks():
+        yield b"half"
+        raise RuntimeError
+
+    disk.write(f"{root}/old", [b"old"])
+    for name in ("old", "new"):
+        with pytest.raises(RuntimeError):
+            disk.write(f"{root}/{name}", chunks())
+    assert disk.list(root) == ["old"]
+    assert disk.read(f"{root}/old") == b"old"
+
+
+def test_append_lengthens_or_makes_a_file(disk, root):
+    disk.append(f"{root}/file", b"one")
+    disk.append(f"{root}/file", memoryview(b"two"))
+    assert disk.read(f"{root}/file") == b"onetwo"
+
+
+def test_truncate_only_shortens(disk, root):
+    disk.write(f"{root}/file", [b"0123456789"])
+    disk.truncate(f"{root}/file", 4)
+    disk.truncate(f"{root}/file", 4)
+    assert disk.read(f"{root}/file") == b"0123"
+    with pytest.raises(ValueError, match="has 4 bytes, it can not be cut down to 5"):
+        disk.truncate(f"{root}/file", 5)
+
+
+def test_rename_replaces_a_file(disk, root):
+    disk.write(f"{root}/a", [b"a"])
+    disk.write(f"{root}/b", [b"b"])
+    disk.rename(f"{root}/a", f"{root}/b")
+    assert disk.list(root) == ["b"]
+    assert disk.read(f"{root}/b") == b"a"
+
+
+def test_rename_moves_a_directory_with_all_in_it(disk, root):
+    disk.make_directory(f"{root}/a/deep")
+    disk.make_directory(f"{root}/other")
+    disk.write(f"{root}/a/deep/file", [b"x"])
+    disk.rename(f"{root}/a", f"{root}/other/b")
+    assert disk.list(root) == ["other"]
+    assert disk.read(f"{root}/other/b/deep/file") == b"x"
+    assert not disk.exists(f"{root}/a/deep")
+
+
+def test_remove_takes_files_and_empty_directories(disk, root):
+    disk.make_directory(f"{root}/d")
+    disk.write(f"{root}/d/file", [b"x"])
+    with pytest.raises(OSError, match="not empty"):
+        disk.remove(f"{root}/d")
+    disk.remove(f"{root}/d/file")
+    disk.remove(f"{root}/d")
+    assert disk.list(root) == []
+
+
+def test_names_are_sorted_and_only_those_of_the_directory_itself(disk, root):
+    for name in ("b", "a", "c"):
+        disk.make_directory(f"{root}/{name}/below")
+    disk.write(f"{root}/aa", [b""])
+    assert disk.list(root) == ["a", "aa", "b", "c"]
+    assert disk.list(f"{root}/b/") == ["below"]
+
+
+def test_making_a_directory_twice_is_no_error(disk, root):
+    disk.make_directory(f"{root}/a/b")
+    disk.make_directory(f"{root}/a/b")
+    assert disk.is_directory(f"{root}/a/b")
+    disk.sync_directory(f"{root}/a")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda disk, path: disk.read(path),
+        lambda disk, path: disk.view(path),
+        lambda disk, path: disk.size(path),
+        lambda disk, path: disk.list(path),
+        lambda disk, path: disk.remove(path),
+        lambda disk, path: disk.truncate(path, 0),
+        lambda disk, path: disk.rename(path, path + "2"),
+        lambda disk, path: disk.sync_directory(path),
+        lambda disk, path: disk.write(path + "/below", [b""]),
+        lambda disk, path: disk.append(path + "/below", b""),
+    ],
+)
+def test_what_is_missing_is_an_error(disk, root, operation):
+    with pytest.raises(FileNotFoundError):
+        operation(disk, f"{root}/missing")
+    assert disk.list(root) == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda disk, path: disk.read(path),
+        lambda disk, path: disk.view(path),
+        lambda disk, path: disk.size(path),
+        lambda disk, path: disk.write(path, [b""]),
+        lambda disk, path: disk.append(path, b""),
+        lambda disk, path: disk.truncate(path, 0),
+    ],
+)
+def test_a_directory_is_no_file(disk, root, operation):
+    disk.make_directory(f"{root}/d")
+    with pytest.raises(IsADirectoryError):
+        operation(disk, f"{root}/d")
+    assert disk.list(root) == ["d"]
+
+
+def test_a_file_is_no_directory(disk, root):
+    disk.write(f"{root}/file", [b""])
+    for operation in (disk.list, disk.sync_directory):
+        with pytest.raises(NotADirectoryError):
+            operation(f"{root}/file")
+    with pytest.raises(FileExistsError):
+        disk.make_directory(f"{root}/file")
+    with pytest.raises(NotADirectoryError):
+        disk.write(f"{root}/file/below", [b""])
+
+
+def test_renames_between_files_and_directories_are_refused(disk, root):
+    disk.write(f"{root}/file", [b""])
+    disk.make_directory(f"{root}/empty")
+    disk.make_directory(f"{root}/full/below")
+    with pytest.raises(IsADirectoryError):
+        disk.rename(f"{root}/file", f"{root}/empty")
+    with pytest.raises(NotADirectoryError):
+        disk.rename(f"{root}/empty", f"{root}/file")
+    with pytest.raises(OSError, match="not empty"):
+        disk.rename(f"{root}/empty", f"{root}/full")
+    disk.rename(f"{root}/full", f"{root}/empty")
+    assert disk.list(f"{root}/empty") == ["below"]
+
+
+def test_a_path_may_be_written_in_more_than_one_way(disk, root):
+    disk.write(f"{root}//./file", [b"x"])
+    assert disk.read(f"{root}/file") == b"x"

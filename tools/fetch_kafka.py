@@ -1,0 +1,156 @@
+"""Fetch the jars of real Kafka releases by Maven: `fetch_kafka.py [RELEASE...]`, by default all of RELEASES.
+
+They go to `.cache/kafka/<release>/libs/` of the clone, or below $FALKIRK_CACHE; what is there is not fetched again.
+Tests, benchmarks and the demo call `kafka_libs` and need nothing but the standard library for it.
+"""
+
+import argparse
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
+
+# kafka_2.13 holds broker, controller and StorageTool; the other two the command line tools and the metadata shell.
+_SERVER_ARTIFACTS = ("kafka_2.13",)
+_TOOL_ARTIFACTS = ("kafka-tools", "kafka-shell")
+# Of these releases the tools were never published.
+_WITHOUT_TOOLS = frozenset({"4.4.0"})
+# Asked for by the poms, but not published for every release, and not needed to run anything.
+_NOT_PUBLISHED = "kafka-tools-api"
+# Kafka 3 brings its own SLF4J binding; with two of them it is chance which one logs.
+_OTHER_LOG_BINDINGS = "slf4j-reload4j"
+_SLF4J_SIMPLE = ("org.slf4j", "slf4j-simple", "1.7.36")
+_COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+# A first fetch of one release takes under a minute; ten allow for a slow line.
+_MAVEN_TIMEOUT_S = 600
+
+
+class FetchError(Exception):
+    """Kafka's jars cannot be had; the message says what is missing or what Maven answered."""
+
+
+def cache_dir() -> Path:
+    """Say where fetched and compiled things are kept: $FALKIRK_CACHE, else `.cache` of this clone."""
+    configured = os.environ.get("FALKIRK_CACHE")
+    return Path(configured).resolve() if configured else Path(__file__).resolve().parent.parent / ".cache"
+
+
+def release_dir(release: str) -> Path:
+    """Name the folder that everything of one release is kept in; it may not exist yet."""
+    return cache_dir() / "kafka" / release
+
+
+def kafka_libs(release: str) -> Path:
+    """Name the folder of `release`'s jars, fetched first where it is not there yet.
+
+    Several processes may ask at once: one fetches, the others wait for it.
+    Raises FetchError if the release is none of RELEASES, Maven or Java is missing, or Maven fails.
+    """
+    if release not in RELEASES:
+        raise FetchError(f"Kafka {release} cannot be fetched here, only {', '.join(RELEASES)}")
+    libs = release_dir(release) / "libs"
+    if libs.is_dir():
+        return libs
+    with exclusive(cache_dir() / "kafka" / "fetch.lock"):
+        # Another process may have fetched it while this one waited.
+        if not libs.is_dir():
+            _fetch(release, libs)
+    return libs
+
+
+def required_program(name: str, purpose: str) -> str:
+    """Find a program that real Kafka needs; raises FetchError with what to install."""
+    found = shutil.which(name)
+    if found is None:
+        packages = {"mvn": "Maven (Debian: maven)", "java": "Java 17 (Debian: openjdk-17-jdk-headless)"}
+        packages["javac"] = packages["java"].replace("Java 17", "a Java 17 JDK")
+        raise FetchError(f"`{name}` is not on the PATH: {purpose} needs {packages.get(name, name)}")
+    return found
+
+
+@contextmanager
+def exclusive(lock: Path) -> Iterator[None]:
+    """Hold an advisory lock on the file `lock` for the time of a block; it vanishes with the process that holds it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(release: str, libs: Path) -> None:
+    """Fetch aside, then rename: a release is there whole or not at all."""
+    maven = required_program("mvn", "fetching Kafka")
+    required_program("java", "running Maven and Kafka")
+    libs.parent.mkdir(parents=True, exist_ok=True)
+    for abandoned in libs.parent.glob(".fetch-*"):  # we hold the lock: whoever made them was killed
+        shutil.rmtree(abandoned)
+    aside = Path(tempfile.mkdtemp(prefix=".fetch-", dir=libs.parent))
+    try:
+        ET.ElementTree(_pom(release)).write(aside / "pom.xml", encoding="unicode")
+        _run_maven(maven, release, aside)
+        if not any((aside / "libs").glob("kafka-clients-*.jar")):
+            raise FetchError(f"Maven reported success, but there is no kafka-clients jar of {release}")
+        (aside / "libs").rename(libs)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _run_maven(maven: str, release: str, aside: Path) -> None:
+    # Strict checksums: a jar that does not match what its repository says is an error, not a warning.
+    command = [maven, "--quiet", "--batch-mode", "--strict-checksums", f"--file={aside / 'pom.xml'}", _COPY_GOAL]
+    command += [f"-DoutputDirectory={aside / 'libs'}", f"-DexcludeArtifactIds={_OTHER_LOG_BINDINGS}"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_MAVEN_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FetchError(f"Maven did not fetch Kafka {release} within {_MAVEN_TIMEOUT_S} s") from error
+    if done.returncode != 0:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise FetchError(f"Maven could not fetch Kafka {release} (exit status {done.returncode}):\n{tail}")
+
+
+def _pom(release: str) -> ET.Element:
+    """Describe a project that depends on the release's artifacts and is never built."""
+    project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
+    _children(project, modelVersion="4.0.0", groupId="falkirk", artifactId="kafka-jars", version="1", packaging="pom")
+    dependencies = ET.SubElement(project, "dependencies")
+    artifacts = _SERVER_ARTIFACTS if release in _WITHOUT_TOOLS else _SERVER_ARTIFACTS + _TOOL_ARTIFACTS
+    for artifact in artifacts:
+        dependency = ET.SubElement(dependencies, "dependency")
+        _children(dependency, groupId="org.apache.kafka", artifactId=artifact, version=release)
+        exclusion = ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion")
+        _children(exclusion, groupId="org.apache.kafka", artifactId=_NOT_PUBLISHED)
+    group, artifact, version = _SLF4J_SIMPLE
+    _children(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=artifact, version=version)
+    return project
+
+
+def _children(parent: ET.Element, **texts: str) -> None:
+    for tag, text in texts.items():
+        ET.SubElement(parent, tag).text = text
+
+
+def main() -> int:
+    """Fetch the named releases and print where their jars are."""
+    parser = argparse.ArgumentParser(description="Fetch the jars of real Kafka releases by Maven.")
+    parser.add_argument("releases", nargs="*", metavar="RELEASE", help=f"default: {' '.join(RELEASES)}")
+    try:
+        for release in parser.parse_args().releases or RELEASES:
+            print(kafka_libs(release))
+    except FetchError as error:
+        print(f"fetch_kafka: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
