@@ -1,8 +1,8 @@
 """KIP-915's guidelines for coordinator records, held over every schema of every release.
 
 New fields are tagged; a tag is never used again and its format never changes. Then a coordinator of an older release
-can read what a newer one wrote. Kafka itself broke them where an early-access feature was still moving; each such break is
-named here, and `versions.layouts` lets the right codec be chosen.
+can read what a newer one wrote. Kafka itself broke them where an early-access feature was still moving; each such
+break is named here, and `versions.layouts` lets the right codec be chosen.
 """
 
 import pytest

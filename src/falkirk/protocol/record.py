@@ -82,7 +82,7 @@ def decode_values(data: bytes, count: int) -> list[bytes] | None:
     The shape: timestamp delta 0, offset deltas without gaps, null keys, values, no headers. Reading nothing but that
     is four times as fast as `decode_records`. Raises RemoteProtocolError as that does.
     """
-    if count * RECORD_BYTES_MIN > len(data):
+    if count < 0 or count * RECORD_BYTES_MIN > len(data):
         raise RemoteProtocolError(f"{count} records can not stand in {len(data)} bytes", offset=0)
     values: list[bytes] = []
     at = 0
