@@ -35,7 +35,7 @@ class Command:
 COMMANDS: Final = (
     Command("features", "falkirk.cli.features", "What feature levels need and default to (kafka-features)."),
     Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
-    Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, plan, downgrade, verify, undo."),
+    Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, downgrade, verify, undo."),
     Command(
         "dump-log",
         "falkirk.cli.dump_log",
