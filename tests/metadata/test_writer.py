@@ -6,7 +6,8 @@ from metadata_images import acl, broker, image_of, options_at, orders, partition
 from falkirk.metadata.difference import differences
 from falkirk.metadata.errors import UnwritableLevelError
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.metadata.writer import LossReport, assess, write_image
+from falkirk.metadata.record_key import broker_key, object_key, partition_key, topic_key
+from falkirk.metadata.writer import LossReport, assess, write_image, write_values, written_records
 from falkirk.protocol.messages import (
     ClientQuotaRecord,
     DelegationTokenRecord,
@@ -161,3 +162,19 @@ def test_the_report_sorts_what_happens_by_its_outcome():
     assert [loss.key_text for loss in report.dropped_features] == ["feature group.version"]
     lossy = assess(rich(), options_at(9))
     assert [loss.kind for loss in lossy.losses] == ["controller_registration", "scram_credential", "delegation_token"]
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32), level=st.integers(7, 33), target=st.integers(7, 33), elr=st.booleans())
+def test_values_and_single_records_are_those_of_the_whole_writing(seed, level, target, elr):
+    image, options = random_image(seed, level), options_at(target, elr_enabled=elr)
+    one_by_one, at_once = LossReport(), LossReport()
+
+    records = list(write_image(image, options, one_by_one.add))
+    values = list(write_values(image, options, at_once.add))
+
+    assert values == [encode_metadata_record(*record) for record in records]
+    assert [loss.as_json() for loss in at_once.losses] == [loss.as_json() for loss in one_by_one.losses]
+    by_key = {object_key(record.record): record for record in records}
+    unknown = {broker_key(99), topic_key(b"?" * 16), partition_key(b"?" * 16, 0)}
+    assert written_records(image, options, set(by_key) | unknown) == by_key

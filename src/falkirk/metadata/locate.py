@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.condition import Always, Condition, RowContext
 from falkirk.metadata.errors import RecordError
@@ -28,8 +28,11 @@ def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Los
     wanted = _wanted(losses)
     places: dict[tuple[str, ObjectKey], tuple[int, str | None]] = {}
     if wanted:
+        partitions = {_partition_bytes(loss.key) for loss in losses if loss.key.kind == "partition"}
         for batch in batches:
             for offset, value in enumerate(batch.values, batch.base_offset):
+                if value[:2] in _OF_PARTITIONS and value[_PARTITION_KEY] not in partitions:
+                    continue
                 try:
                     rules = wanted.get(record_type(value) or "")
                     record = read_record(value) if rules else None
@@ -41,14 +44,15 @@ def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Los
     return [_located(loss, places) for loss in losses]
 
 
-class _HasUnknownTags(Condition):
-    """A record has tagged fields that are unknown, in itself or in a struct of it."""
+# PartitionRecord and PartitionChangeRecord, of which there are many: how their values begin, up to the record version
+# (one byte, in all that are known), and where partition number and topic id stand in them.
+_OF_PARTITIONS: Final = frozenset({b"\x01\x03", b"\x01\x05"})
+_PARTITION_KEY: Final = slice(3, 23)
 
-    __slots__ = ()
 
-    def holds(self, row: Any, context: RowContext) -> bool:  # Any: as in Condition  # noqa: ARG002 (same for all)
-        """Look for them."""
-        return has_unknown_tags(row)
+def _partition_bytes(key: ObjectKey) -> bytes:
+    topic_id, partition_id = key.identity
+    return int(partition_id).to_bytes(4, "big", signed=True) + bytes(topic_id)
 
 
 _Rules = dict[str, tuple[Condition, set[ObjectKey]]]
@@ -70,7 +74,7 @@ def _writers_of(loss: Loss) -> Mapping[str, Condition]:
     writers = _WRITERS.get(loss.kind)
     if writers is not None:
         return writers
-    return {loss.record: _HasUnknownTags() if loss.kind == UNKNOWN_TAG else Always()}
+    return {loss.record: Always()}
 
 
 def _note(
@@ -83,7 +87,7 @@ def _note(
     if key is None:
         return
     for kind, (condition, keys) in rules.items():
-        if key in keys and condition.holds(record, _NO_CONTEXT):
+        if key in keys and (has_unknown_tags(record) if kind == UNKNOWN_TAG else condition.holds(record, _NO_CONTEXT)):
             places[kind, key] = place
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from falkirk.metadata.condition import RowContext
+from falkirk.metadata.condition import AnyOf, RowContext, compiled
 from falkirk.metadata.loss import Loss, LossRule
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ class LossFinder:
         self._rules: dict[str, list[LossRule]] = {}
         for rule in rules:
             self._rules.setdefault(rule.record, []).append(rule)
+        self._any = {
+            record: compiled(AnyOf(tuple(rule.condition for rule in found))) for record, found in self._rules.items()
+        }
 
     def has_rules(self, record: str) -> bool:
         """Say whether any rule speaks of a record type."""
@@ -30,8 +33,11 @@ class LossFinder:
 
     def matches(self, record: str, row: Any) -> list[LossRule]:  # Any: a row, see falkirk.metadata.condition
         """Give the rules whose condition holds."""
-        context = self._context
-        return [rule for rule in self._rules.get(record, ()) if rule.condition.holds(row, context)]
+        # Most rows match no rule: one function asks for all of them.
+        context, matches_any = self._context, self._any.get(record)
+        if matches_any is None or not matches_any(row, context):
+            return []
+        return [rule for rule in self._rules[record] if rule.condition.holds(row, context)]
 
     def find(
         self,

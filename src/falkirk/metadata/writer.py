@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -18,6 +19,7 @@ from falkirk.metadata.errors import UnwritableLevelError
 from falkirk.metadata.feature_levels import FeatureTarget, levels_at
 from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
+from falkirk.metadata.image.partition_writer import PartitionWriter
 from falkirk.metadata.loss import CATALOGUE, Loss, Outcome, refuse_losses
 from falkirk.metadata.loss_finder import LossFinder
 from falkirk.metadata.record_key import (
@@ -28,6 +30,7 @@ from falkirk.metadata.record_key import (
     config_key,
     controller_key,
     delegation_token_key,
+    object_key,
     partition_key,
     scram_key,
 )
@@ -38,11 +41,13 @@ from falkirk.protocol.messages import (
     TopicRecord,
     ZkMigrationStateRecord,
 )
+from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
@@ -114,6 +119,28 @@ def write_image(
     return _Writer(image, options, on_loss).records()
 
 
+def write_values(
+    image: MetadataImage, options: WriterOptions, on_loss: Callable[[Loss], None] = refuse_losses
+) -> Iterator[bytes]:
+    """Give the records of `write_image` as values of a log or snapshot, frames included; much faster than one by one.
+
+    Calls `on_loss` and raises as `write_image` does.
+    """
+    _check_level(options)
+    return _Writer(image, options, on_loss).values()
+
+
+def written_records(
+    image: MetadataImage, options: WriterOptions, keys: AbstractSet[ObjectKey]
+) -> dict[ObjectKey, VersionedRecord]:
+    """Give the records that `write_image` gives for some objects; those that it leaves out are not in it.
+
+    Takes as long as the objects are many, and those that are neither topics nor partitions.
+    """
+    _check_level(options)
+    return _Writer(image, options, lambda _: None).records_of(keys)
+
+
 def assess(image: MetadataImage, options: WriterOptions) -> LossReport:
     """Say what writing the image would lose, drop and convert: the same code, the records thrown away.
 
@@ -158,16 +185,50 @@ class _Writer:
         yield from self._topics()
         yield from self._behind_topics()
 
+    def values(self) -> Iterator[bytes]:
+        """Give all records encoded, telling losses on the way: those of partitions in one go."""
+        for record in self._before_topics():
+            yield encode_metadata_record(*record)
+        self._tell_partitions()
+        writer = PartitionWriter(self._at, elr_enabled=self._elr_enabled)
+        for topic in self._image.topics:
+            topic_id = topic.topic_id
+            yield encode_metadata_record(TopicRecord(topic.name, topic_id), 0)
+            for partition_id, partition in topic.items():
+                yield writer.value(topic_id, partition_id, self._converted(partition))
+        for record in self._behind_topics():
+            yield encode_metadata_record(*record)
+
+    def records_of(self, keys: AbstractSet[ObjectKey]) -> dict[ObjectKey, VersionedRecord]:
+        """Give the records of some objects."""
+        found: dict[ObjectKey, VersionedRecord] = {}
+        for record in chain(self._before_topics(), self._behind_topics()):
+            key = object_key(record.record)
+            if key is not None and key in keys:
+                found[key] = record
+        for key in keys:
+            topic = self._image.topics.topic_by_id(key.identity[0]) if key.kind in {"topic", "partition"} else None
+            if topic is None:
+                continue
+            if key.kind == "topic":
+                found[key] = VersionedRecord(TopicRecord(topic.name, topic.topic_id), 0)
+            elif (partition := topic.partition(key.identity[1])) is not None:
+                found[key] = self._partition(topic, key.identity[1], partition)
+        return found
+
     def tell(self) -> None:
         """Tell all losses, and make no records of the many partitions that have none."""
         for _ in self._before_topics():
             pass
+        self._tell_partitions()
+        for _ in self._behind_topics():
+            pass
+
+    def _tell_partitions(self) -> None:
         if self._finder.has_rules("PartitionRecord"):
             for topic in self._image.topics:
                 for partition_id, partition in topic.items():
                     self._tell_partition(topic, partition_id, partition)
-        for _ in self._behind_topics():
-            pass
 
     def _before_topics(self) -> Iterator[VersionedRecord]:
         yield from self._features()
@@ -223,10 +284,15 @@ class _Writer:
                 yield self._partition(topic, partition_id, partition)
 
     def _partition(self, topic: Topic, partition_id: int, partition: Partition) -> VersionedRecord:
-        has_elr = self._elr_enabled
-        if not has_elr:
-            partition = without_elr(partition, bumps_epoch=self._options.bumps_partition_epochs)
-        return VersionedRecord(*partition.to_record(topic.topic_id, partition_id, self._at, elr_enabled=has_elr))
+        record, version = self._converted(partition).to_record(
+            topic.topic_id, partition_id, self._at, elr_enabled=self._elr_enabled
+        )
+        return VersionedRecord(record, version)
+
+    def _converted(self, partition: Partition) -> Partition:
+        if self._elr_enabled:
+            return partition
+        return without_elr(partition, bumps_epoch=self._options.bumps_partition_epochs)
 
     def _tell_partition(self, topic: Topic, partition_id: int, partition: Partition) -> None:
         rules = self._finder.matches("PartitionRecord", partition)

@@ -24,6 +24,12 @@ PARTITION_FRAMES: Final = {b"\x01\x03\x00": 0, b"\x01\x03\x01": 1, b"\x01\x03\x0
 """How the value of a PartitionRecord begins (frame version, type, record version), and its record version."""
 TOPIC_ID_AT: Final = 7
 """Where the topic id stands in the value."""
+HEAD_AT: Final = 23
+"""Where the four arrays before the leader begin: behind frame, partition number and topic id."""
+NUMBERS_BYTES: Final = 12
+"""Leader, leader epoch and partition epoch, behind the arrays."""
+ONE_BYTE_COUNT_MAX: Final = 0x7F
+"""Arrays with fewer elements have a count of one byte."""
 
 _Ints = tuple[int, ...]
 # Replicas, ISR, removing and adding replicas.
@@ -60,11 +66,11 @@ class PartitionReader:
                 # A value as long as the last one most likely has lists of the same lengths.
                 if len(value) != size:
                     size = len(value)
-                    unpack = _unpacker(size, _head_size(value))
+                    unpack = _unpacker(size, head_size(value))
                 frame, partition_id, topic, head, leader, leader_epoch, partition_epoch, tail = unpack(value)
                 lists = find_head(head)
                 if lists is None:
-                    unpack = _unpacker(size, _head_size(value))
+                    unpack = _unpacker(size, head_size(value))
                     frame, partition_id, topic, head, leader, leader_epoch, partition_epoch, tail = unpack(value)
                     lists = find_head(head) or self._learn_head(head)
                 if partition_id != next_id or topic != topic_id or PARTITION_FRAMES.get(frame) != version:
@@ -102,7 +108,7 @@ class PartitionReader:
         at = 0
         for _ in range(4):
             count = head[at] - 1
-            if not 0 <= count < _ONE_BYTE_COUNT_MAX:
+            if not 0 <= count < ONE_BYTE_COUNT_MAX:
                 raise ValueError
             ints = struct.unpack_from(f">{count}i", head, at + 1)
             lists.append(self._lists.setdefault(ints, ints))
@@ -135,24 +141,19 @@ class PartitionReader:
         return found
 
 
-_HEAD_AT: Final = 23
-"""Behind frame, partition number and topic id."""
-_ONE_BYTE_COUNT_MAX: Final = 0x7F
-
-
-def _head_size(value: bytes) -> int:
+def head_size(value: bytes) -> int:
     """Give how many bytes the four arrays before the leader take, as far as their counts can be believed."""
-    at = _HEAD_AT + 4 * value[_HEAD_AT] - 3
+    at = HEAD_AT + 4 * value[HEAD_AT] - 3
     at += 4 * value[at] - 3
     at += 4 * value[at] - 3
     at += 4 * value[at] - 3
-    return at - _HEAD_AT
+    return at - HEAD_AT
 
 
 @functools.lru_cache(maxsize=4096)
-def _unpacker(value_size: int, head_size: int) -> Callable[[bytes], tuple[Any, ...]]:  # Any: bytes and int in turn
+def _unpacker(value_size: int, head_bytes: int) -> Callable[[bytes], tuple[Any, ...]]:  # Any: bytes and int in turn
     """Compile the cut of values of one shape. Raises ValueError if they are too short."""
-    tail_size = value_size - _HEAD_AT - head_size - 12
-    if head_size < 4 or tail_size < 1:
+    tail_size = value_size - HEAD_AT - head_bytes - NUMBERS_BYTES
+    if head_bytes < 4 or tail_size < 1:
         raise ValueError
-    return struct.Struct(f">3si16s{head_size}siii{tail_size}s").unpack
+    return struct.Struct(f">3si16s{head_bytes}siii{tail_size}s").unpack
