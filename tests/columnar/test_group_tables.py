@@ -55,7 +55,7 @@ def test_real_segments_are_read_as_by_the_row_codec(release, jit):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(group_records(), min_size=1, max_size=12))
 def test_any_records_are_read_as_by_the_row_codec(pairs):
     data = log(*pairs)

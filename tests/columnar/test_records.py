@@ -26,12 +26,6 @@ def wanted(data, *, headers=True, file_position=0):
 
 
 @pytest.mark.parametrize("name", data_files())
-def test_records_of_real_files_are_those_of_the_row_reader(name, jit):
-    data = data_files()[name]
-    assert rows_of(records(data, headers=True, jit=jit)) == wanted(data)
-
-
-@pytest.mark.parametrize("name", data_files())
 def test_batches_of_real_files_are_those_of_the_row_reader(name):
     data = data_files()[name]
     rows = rows_of(batches(data, file_position=77))

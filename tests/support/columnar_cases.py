@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,10 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.record import Record
 
-CONSUMER_OFFSETS = Path(__file__).parent.parent / "data" / "columnar" / "consumer-offsets.tar.gz"
-METADATA_ARCHIVES = (
-    *(f"cluster-{release}.tar.gz" for release in ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")),
-    "elr-4.3.1.tar.gz",
-    "image-writes-4.3.1.tar.gz",
-    "image-writes-4.4.0.tar.gz",
-)
+DATA = Path(__file__).parent.parent / "data"
+RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
+METADATA_ARCHIVES = sorted(path.name for path in (DATA / "metadata").glob("*.tar.gz"))
+ARCHIVES = ("storage", *sorted(path.relative_to(DATA).as_posix() for path in DATA.rglob("*.tar.gz")), "dump/files.zip")
 
 
 @cache
@@ -52,13 +50,31 @@ def metadata_files() -> dict[str, bytes]:
 def consumer_offsets_files() -> dict[str, bytes]:
     """Segments of `__consumer_offsets` by release, those of all partitions behind each other."""
     found: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(CONSUMER_OFFSETS.read_bytes())) as tar:
-        for member in tar.getmembers():
-            file = tar.extractfile(member)
-            assert file is not None
-            release = member.name.partition("/")[0]
-            found[release] = found.get(release, b"") + file.read()
+    for release in RELEASES:
+        files = _files(f"clusters/{release}.tar.gz")
+        found[release] = b"".join(data for path, data in files.items() if "/__consumer_offsets-" in path)
     return found
+
+
+@cache
+def all_files() -> dict[str, bytes]:
+    """Every log and snapshot in tests/data, each content once."""
+    paths = {data: f"{name}/{path}" for name in ARCHIVES for path, data in _files(name).items()}
+    return {path: data for data, path in paths.items()}
+
+
+@cache
+def _files(name: str) -> dict[str, bytes]:
+    if name == "storage":
+        found = data_files()
+    elif name.endswith(".zip"):
+        with zipfile.ZipFile(DATA / name) as packed:
+            found = {path: packed.read(path) for path in packed.namelist()}
+    else:
+        with tarfile.open(fileobj=io.BytesIO((DATA / name).read_bytes())) as tar:
+            files = {member.name: tar.extractfile(member) for member in tar.getmembers() if member.isfile()}
+            found = {path: file.read() for path, file in files.items() if file is not None}
+    return {path: data for path, data in found.items() if data and path.endswith((".log", ".checkpoint"))}
 
 
 def metadata_values(names: list[str] | None = None) -> st.SearchStrategy[tuple[Any, int]]:
