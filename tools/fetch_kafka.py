@@ -1,5 +1,7 @@
 """Fetch the jars of real Kafka releases by Maven: `fetch_kafka.py [RELEASE...]`, by default all of RELEASES.
 
+Those of ON_DEMAND are fetched only if they are named.
+
 They go to `.cache/kafka/<release>/libs/` of the clone, or below $FALKIRK_CACHE; what is there is not fetched again.
 Tests, benchmarks and the demo call `kafka_libs` and need nothing but the standard library for it.
 """
@@ -16,7 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# What tests and demo start as clusters: fetched where nothing else is said.
 RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
+# Targets of a downgrade whose classes alone are asked, and by the full matrices only: fetched when they are named.
+ON_DEMAND = ("3.8.1", "4.1.1", "4.2.1")
 
 # kafka_2.13 holds broker, controller and StorageTool; the other two the command line tools and the metadata shell.
 _SERVER_ARTIFACTS = ("kafka_2.13",)
@@ -52,10 +57,10 @@ def kafka_libs(release: str) -> Path:
     """Name the folder of `release`'s jars, fetched first where it is not there yet.
 
     Several processes may ask at once: one fetches, the others wait for it.
-    Raises FetchError if the release is none of RELEASES, Maven or Java is missing, or Maven fails.
+    Raises FetchError if the release is none of RELEASES and ON_DEMAND, Maven or Java is missing, or Maven fails.
     """
-    if release not in RELEASES:
-        raise FetchError(f"Kafka {release} cannot be fetched here, only {', '.join(RELEASES)}")
+    if release not in RELEASES + ON_DEMAND:
+        raise FetchError(f"Kafka {release} cannot be fetched here, only {', '.join(RELEASES + ON_DEMAND)}")
     libs = release_dir(release) / "libs"
     if libs.is_dir():
         return libs

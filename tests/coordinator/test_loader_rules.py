@@ -1,13 +1,14 @@
 """Which coordinator runs where, and whose rules are known."""
 
 import pytest
+from coordinator_logs import TARGETS
 
 from falkirk.coordinator.loader_rules import (
     CoordinatorKind,
     configured_coordinator,
     default_coordinator,
     loader_rules,
-    read_limits,
+    reader_rules,
 )
 from falkirk.versions.errors import IncompleteReleaseError
 from falkirk.versions.release import Release
@@ -15,9 +16,10 @@ from falkirk.versions.release import Release
 OLD, NEW = CoordinatorKind.OLD, CoordinatorKind.NEW
 
 
-@pytest.mark.parametrize(("name", "kind"), [("3.7", OLD), ("3.9", OLD), ("4.0", NEW), ("4.3", NEW), ("4.4", NEW)])
-def test_the_new_coordinator_is_the_default_since_4_0(name, kind):
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_new_coordinator_is_the_default_since_4_0(name):
     release = Release.parse(name)
+    kind = OLD if name.startswith("3.") else NEW
     assert default_coordinator(release) is kind
     assert loader_rules(release).kind is kind
     assert loader_rules(release, NEW).kind is NEW
@@ -25,8 +27,16 @@ def test_the_new_coordinator_is_the_default_since_4_0(name, kind):
 
 def test_the_old_coordinator_was_last_in_4_0():
     assert loader_rules(Release.parse("4.0"), OLD).kind is OLD
-    with pytest.raises(IncompleteReleaseError, match=r"old group coordinator of release 4\.3\.1"):
-        loader_rules(Release.parse("4.3"), OLD)
+    for name in ("4.1", "4.2", "4.3", "4.4"):
+        with pytest.raises(IncompleteReleaseError, match=rf"old group coordinator of release {name}\."):
+            loader_rules(Release.parse(name), OLD)
+
+
+def test_a_release_whose_coordinators_were_not_read_has_no_rules():
+    release = Release.parse("3.6")
+    for rules in (loader_rules, reader_rules):
+        with pytest.raises(IncompleteReleaseError, match=r"3\.6\.2"):
+            rules(release)
 
 
 @pytest.mark.parametrize(
@@ -40,17 +50,17 @@ def test_the_old_coordinator_was_last_in_4_0():
     ],
 )
 def test_properties_turn_the_new_coordinator_on_in_kafka_3(properties, kind):
-    assert configured_coordinator(Release.parse("3.9"), properties) is kind
+    for name in ("3.7", "3.8", "3.9"):
+        assert configured_coordinator(Release.parse(name), properties) is kind
 
 
 def test_a_property_turns_the_new_coordinator_off_in_4_0_alone():
     off = {"group.coordinator.new.enable": "FALSE", "group.coordinator.rebalance.protocols": "classic,consumer"}
     assert configured_coordinator(Release.parse("4.0"), off) is OLD
     assert configured_coordinator(Release.parse("4.0"), {}) is NEW
-    assert configured_coordinator(Release.parse("4.3"), off) is NEW
+    for name in ("4.1", "4.2", "4.3", "4.4"):
+        assert configured_coordinator(Release.parse(name), off) is NEW
 
 
 def test_only_4_4_limits_its_readers():
-    assert [read_limits(Release.parse(name)) is None for name in ("3.7", "3.9", "4.0", "4.3", "4.4")] == [True] * 4 + [
-        False
-    ]
+    assert [name for name in TARGETS if reader_rules(Release.parse(name)).limits is not None] == ["4.4.0"]

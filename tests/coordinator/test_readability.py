@@ -5,6 +5,7 @@ from coordinator_logs import (
     OFFSETS_TOPIC,
     RELEASES,
     SHARE_TOPIC,
+    TARGETS,
     TRANSACTIONS_TOPIC,
     all_real_partitions,
     judged_logs,
@@ -24,8 +25,8 @@ from falkirk.versions.errors import IncompleteReleaseError
 from falkirk.versions.release import Release
 
 NEW = CoordinatorKind.NEW
-ALL = [Release.parse(name) for name in RELEASES]
-KAFKA_3, KAFKA_4_0, KAFKA_4_3 = Release.parse("3.9"), Release.parse("4.0"), Release.parse("4.3")
+ALL = [Release.parse(name) for name in TARGETS]
+KAFKA_3, KAFKA_4_0, KAFKA_4_1, KAFKA_4_3 = (Release.parse(name) for name in ("3.9", "4.0", "4.1", "4.3"))
 
 
 def pairs(topic):
@@ -96,8 +97,8 @@ def test_legacy_offsets_have_other_versions_since_4_3():
 
 
 def test_a_release_whose_coordinator_was_not_read_is_refused():
-    with pytest.raises(IncompleteReleaseError, match=r"3\.8\.1"):
-        group_record_verdict(Release.parse("3.8"), b"\0\3", None)
+    with pytest.raises(IncompleteReleaseError, match=r"3\.6\.2"):
+        group_record_verdict(Release.parse("3.6"), b"\0\3", None)
 
 
 def test_each_release_reads_all_that_it_wrote_itself():
@@ -128,11 +129,11 @@ def test_every_release_reads_the_transactions_of_every_other(release):
     assert {transaction_record_verdict(release, *pair) for pair in pairs(TRANSACTIONS_TOPIC)} == {READ}
 
 
-def test_unknown_versions_of_transactions_fail_until_4_0_and_are_skipped_since():
+def test_unknown_versions_of_transactions_fail_until_4_2_and_are_skipped_since():
     key, value = next(pair for pair in pairs(TRANSACTIONS_TOPIC) if pair[1] is not None)
     newer = b"\0\2" + value[2:]
     verdicts = [transaction_record_verdict(release, key, newer).reading for release in ALL]
-    assert verdicts == [Reading.FAILS] * 3 + [Reading.SKIPPED] * 2
+    assert verdicts == [Reading.FAILS] * 6 + [Reading.SKIPPED] * 2
     assert transaction_record_verdict(KAFKA_3, b"\0\1" + key[2:], newer) is SKIPPED
 
 
@@ -170,5 +171,6 @@ def test_share_state_of_4_3_is_of_another_layout_to_4_0_and_nothing_to_3_9():
 def test_a_tombstone_of_share_state_fails_where_its_null_is_dereferenced():
     key = b"\0\1g" + bytes(16) + bytes(4)
     assert share_state_record_verdict(KAFKA_4_3, b"\0\0" + key, None) is READ
+    assert share_state_record_verdict(KAFKA_4_1, b"\0\0" + key, None) is READ
     assert share_state_record_verdict(KAFKA_4_3, b"\0\1" + key, None).fails
     assert share_state_record_verdict(KAFKA_4_0, b"\0\0" + key, None).fails

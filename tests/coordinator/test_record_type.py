@@ -1,6 +1,6 @@
 """The table of record types against those of the releases."""
 
-from coordinator_logs import RELEASES
+from coordinator_logs import TARGETS
 
 from falkirk.coordinator.group_survey import key_group, key_type
 from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
@@ -9,7 +9,7 @@ from falkirk.versions.release import Release
 
 
 def test_every_type_of_every_release_has_its_name_and_its_part():
-    for name in RELEASES:
+    for name in TARGETS:
         for type_, support in Release.parse(name).kraft.group_records.items():
             written = GroupRecordType(type_).name.replace("_", "").lower()
             assert support.key_name.lower() == f"{written}key" or type_ in OFFSET_TYPES
@@ -17,7 +17,7 @@ def test_every_type_of_every_release_has_its_name_and_its_part():
 
 
 def test_every_type_that_a_loader_knows_has_a_schema_in_that_release():
-    for name in RELEASES:
+    for name in TARGETS:
         release = Release.parse(name)
         assert loader_rules(release, CoordinatorKind.NEW).known_types <= release.kraft.group_records.keys()
 

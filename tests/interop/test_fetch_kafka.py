@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fetch_kafka import FetchError, kafka_libs
+from fetch_kafka import ON_DEMAND, RELEASES, FetchError, kafka_libs
 
 TOOL = Path(__file__).parents[2] / "tools" / "fetch_kafka.py"
 # Notes each call, keeps the project file, and writes one jar of the release that the project asks for.
@@ -93,6 +93,13 @@ def test_a_missing_program_is_named(
 def test_an_unknown_release_is_refused(cache: Path) -> None:
     with pytest.raises(FetchError, match=r"Kafka 1\.0 cannot be fetched here, only 3\.7\.2, "):
         kafka_libs("1.0")
+
+
+@pytest.mark.slow
+def test_some_releases_are_fetched_only_if_they_are_named(cache: Path) -> None:
+    for arguments, fetched in (((), RELEASES), (ON_DEMAND, ON_DEMAND)):
+        done = subprocess.run([sys.executable, TOOL, *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == [str(cache / "kafka" / release / "libs") for release in fetched]
 
 
 @pytest.mark.slow

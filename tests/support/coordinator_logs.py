@@ -20,7 +20,9 @@ from falkirk.versions.message_layouts import layout_in
 from falkirk.versions.release import Release
 
 DATA = Path(__file__).parents[1] / "data" / "coordinator"
+# Those whose clusters the logs are from, and all that a downgrade may go to.
 RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
+TARGETS = ("3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.1.1", "4.2.1", "4.3.1", "4.4.0")
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_TOPIC = "__share_group_state"
@@ -167,7 +169,7 @@ class Made:
 
     def record(self, table: str, types: set[int] | None) -> tuple[bytes, bytes | None]:
         random = self._random
-        having = [release for release in map(Release.parse, RELEASES) if getattr(release.kraft, table)]
+        having = [release for release in map(Release.parse, TARGETS) if getattr(release.kraft, table)]
         release = random.choice(having)
         records = getattr(release.kraft, table)
         type_ = random.choice([each for each in records if types is None or each in types] or list(records))

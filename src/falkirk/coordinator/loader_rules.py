@@ -1,6 +1,6 @@
 """How the group coordinators of the releases differ in what they load; read in their source and class files.
 
-There are two coordinators. The old one is that of the classic protocol alone: 3.7 and 3.9 run it unless they are
+There are two coordinators. The old one is that of the classic protocol alone: 3.7 to 3.9 run it unless they are
 configured otherwise, 4.0 only if it is configured so, later releases never. The new one came with KIP-848.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.kafka_reader import ReadLimits
+from falkirk.coordinator.record_type import GroupType
 from falkirk.versions.errors import IncompleteReleaseError
 
 if TYPE_CHECKING:
@@ -53,11 +54,17 @@ class LoaderRules:
     Else most records need the group, or the member, to be there.
     """
     any_value_makes_share_group: bool = True
-    replaces_simple_groups: bool = True
-    """A group that has but offsets becomes a consumer or streams group by its first record; else that is an error."""
+    simple_groups_become: frozenset[GroupType] = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
+    """A group that has but offsets becomes one of these by its first record; of another type that is an error."""
     ownership: PartitionOwnership = PartitionOwnership.NEWER_EPOCH_WINS
     refuses_repeated_topics: bool = False
     """A topic that stands twice in a member's current assignment is an error; else the last one counts."""
+    checks_task_owners: bool = False
+    """A streams group's task is given back by the process that has it, and an active one only then taken by another."""
+    refuses_repeated_subtopologies: bool = False
+    """A subtopology that stands twice among a member's current tasks of one kind is an error."""
+    checks_assignment_epochs: bool = False
+    """Where a streams member's active tasks have epochs, there are as many of them as of partitions."""
     checks_partition_metadata: bool = False
     """Topics in partition metadata need an id, a name and a count of partitions that is not negative."""
     checks_target_epoch: bool = True
@@ -66,6 +73,18 @@ class LoaderRules:
     """A classic consumer's subscription that does not parse is an error, unless it is but cut off; else a warning."""
     tombstones_end_pending_offsets: bool = True
     """An offset's tombstone also ends what open transactions have pending for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderRules:
+    """The readers of one release's coordinators: of groups, of transactions, and of share groups' state."""
+
+    limits: ReadLimits | None = None
+    """None: no limit but the bytes that are left."""
+    skips_unknown_transaction_versions: bool = False
+    """An unknown value version in `__transaction_state` is skipped with a warning; else it throws."""
+    share_tombstones: frozenset[int] = frozenset()
+    """Types of `__share_group_state` whose tombstones are replayed; on others null is dereferenced."""
 
 
 def loader_rules(release: Release, kind: CoordinatorKind | None = None) -> LoaderRules:
@@ -89,7 +108,7 @@ def default_coordinator(release: Release) -> CoordinatorKind:
 def configured_coordinator(release: Release, properties: Mapping[str, str]) -> CoordinatorKind:
     """Say which coordinator a broker with this `server.properties` runs under a release.
 
-    3.7 and 3.9 run the new one with `group.coordinator.new.enable=true`, or with `consumer` among
+    3.7 to 3.9 run the new one with `group.coordinator.new.enable=true`, or with `consumer` among
     `group.coordinator.rebalance.protocols`; 4.0 runs the old one with `group.coordinator.new.enable=false`.
     """
     default = default_coordinator(release)
@@ -103,19 +122,15 @@ def configured_coordinator(release: Release, properties: Mapping[str, str]) -> C
     return default
 
 
-def read_limits(release: Release) -> ReadLimits | None:
-    """Give the limits of a release's generated readers; those before 4.4 have none but the bytes that are left."""
-    return ReadLimits(elements_max=1_000_000, tagged_fields_max=10_000) if release.name == "4.4.0" else None
+def reader_rules(release: Release) -> ReaderRules:
+    """Give what the readers of a release's coordinators do, whichever of the group coordinators it runs.
 
-
-def skips_unknown_transaction_versions(release: Release) -> bool:
-    """Say whether an unknown value version in `__transaction_state` is skipped with a warning, not thrown on."""
-    return release.name in {"4.3.1", "4.4.0"}
-
-
-def share_tombstones(release: Release) -> frozenset[int]:
-    """Give the types of `__share_group_state` whose tombstones a release replays; on others it dereferences null."""
-    return frozenset({0}) if release.name in {"4.3.1", "4.4.0"} else frozenset()
+    Raises IncompleteReleaseError for a release whose readers were not read.
+    """
+    rules = _READERS.get(release.name)
+    if rules is None:
+        raise IncompleteReleaseError(f"how the coordinators of release {release} read is not in the tables")
+    return rules
 
 
 _NEW_COORDINATOR = "group.coordinator.new.enable"
@@ -127,6 +142,17 @@ _SHARE_TYPES: Final = frozenset({10, 11, 12, 13, 14, 15})
 _STREAMS_TYPES: Final = frozenset({17, 19, 20, 21, 22, 23})
 
 _OLD = LoaderRules(kind=CoordinatorKind.OLD, known_types=_CLASSIC_TYPES, tombstones_end_pending_offsets=False)
+_NEW_3_8 = LoaderRules(
+    kind=CoordinatorKind.NEW,
+    known_types=_CLASSIC_TYPES | _CONSUMER_TYPES,
+    checks_value_versions=False,
+    any_value_makes_consumer_group=False,
+    simple_groups_become=frozenset(),
+    ownership=PartitionOwnership.EXACT,
+    refuses_repeated_topics=True,
+    checks_partition_metadata=True,
+    checks_target_epoch=False,
+)
 _NEW_4_3 = LoaderRules(
     kind=CoordinatorKind.NEW,
     known_types=_CLASSIC_TYPES | _CONSUMER_TYPES | {16} | _SHARE_TYPES | _STREAMS_TYPES,
@@ -139,25 +165,17 @@ _RULES: Final[dict[tuple[str, CoordinatorKind], LoaderRules]] = {
         known_types=_CLASSIC_TYPES | _CONSUMER_TYPES,
         checks_value_versions=False,
         any_value_makes_consumer_group=False,
-        replaces_simple_groups=False,
+        simple_groups_become=frozenset(),
         ownership=PartitionOwnership.UNCHECKED,
         refuses_repeated_topics=True,
         checks_partition_metadata=True,
         checks_target_epoch=False,
         tombstones_end_pending_offsets=False,
     ),
+    ("3.8.1", CoordinatorKind.OLD): _OLD,
+    ("3.8.1", CoordinatorKind.NEW): _NEW_3_8,
     ("3.9.1", CoordinatorKind.OLD): _OLD,
-    ("3.9.1", CoordinatorKind.NEW): LoaderRules(
-        kind=CoordinatorKind.NEW,
-        known_types=_CLASSIC_TYPES | _CONSUMER_TYPES,
-        checks_value_versions=False,
-        any_value_makes_consumer_group=False,
-        replaces_simple_groups=False,
-        ownership=PartitionOwnership.EXACT,
-        refuses_repeated_topics=True,
-        checks_partition_metadata=True,
-        checks_target_epoch=False,
-    ),
+    ("3.9.1", CoordinatorKind.NEW): _NEW_3_8,
     ("4.0.0", CoordinatorKind.OLD): _OLD,
     ("4.0.0", CoordinatorKind.NEW): LoaderRules(
         kind=CoordinatorKind.NEW,
@@ -170,6 +188,35 @@ _RULES: Final[dict[tuple[str, CoordinatorKind], LoaderRules]] = {
         checks_partition_metadata=True,
         checks_target_epoch=False,
     ),
+    ("4.1.1", CoordinatorKind.NEW): replace(
+        _NEW_4_3,
+        simple_groups_become=frozenset({GroupType.CONSUMER}),
+        ownership=PartitionOwnership.EXACT,
+        refuses_repeated_topics=True,
+        checks_task_owners=True,
+        refuses_repeated_subtopologies=True,
+        checks_target_epoch=False,
+    ),
+    ("4.2.1", CoordinatorKind.NEW): replace(
+        _NEW_4_3,
+        refuses_repeated_topics=True,
+        checks_assignment_epochs=True,
+        checks_target_epoch=False,
+    ),
     ("4.3.1", CoordinatorKind.NEW): _NEW_4_3,
     ("4.4.0", CoordinatorKind.NEW): replace(_NEW_4_3, refuses_bad_subscriptions=False),
+}
+
+_READERS_4_1 = ReaderRules(share_tombstones=frozenset({0}))
+_READERS_4_3 = replace(_READERS_4_1, skips_unknown_transaction_versions=True)
+
+_READERS: Final[dict[str, ReaderRules]] = {
+    "3.7.2": ReaderRules(),
+    "3.8.1": ReaderRules(),
+    "3.9.1": ReaderRules(),
+    "4.0.0": ReaderRules(),
+    "4.1.1": _READERS_4_1,
+    "4.2.1": _READERS_4_1,
+    "4.3.1": _READERS_4_3,
+    "4.4.0": replace(_READERS_4_3, limits=ReadLimits(elements_max=1_000_000, tagged_fields_max=10_000)),
 }

@@ -177,12 +177,7 @@ class PartitionLoad:
             return ModernGroup(group_type, self.rules) if makes_group else None
         if isinstance(group, ModernGroup) and group.type is group_type:
             return group
-        if (
-            isinstance(group, ClassicGroup)
-            and group.is_simple
-            and self.rules.replaces_simple_groups
-            and group_type is not GroupType.SHARE
-        ):
+        if isinstance(group, ClassicGroup) and group.is_simple and group_type in self.rules.simple_groups_become:
             # Even by a tombstone.
             return ModernGroup(group_type, self.rules)
         raise ReplayError(f"group {group_id} is there, but is no {group_type} group")

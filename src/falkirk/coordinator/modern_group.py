@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.partition_owners import Assignment, Ownership, PartitionOwners
 from falkirk.coordinator.record_type import GroupType, Part
 from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.task_owners import NO_TASKS, RunningTasks, TaskOwners, running_tasks
 
 if TYPE_CHECKING:
     from falkirk.coordinator.kafka_reader import Fields
@@ -29,6 +30,8 @@ class Member:
     """A member of a streams group that waits for tasks to be revoked."""
     assigned_at: int = -1
     """Offset of the record that its assignment is from."""
+    running: RunningTasks = NO_TASKS
+    """Of a streams group's member, where that is checked."""
 
 
 class ModernGroup:
@@ -40,6 +43,8 @@ class ModernGroup:
         self.target_members: set[str] = set()
         self._target_epoch = _FIRST_TARGET_EPOCH
         self._owners = PartitionOwners(rules.ownership)
+        checks_tasks = group_type is GroupType.STREAMS and rules.checks_task_owners
+        self._task_owners = TaskOwners() if checks_tasks else None
 
     def replay(
         self, part: Part, member_id: str, value: Fields | None, *, offset: int, any_value_makes_member: bool
@@ -50,7 +55,7 @@ class ModernGroup:
         """
         match part:
             case Part.MEMBER if value is not None:
-                self._update_member(member_id)
+                self._update_member(member_id, value)
             case Part.MEMBER:
                 self._remove_member(member_id, must_be_there=not any_value_makes_member)
             case Part.TARGET_EPOCH if value is not None:
@@ -90,7 +95,7 @@ class ModernGroup:
             return []
         return [item for item in self.members.items() if item[1].must_revoke and not item[1].has_metadata]
 
-    def _update_member(self, member_id: str) -> None:
+    def _update_member(self, member_id: str, value: Fields) -> None:
         member = self.members.get(member_id)
         if self.type is GroupType.CONSUMER:
             # What a member owns is taken from it and given again by every record that speaks of it.
@@ -99,7 +104,11 @@ class ModernGroup:
         if member is None:
             epoch = None if self.type is GroupType.STREAMS else 0
             member = Member(epoch=epoch, ownership=_NOTHING)
-        self.members[member_id] = replace(member, has_metadata=True)
+        running = member.running
+        if self._task_owners is not None:
+            running = replace(running, process_id=value["process_id"])
+            self._task_owners.move(member.running, running)
+        self.members[member_id] = replace(member, has_metadata=True, running=running)
 
     def _remove_member(self, member_id: str, *, must_be_there: bool) -> None:
         member = self.members.get(member_id)
@@ -115,6 +124,8 @@ class ModernGroup:
             raise ReplayError(f"member {member_id} is deleted, but its target assignment was not")
         if self.type is GroupType.CONSUMER:
             self._owners.move(member.ownership, None)
+        if self._task_owners is not None:
+            self._task_owners.move(member.running, None)
         del self.members[member_id]
 
     def _delete_target_epoch(self) -> None:
@@ -128,6 +139,10 @@ class ModernGroup:
         ownership = Ownership(_DELETED) if value is None else _ownership(value)
         if self.type is GroupType.CONSUMER:
             self._owners.move(member.ownership if member else None, ownership)
+        running = member.running if member else NO_TASKS
+        if self._task_owners is not None:
+            before, running = running, running_tasks(running.process_id, value)
+            self._task_owners.move(before, running)
         # A tombstone leaves the state as it was.
         must_revoke = member is not None and member.must_revoke if value is None else value.get("state") == _UNREVOKED
         self.members[member_id] = Member(
@@ -136,6 +151,7 @@ class ModernGroup:
             has_metadata=member is not None and member.has_metadata,
             must_revoke=must_revoke,
             assigned_at=offset,
+            running=running,
         )
 
 

@@ -18,9 +18,7 @@ from falkirk.coordinator.loader_rules import (
     CoordinatorKind,
     LoaderRules,
     loader_rules,
-    read_limits,
-    share_tombstones,
-    skips_unknown_transaction_versions,
+    reader_rules,
 )
 from falkirk.coordinator.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.record_type import record_type_name
@@ -62,7 +60,7 @@ class RecordReader:
         self._release = release
         self._records = records
         self._checks_value_versions = checks_value_versions
-        self._limits = read_limits(release)
+        self._limits = reader_rules(release).limits
         self._keys: dict[int, StructLayout] = {}
         self._values: dict[tuple[int, int], StructLayout] = {}
 
@@ -151,7 +149,7 @@ def transaction_record_verdict(release: Release, key: bytes | None, value: bytes
             return READ
         versions = release.kraft.transaction_records[record.type].value_versions
         version = KafkaReader(value).int16()
-        if version not in versions and skips_unknown_transaction_versions(release):
+        if version not in versions and reader_rules(release).skips_unknown_transaction_versions:
             return SKIPPED
         return _transaction_value_verdict(release, reader.decode_value(record.type, value))
     except UnknownTypeError:
@@ -170,7 +168,7 @@ def share_state_record_verdict(release: Release, key: bytes | None, value: bytes
     if reader is None:
         return SKIPPED
     verdict = _verdict(reader, key, value)
-    if verdict is READ and value is None and reader.decode_key(key)[0] not in share_tombstones(release):
+    if verdict is READ and value is None and reader.decode_key(key)[0] not in reader_rules(release).share_tombstones:
         return fails("the share coordinator has no use for a tombstone of this type, and throws")
     return verdict
 

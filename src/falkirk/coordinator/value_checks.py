@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 def check_value(group_type: GroupType, part: Part, value: Fields, rules: LoaderRules) -> None:
     """Raise ReplayError for a value that this coordinator cannot turn into its own objects."""
-    for what, lists, attribute in _UNIQUE.get(part, ()):
-        if part is Part.CURRENT_ASSIGNMENT and not (group_type is GroupType.SHARE or rules.refuses_repeated_topics):
-            continue
-        for name in lists:
-            _once(what, value.get(name) or (), attribute)
-    if part is Part.SUBSCRIPTION and rules.checks_partition_metadata:
-        for topic in value["topics"]:
-            _check_topic(topic)
-    elif part is Part.MEMBER:
-        for assignor in value.get("assignors", ()):
-            _check_assignor(assignor)
-    elif part is Part.TARGET_EPOCH and rules.checks_target_epoch:
-        _check_target_epoch(value["assignment_epoch"], value.get("assignment_timestamp", 0))
-    elif part is Part.TOPOLOGY and value["epoch"] < 0:
-        raise ReplayError(f"the topology's epoch is {value['epoch']}")
+    match part:
+        case Part.CURRENT_ASSIGNMENT:
+            _check_current_assignment(group_type, value, rules)
+        case Part.SUBSCRIPTION if rules.checks_partition_metadata:
+            for topic in value["topics"]:
+                _check_topic(topic)
+        case Part.MEMBER:
+            _check_unique(part, value)
+            for assignor in value.get("assignors", ()):
+                _check_assignor(assignor)
+        case Part.TARGET_EPOCH if rules.checks_target_epoch:
+            _check_target_epoch(value["assignment_epoch"], value.get("assignment_timestamp", 0))
+        case Part.TOPOLOGY if value["epoch"] < 0:
+            raise ReplayError(f"the topology's epoch is {value['epoch']}")
+        case _:
+            _check_unique(part, value)
 
 
 # Lists that become maps: what stands in them, in which fields of the value, and what may stand there once only.
@@ -47,11 +48,43 @@ _UNIQUE: Final[dict[Part, tuple[tuple[str, tuple[str, ...], str], ...]]] = {
             ("assigned_partitions", "partitions_pending_revocation", "partitions_pending_assignment"),
             "topic_id",
         ),
+        (
+            "subtopology",
+            (
+                "active_tasks",
+                "standby_tasks",
+                "warmup_tasks",
+                "active_tasks_pending_revocation",
+                "standby_tasks_pending_revocation",
+                "warmup_tasks_pending_revocation",
+            ),
+            "subtopology_id",
+        ),
     ),
     Part.STATE_PARTITIONS: (("topic", ("initializing_topics", "initialized_topics"), "topic_id"),),
     Part.TOPOLOGY: (("subtopology", ("subtopologies",), "subtopology_id"),),
 }
+# Of a streams group; the epochs of the other tasks are of no interest.
+_WITH_EPOCHS: Final = ("active_tasks", "active_tasks_pending_revocation")
 _ZERO_UUID = bytes(16)
+
+
+def _check_current_assignment(group_type: GroupType, value: Fields, rules: LoaderRules) -> None:
+    refuses_repeated = {
+        GroupType.CONSUMER: rules.refuses_repeated_topics,
+        GroupType.STREAMS: rules.refuses_repeated_subtopologies,
+    }
+    if refuses_repeated.get(group_type, True):
+        _check_unique(Part.CURRENT_ASSIGNMENT, value)
+    if rules.checks_assignment_epochs:
+        for name in _WITH_EPOCHS:
+            _check_assignment_epochs(value.get(name, ()))
+
+
+def _check_unique(part: Part, value: Fields) -> None:
+    for what, lists, attribute in _UNIQUE.get(part, ()):
+        for name in lists:
+            _once(what, value.get(name) or (), attribute)
 
 
 def _once(what: str, structs: Iterable[Fields], attribute: str) -> None:
@@ -64,6 +97,13 @@ def _once(what: str, structs: Iterable[Fields], attribute: str) -> None:
 
 def _shown(value: str | bytes) -> str:
     return value.hex() if isinstance(value, bytes) else value
+
+
+def _check_assignment_epochs(tasks: Iterable[Fields]) -> None:
+    for task in tasks:
+        partitions, epochs = len(task["partitions"]), len(task.get("assignment_epochs") or ())
+        if epochs not in (0, partitions):
+            raise ReplayError(f"subtopology {task['subtopology_id']} has {partitions} partitions, but {epochs} epochs")
 
 
 def _check_topic(topic: Fields) -> None:

@@ -162,14 +162,15 @@ final class NewCoordinator implements LoadJudge.Partition {
         return Reflection.call(broker, "groupCoordinatorConfig");
     }
 
-    /** That of 3.7: numbers, and the assignors among them. */
+    /** That of 3.7 and 3.8: numbers, and the assignors among them; 3.8 has enumerations too, of no use to a load. */
     private static Object oldestConfig(Class<?> type) throws Exception {
         Class<?>[] parameters = type.getDeclaredConstructors()[0].getParameterTypes();
         Object assignor = Reflection.make(Class.forName(PACKAGE + "assignor.RangeAssignor"));
         Object[] arguments = new Object[parameters.length];
         for (int i = 0; i < parameters.length; i++) {
-            arguments[i] = parameters[i] == int.class ? Integer.MAX_VALUE
-                : parameters[i] == long.class ? (Object) Long.MAX_VALUE : List.of(assignor);
+            arguments[i] = parameters[i] == int.class ? (Object) Integer.MAX_VALUE
+                : parameters[i] == long.class ? (Object) Long.MAX_VALUE
+                : parameters[i].isEnum() ? parameters[i].getEnumConstants()[0] : List.of(assignor);
         }
         return type.getDeclaredConstructors()[0].newInstance(arguments);
     }

@@ -1,7 +1,7 @@
 import java.lang.reflect.InvocationTargetException;
 import java.nio.ByteBuffer;
 
-/** The transaction coordinator's reader: one of Scala up to 4.0, one of Java since. */
+/** The transaction coordinator's reader: one of Scala up to 4.2, one of Java since. */
 final class TransactionRecords implements LoadJudge.Partition {
     private final Class<?> log = Reflection.type(
         "org.apache.kafka.coordinator.transaction.TransactionLog", "kafka.coordinator.transaction.TransactionLog");
@@ -20,10 +20,13 @@ final class TransactionRecords implements LoadJudge.Partition {
             return result.startsWith("Unknown") ? "skipped" : "read";
         }
         Object decoded = Reflection.call(log, "readTxnRecordKey", key);
-        if (!decoded.getClass().getSimpleName().equals("TxnKey")) {
+        String kind = decoded.getClass().getSimpleName();
+        // Up to 4.0 a class for each kind of key, then what is left or right of an Either.
+        String accessor = kind.equals("TxnKey") ? "transactionalId" : kind.equals("Right") ? "value" : null;
+        if (accessor == null) {
             return "skipped";
         }
-        Reflection.call(log, "readTxnRecordValue", Reflection.call(decoded, "transactionalId"), value);
+        Reflection.call(log, "readTxnRecordValue", Reflection.call(decoded, accessor), value);
         return "read";
     }
 }
