@@ -119,15 +119,13 @@ def write_image(
     return _Writer(image, options, on_loss).records()
 
 
-def write_values(
-    image: MetadataImage, options: WriterOptions, on_loss: Callable[[Loss], None] = refuse_losses
-) -> Iterator[bytes]:
+def write_values(image: MetadataImage, options: WriterOptions) -> Iterator[bytes]:
     """Give the records of `write_image` as values of a log or snapshot, frames included; much faster than one by one.
 
-    Calls `on_loss` and raises as `write_image` does.
+    What is lost on the way is for `assess` to tell. Raises UnwritableLevelError as `write_image` does.
     """
     _check_level(options)
-    return _Writer(image, options, on_loss).values()
+    return _Writer(image, options, lambda _: None).values()
 
 
 def written_records(
@@ -186,10 +184,9 @@ class _Writer:
         yield from self._behind_topics()
 
     def values(self) -> Iterator[bytes]:
-        """Give all records encoded, telling losses on the way: those of partitions in one go."""
+        """Give all records encoded, telling nothing of partitions."""
         for record in self._before_topics():
             yield encode_metadata_record(*record)
-        self._tell_partitions()
         writer = PartitionWriter(self._at, elr_enabled=self._elr_enabled)
         for topic in self._image.topics:
             topic_id = topic.topic_id
@@ -220,15 +217,12 @@ class _Writer:
         """Tell all losses, and make no records of the many partitions that have none."""
         for _ in self._before_topics():
             pass
-        self._tell_partitions()
-        for _ in self._behind_topics():
-            pass
-
-    def _tell_partitions(self) -> None:
         if self._finder.has_rules("PartitionRecord"):
             for topic in self._image.topics:
                 for partition_id, partition in topic.items():
                     self._tell_partition(topic, partition_id, partition)
+        for _ in self._behind_topics():
+            pass
 
     def _before_topics(self) -> Iterator[VersionedRecord]:
         yield from self._features()
