@@ -1,14 +1,29 @@
-"""Directories of real clusters, unpacked once; tests that change something get a copy of their own."""
+"""Directories of real clusters, unpacked once, and what becomes of them; who changes something gets a copy."""
 
+import os
 import shutil
 import tarfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from made_clusters import MadeCluster
+from stopped_clusters import DISK, hashes, plan_for
+
+from falkirk.logdir.downgrade import DowngradeResult, downgrade
 
 CLUSTERS = Path(__file__).parent.parent / "data" / "clusters"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> None:
+    """Spare the tests what only a power cut could tell: `sync` waits for everything that the machine writes."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(os, "sync", lambda: None)
+    yield
+    patch.undo()
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +48,40 @@ def own_directory(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Cal
         return Path(shutil.copytree(kafka_directory(name), tmp_path / name))
 
     return copy
+
+
+@dataclass(frozen=True)
+class Downgraded:
+    """A downgrade that was done, with the hashes of all files of the source as they were before it."""
+
+    source: Path
+    hashes_before: dict[str, str]
+    result: DowngradeResult
+
+    @property
+    def out(self) -> Path:
+        return self.result.out
+
+
+@pytest.fixture(scope="session")
+def downgraded(kafka_directory: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory):
+    """Give the result of a downgrade of a real cluster by (name, target); only to be read."""
+
+    @cache
+    def make(name: str, to: str) -> Downgraded:
+        source = kafka_directory(name)
+        before = hashes(source)
+        out = tmp_path_factory.mktemp(f"{name}-to-{to}") / "out"
+        return Downgraded(source, before, downgrade(DISK, plan_for(to, source), out, unsafe=True))
+
+    return make
+
+
+@pytest.fixture
+def made_cluster(tmp_path: Path) -> Callable[..., MadeCluster]:
+    """Give a small cluster made for the test, by the fields of MadeCluster."""
+
+    def make(name: str = "cluster", **fields: object) -> MadeCluster:
+        return MadeCluster(root=tmp_path / name, **fields).make()
+
+    return make

@@ -1,3 +1,5 @@
+import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -5,8 +7,9 @@ import pytest
 
 from falkirk.logdir import in_place
 from falkirk.logdir.changes import LogDirChanges, NodeChanges
-from falkirk.logdir.errors import OutputError
-from falkirk.logdir.in_place import change_in_place, finish_interrupted, places_of
+from falkirk.logdir.errors import InterruptedChangeError, NotALogDirError, OutputError
+from falkirk.logdir.in_place import Ending, change_in_place, finish_interrupted, places_of
+from falkirk.logdir.locate import find_nodes
 
 
 def make_log_dir(path):
@@ -48,29 +51,98 @@ def as_nodes(log_dirs):
     return [NodeChanges(1, [changes_of(path) for path in log_dirs])]
 
 
+def write_result(folder):
+    (folder / "undo-bundle.zip").write_text("bundle")
+    (folder / "ledger.json").write_text("ledger")
+
+
+def change(log_dirs):
+    return change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), write_result)
+
+
+def assert_nothing_changed(log_dirs):
+    assert [contents(path) for path in log_dirs] == [old_contents(path) for path in log_dirs]
+    assert {path.name for path in log_dirs[0].parent.iterdir() if path.name.startswith(("d0", "d1", "undo"))} <= {
+        "d0", "d1", "d1.falkirk-backup",
+    }  # fmt: skip
+
+
 def test_files_are_swapped_and_what_was_replaced_is_kept(log_dirs):
-    backups = change_in_place(as_nodes(log_dirs))
+    backups = change(log_dirs)
     for path, backup in zip(log_dirs, backups, strict=True):
         assert contents(path) == new_contents(path)
         assert contents(backup) == {"meta.properties": f"who={path.name}", "t-0/changes": "old", "t-0/goes": "gone"}
         assert not places_of(path).new.exists()
+    assert contents(log_dirs[0].with_name("undo")) == {"undo-bundle.zip": "bundle", "ledger.json": "ledger"}
 
 
 def test_a_backup_in_the_way_is_refused_and_nothing_changes(log_dirs):
     places_of(log_dirs[1]).backup.mkdir()
     with pytest.raises(OutputError, match=r"d1\.falkirk-backup: the backup of an earlier change"):
-        change_in_place(as_nodes(log_dirs))
+        change(log_dirs)
+    assert_nothing_changed(log_dirs)
+
+
+def test_an_earlier_result_is_not_written_over(log_dirs):
+    undo = log_dirs[0].with_name("undo")
+    undo.mkdir()
+    (undo / "undo-bundle.zip").write_text("precious")
+    with pytest.raises(OutputError, match="undo: not empty"):
+        change(log_dirs)
+    assert contents(undo) == {"undo-bundle.zip": "precious"}
     assert [contents(path) for path in log_dirs] == [old_contents(path) for path in log_dirs]
-    assert not places_of(log_dirs[0]).new.exists()
+
+
+def test_a_result_inside_a_log_directory_is_refused(log_dirs):
+    with pytest.raises(OutputError, match=r"d1/undo: inside the log directory .*d1; name a place outside"):
+        change_in_place(as_nodes(log_dirs), log_dirs[1] / "undo", write_result)
+    assert_nothing_changed(log_dirs)
+
+
+def test_a_mount_point_is_refused_since_nothing_can_be_swapped_with_files_beside_it(log_dirs, monkeypatch):
+    real = Path.stat
+
+    def stat(path, **options):
+        found = real(path, **options)
+        return os.stat_result((*found[:2], found.st_dev + (path.name == "d1"), *found[3:10]))
+
+    monkeypatch.setattr(Path, "stat", stat)
+    with pytest.raises(OutputError, match=r"d1: a mount point.*use --out"):
+        change(log_dirs)
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(log_dirs, monkeypatch):
+    monkeypatch.setattr(in_place.os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match=f"{log_dirs[0].parent}: cannot write there"):
+        change(log_dirs)
+    assert_nothing_changed(log_dirs)
 
 
 def test_contents_that_cannot_be_made_leave_nothing_behind(log_dirs):
     nodes = as_nodes(log_dirs)
     nodes[0].log_dirs[1].write("x", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        change_in_place(nodes)
-    assert [contents(path) for path in log_dirs] == [old_contents(path) for path in log_dirs]
-    assert not any(places_of(path).new.exists() for path in log_dirs)
+        change_in_place(nodes, log_dirs[0].with_name("undo"), write_result)
+    assert_nothing_changed(log_dirs)
+
+
+def test_no_space_for_the_bundle_changes_nothing_and_names_the_place(log_dirs):
+    def fail(folder):
+        (folder / "ledger.json").write_text("begun")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OutputError, match=r"undo and beside .*d0: No space left on device; nothing was changed"):
+        change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), fail)
+    assert_nothing_changed(log_dirs)
+
+
+def test_new_files_belong_to_the_nodes_own_user_when_root_makes_them(log_dirs, monkeypatch):
+    owners = {}
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, uid, gid: owners.update({path.name: (uid, gid)}))
+    change(log_dirs)
+    status = log_dirs[0].stat()
+    assert owners == dict.fromkeys(("changes", "made", "meta.properties"), (status.st_uid, status.st_gid))
 
 
 class PowerCut(BaseException):
@@ -78,7 +150,7 @@ class PowerCut(BaseException):
 
 
 def cut_power_at(monkeypatch, step):
-    """Let the `step`-th rename, sync or removal of the change be its last."""
+    """Let the `step`-th change to the file system, or wait for it, be the last."""
     left = [step]
 
     def counted(real):
@@ -90,37 +162,99 @@ def cut_power_at(monkeypatch, step):
 
         return call
 
-    monkeypatch.setattr(Path, "rename", counted(Path.rename))
-    monkeypatch.setattr(in_place.shutil, "copy2", counted(in_place.shutil.copy2))
-    monkeypatch.setattr(in_place, "_sync", counted(in_place._sync))
+    for owner, name in [
+        (Path, "rename"), (Path, "mkdir"), (Path, "write_bytes"), (in_place.shutil, "copy2"), (in_place, "_sync"),
+        (in_place, "write_file"), (os, "unlink"), (os, "rmdir"),
+    ]:  # fmt: skip
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name)))
+    # What a power cut leaves is not tidied up by the program that it ended.
+    take_back = in_place._take_back
+    monkeypatch.setattr(in_place, "_take_back", lambda *arguments: left[0] and take_back(*arguments))
     monkeypatch.setattr(os, "sync", lambda: None)
 
 
+def state_after(log_dirs, monkeypatch, step):
+    """Cut the change off at a step; give None if it was done before."""
+    with monkeypatch.context() as patch:
+        cut_power_at(patch, step)
+        try:
+            change(log_dirs)
+        except PowerCut:
+            return [contents(path) for path in log_dirs]
+    return None
+
+
 def test_a_power_cut_at_any_step_leaves_the_old_state_or_one_that_finishes_as_the_new(tmp_path, monkeypatch):
-    outcomes = set()
-    for step in range(100):
+    endings = []
+    for step in range(1000):
         log_dirs = [make_log_dir(tmp_path / str(step) / name) for name in ("d0", "d1")]
-        with monkeypatch.context() as patch:
-            cut_power_at(patch, step)
-            try:
-                change_in_place(as_nodes(log_dirs))
-                done = True
-            except PowerCut:
-                done = False
-        if done:
+        old, new = [old_contents(path) for path in log_dirs], [new_contents(path) for path in log_dirs]
+        found = state_after(log_dirs, monkeypatch, step)
+        if found is None:
             break
-        for path in log_dirs:  # a node starts only where meta.properties is, and then all must be old or all new
-            if (path / "meta.properties").exists():
-                assert contents(path) in (old_contents(path), new_contents(path))
-        for path in reversed(log_dirs):
+        if (log_dirs[0] / "meta.properties").exists():  # else no node starts
+            assert found in (old, new)
+        finished = [finish_interrupted(path) for path in reversed(log_dirs)]
+        found = [contents(path) for path in log_dirs]
+        result = log_dirs[0].with_name("undo")
+        ending = {each.ending for each in finished if each is not None}
+        if found == new:
+            assert ending <= {Ending.CARRIED_THROUGH}
+            assert contents(result) == {"undo-bundle.zip": "bundle", "ledger.json": "ledger"}
+        else:
+            assert found == old
+            assert ending <= {Ending.TAKEN_BACK}
+            assert not result.exists()
+            change(log_dirs)  # it can be done anew
+            found = new
+        assert not any(places_of(path).new.exists() for path in log_dirs)
+        assert contents(places_of(log_dirs[0]).backup).keys() == {"meta.properties", "t-0/changes", "t-0/goes"}
+        endings.append(ending)
+    # First it is taken back, from the commit on carried through.
+    assert {Ending.TAKEN_BACK} in endings
+    assert {Ending.CARRIED_THROUGH} in endings
+    assert endings.index({Ending.CARRIED_THROUGH}) > max(
+        step for step, ending in enumerate(endings) if ending == {Ending.TAKEN_BACK}
+    )
+
+
+@pytest.mark.parametrize("again", range(3))
+def test_a_power_cut_while_it_is_finished_does_no_harm(tmp_path, monkeypatch, again):
+    for step in range(0, 1000, 7):
+        log_dirs = [make_log_dir(tmp_path / str(step) / name) for name in ("d0", "d1")]
+        if state_after(log_dirs, monkeypatch, step) is None:
+            break
+        for more in range(again * 5, again * 5 + 5):
+            with monkeypatch.context() as patch, contextlib.suppress(PowerCut):
+                cut_power_at(patch, more)
+                finish_interrupted(log_dirs[0])
+        for path in log_dirs:
             finish_interrupted(path)
         found = [contents(path) for path in log_dirs]
         assert found in ([old_contents(path) for path in log_dirs], [new_contents(path) for path in log_dirs])
         assert not any(places_of(path).new.exists() for path in log_dirs)
-        outcomes.add(found == [new_contents(path) for path in log_dirs])
-    assert outcomes == {True, False}
-    assert step > 10
 
 
 def test_there_is_nothing_to_finish_where_nothing_was_begun(log_dirs):
-    assert not finish_interrupted(log_dirs[0])
+    assert finish_interrupted(log_dirs[0]) is None
+
+
+@pytest.mark.parametrize("named", ["d0", "d1", ".", "..", "server.properties"])
+def test_an_unfinished_change_is_told_whatever_path_names_it(log_dirs, monkeypatch, named):
+    folder = log_dirs[0].parent
+    (folder / "server.properties").write_text("log.dirs=d0,d1\n")
+    with monkeypatch.context() as patch:
+        patch.delattr(in_place, "_swap_files")
+        with pytest.raises(NameError):
+            change(log_dirs)
+    assert not (log_dirs[0] / "meta.properties").exists()
+    with pytest.raises(InterruptedChangeError, match=r"d[01]: a downgrade in place was cut off here; run .*--in-place"):
+        find_nodes([folder / named])
+
+
+def test_neither_backup_nor_new_files_are_taken_for_log_directories(log_dirs):
+    change(log_dirs)
+    for path in log_dirs:
+        (path / "meta.properties").unlink()
+    with pytest.raises(NotALogDirError, match="no Kafka log directory here"):
+        find_nodes([log_dirs[0].parent])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,11 +22,18 @@ from falkirk.cli.logdir_views import (
 from falkirk.cli.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.output import choose_output
 from falkirk.logdir.cluster import Cluster, read_cluster
-from falkirk.logdir.downgrade import BlockedError, DataWouldBeLostError, downgrade, downgrade_in_place
+from falkirk.logdir.downgrade import (
+    BlockedError,
+    DataWouldBeLostError,
+    downgrade,
+    downgrade_in_place,
+    read_ledger,
+    undo_folder,
+)
 from falkirk.logdir.group_records import read_groups
-from falkirk.logdir.in_place import finish_interrupted
+from falkirk.logdir.in_place import Ending, finish_interrupted
 from falkirk.logdir.inspect import inspect_cluster
-from falkirk.logdir.locate import find_nodes
+from falkirk.logdir.locate import find_nodes, interrupted_log_dirs
 from falkirk.logdir.locks import hold_locks
 from falkirk.logdir.plan import Plan, make_plan
 from falkirk.logdir.target import parse_target
@@ -127,7 +134,10 @@ def downgrade_command(
         plan(directories, to=to, release=release, everything=everything, json=json)
         return
     if in_place:
-        _finish_interrupted(directories)
+        ledger = _finish_interrupted(directories)
+        if ledger is not None:
+            output.show(DowngradeView(ledger, in_place=True, everything=everything))
+            return
     elif out is not None:
         check_out(out)
     with hold_locks(nodes := find_nodes(directories)):
@@ -142,7 +152,7 @@ def downgrade_command(
         except (DataWouldBeLostError, BlockedError):
             output.show(PlanView(made, everything=everything))
             raise
-    output.show(DowngradeView(result, in_place=in_place, everything=everything))
+    output.show(DowngradeView(result.as_json(), in_place=in_place, everything=everything))
 
 
 @app.command("verify")
@@ -223,11 +233,16 @@ def _reader(cluster: Cluster, release: str | None) -> Release:
     return latest_release() if at is None else parse_target(str(at.level)).release
 
 
-def _finish_interrupted(directories: list[Path]) -> None:
-    for directory in directories:
-        for log_dir in (directory, *sorted(directory.iterdir() if directory.is_dir() else ())):
-            if finish_interrupted(log_dir):
-                print(f"{log_dir}: finished what an earlier run had begun", file=sys.stderr)
+def _finish_interrupted(directories: list[Path]) -> dict[str, Any] | None:  # Any: JSON values
+    """Finish or take back what an earlier run had begun in place; give its ledger if it is done now."""
+    done, result = False, None
+    for log_dir in interrupted_log_dirs(directories):
+        finished = finish_interrupted(log_dir)
+        if finished is not None:
+            print(f"{log_dir}: an earlier downgrade was cut off; it is {finished.ending.value} now", file=sys.stderr)
+            done = done or finished.ending is Ending.CARRIED_THROUGH
+            result = result or finished.result
+    return read_ledger(result or undo_folder(find_nodes(directories))) if done else None
 
 
 def _size(path: Path) -> int:

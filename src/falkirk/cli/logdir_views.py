@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from falkirk.logdir.cluster import Cluster
-    from falkirk.logdir.downgrade import DowngradeResult
     from falkirk.logdir.inspect import Inspection
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.undo import UndoResult
@@ -70,8 +69,8 @@ class PlanView:
     def text(self) -> Iterator[str | RenderableType]:
         """Print the way, the ledger, and what comes of it."""
         plan, found = self.plan, self.document()
-        yield f"Cluster {found['cluster_id']}: metadata.version {found['from']['name']} -> {plan.target}"
-        yield from _ledger(found["losses"], everything=self.everything)
+        yield f"Cluster {found['cluster_id']}: metadata.version {found['from']['name']} -> {_target(found)}"
+        yield from _ledger("Would be lost", found["losses"], everything=self.everything)
         yield from _listed("Converted", _shortened(found["conversions"], everything=self.everything))
         yield from _listed("Dropped features", found["features"]["reasons"])
         left = [str(loss["detail"]) for loss in found["inaccessible"]]
@@ -95,15 +94,15 @@ class PlanView:
 class DowngradeView:
     """What a downgrade did, and what is left to do on each node."""
 
-    result: DowngradeResult
+    found: dict[str, Any]  # Any: JSON values
     in_place: bool
     everything: bool = False
 
     def text(self) -> Iterator[str | RenderableType]:
         """Print the ledger of what was done, and where everything is."""
-        plan, found = self.result.plan, self.document()
-        yield f"Cluster {found['cluster_id']}: metadata.version {found['from']['name']} -> {plan.target}, done"
-        yield from _ledger(found["losses"], everything=self.everything)
+        found = self.found
+        yield f"Cluster {found['cluster_id']}: metadata.version {found['from']['name']} -> {_target(found)}, done"
+        yield from _ledger("Lost, and kept in the undo bundle", found["losses"], everything=self.everything)
         yield from _listed("Converted", _shortened(found["conversions"], everything=self.everything))
         yield from _listed("Dropped features", found["features"]["reasons"])
         yield from _groups(found["groups"])
@@ -119,8 +118,8 @@ class DowngradeView:
         yield f"Undo bundle: {found['bundle']}"
 
     def document(self) -> dict[str, Any]:  # Any: JSON values
-        """Give `downgrade --json`."""
-        return self.result.as_json()
+        """Give `downgrade --json`, which is the ledger."""
+        return self.found
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,20 +243,27 @@ def _shortened(items: list[str], *, everything: bool) -> list[str]:
     return items[:shown] + ([f"and {more} more (--all lists them)"] if more > 0 else [])
 
 
-def _ledger(losses: list[dict[str, Any]], *, everything: bool) -> Iterator[str]:  # Any: JSON values
+def _target(found: dict[str, Any]) -> str:  # Any: JSON values
+    return f"{found['to']['name']} (Kafka {found['to']['release'].rpartition('.')[0]})"
+
+
+def _ledger(title: str, losses: list[dict[str, Any]], *, everything: bool) -> Iterator[str]:  # Any: JSON values
     """Give the losses by kind: what it means, then each object and where it was written."""
     if not losses:
         return
-    yield f"Would be lost: {len(losses)}"
+    yield f"{title}: {len(losses)}"
     by_kind = sorted(losses, key=lambda loss: str(loss["kind"]))
     for kind, group in groupby(by_kind, key=lambda loss: str(loss["kind"])):
         items = list(group)
-        yield f"  {kind.replace('_', ' ')} ({len(items)}): {_meaning(items[0])}"
+        meaning = _meaning(items[0])
+        yield f"  {kind.replace('_', ' ')} ({len(items)}): {meaning}"
         shown = items if everything else items[:_SHOWN_PER_KIND]
         width = max(len(str(loss["key"])) for loss in shown)
         for loss in shown:
             where = "" if loss["offset"] is None else f" at offset {loss['offset']}"
             yield f"    {loss['key']!s:{width}}  {loss['record']}{where}"
+            if _meaning(loss) != meaning:
+                yield f"      {_meaning(loss)}"
         if len(shown) < len(items):
             yield f"    and {len(items) - len(shown)} more (--all lists them)"
 

@@ -8,6 +8,7 @@ was and as it was written; `groups/<partition>.json` names the records taken out
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,25 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 FILE_NAME: Final = "undo-bundle.zip"
+LEDGER_FILE: Final = "ledger.json"
+# What a downgrade writes beside the new directories.
+RESULT_FILES: Final = (FILE_NAME, LEDGER_FILE)
 FORMAT: Final = 1
+
+
+# What reading a file that is no zip, or a damaged one, can end in (NotImplementedError: compressed in a way of others).
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    ValueError,
+    TypeError,
+    NotImplementedError,
+    RuntimeError,
+    msgspec.MsgspecError,
+    RemoteProtocolError,
+)
 
 
 class BundleError(LogDirError):
@@ -117,7 +136,7 @@ def read_bundle(path: Path) -> Bundle:
             return _read(file)
     except OSError as error:
         raise BundleError(f"{path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, msgspec.MsgspecError, RemoteProtocolError) as error:
+    except _DAMAGE as error:
         raise BundleError(f"{path}: not an undo bundle, or a damaged one: {error}") from error
 
 

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from falkirk.logdir import bundle as undo_bundle
-from falkirk.logdir.bundle import Bundle, ObjectChange, write_bundle
+from falkirk.logdir.bundle import LEDGER_FILE, Bundle, ObjectChange, write_bundle
 from falkirk.logdir.errors import LogDirError
-from falkirk.logdir.in_place import change_in_place, places_of
+from falkirk.logdir.in_place import change_in_place
+from falkirk.logdir.locate import UNDO_SUFFIX
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
 from falkirk.logdir.segment_rewrite import remove_records
 from falkirk.logdir.write_tree import out_names, write_file, write_tree
 from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.loss import UNKNOWN_TAG
-from falkirk.metadata.record_key import broker_key, object_key
-from falkirk.metadata.writer import write_image
+from falkirk.metadata.record_key import broker_key
+from falkirk.metadata.writer import write_values, written_records
 from falkirk.protocol.messages import RegisterBrokerRecord
-from falkirk.protocol.metadata_record import encode_metadata_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from falkirk.logdir.changes import NodeChanges
+    from falkirk.logdir.locate import NodeDirs
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.segment_rewrite import RemovedBatch
     from falkirk.metadata.loss import Loss
     from falkirk.metadata.record_key import ObjectKey
     from falkirk.metadata.writer import VersionedRecord
     from falkirk.storage.disk import Disk
-
-LEDGER_FILE: Final = "ledger.json"
 
 
 class DataWouldBeLostError(LogDirError):
@@ -101,11 +100,7 @@ def downgrade(
     places = {log_dir: out / place for log_dir, place in out_names(nodes).items()}
     result = _result(plan, out, nodes, places)
 
-    def add_ledger(folder: Path) -> None:
-        write_bundle(bundle, folder / undo_bundle.FILE_NAME)
-        write_file(folder / LEDGER_FILE, _ledger(result))
-
-    write_tree(nodes, out, more=add_ledger, begin=progress.begin, advance=progress.advance)
+    write_tree(nodes, out, more=_add_ledger(bundle, result), begin=progress.begin, advance=progress.advance)
     return result
 
 
@@ -116,20 +111,33 @@ def downgrade_in_place(disk: Disk, plan: Plan, out: Path | None = None, *, unsaf
     """
     _refuse(plan, unsafe=unsafe)
     nodes, bundle = _prepare(disk, plan)
-    first = nodes[0].log_dirs[0].log_dir
-    folder = out or first.resolve().with_name(f"{first.resolve().name}.falkirk-undo")
+    folder = out or undo_folder(plan.cluster.nodes)
     result = _result(plan, folder, nodes, {each.log_dir: each.log_dir for node in nodes for each in node.log_dirs})
-    folder.mkdir(parents=True, exist_ok=True)
-    # The way back is on the disk before the way down is taken.
-    write_bundle(bundle, folder / undo_bundle.FILE_NAME)
-    write_file(folder / LEDGER_FILE, _ledger(result))
-    change_in_place(nodes)
+    change_in_place(nodes, folder, _add_ledger(bundle, result))
     return result
 
 
-def backups(plan: Plan) -> list[Path]:
-    """Name where a change in place puts what it replaces."""
-    return [places_of(log_dir.path).backup for node in plan.cluster.nodes for log_dir in node.log_dirs]
+def undo_folder(nodes: Sequence[NodeDirs]) -> Path:
+    """Say where a downgrade in place leaves ledger and bundle: beside the first node's metadata directory."""
+    first = (nodes[0].metadata_dir or nodes[0].log_dirs[0]).path.resolve()
+    return first.with_name(first.name + UNDO_SUFFIX)
+
+
+def read_ledger(folder: Path) -> dict[str, Any]:  # Any: JSON values
+    """Give the document that a downgrade left. Raises OSError, or LogDirError if it is damaged."""
+    file = folder / LEDGER_FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])  # Any: same
+    except msgspec.MsgspecError as error:
+        raise LogDirError(f"{file}: not a ledger: {error}") from error
+
+
+def _add_ledger(bundle: Bundle, result: DowngradeResult) -> Callable[[Path], None]:
+    def add(folder: Path) -> None:
+        write_bundle(bundle, folder / undo_bundle.FILE_NAME)
+        write_file(folder / LEDGER_FILE, _ledger(result))
+
+    return add
 
 
 def _refuse(plan: Plan, *, unsafe: bool) -> None:
@@ -141,15 +149,7 @@ def _refuse(plan: Plan, *, unsafe: bool) -> None:
 
 def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
     """Work out all changes, and what undoes them."""
-    lossy = {loss.key: loss for loss in _with_originals(plan)}
-    values: list[bytes] = []
-    written: dict[ObjectKey, VersionedRecord] = {}
-    for record in write_image(plan.cluster.image, plan.options, on_loss=lambda _: None):
-        if lossy or isinstance(record.record, RegisterBrokerRecord):
-            key = object_key(record.record)
-            if key is not None and (key in lossy or isinstance(record.record, RegisterBrokerRecord)):
-                written[key] = record
-        values.append(encode_metadata_record(*record))
+    values = list(write_values(plan.cluster.image, plan.options))
     new = NewMetadata(
         values=values,
         features=_features(plan),
@@ -159,7 +159,7 @@ def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
     )
     nodes = metadata_changes(plan.cluster, new)
     removed = _remove_group_records(disk, plan, nodes)
-    return nodes, _bundle(plan, written, removed)
+    return nodes, _bundle(plan, removed)
 
 
 def _features(plan: Plan) -> dict[str, int]:
@@ -187,10 +187,10 @@ def _with_originals(plan: Plan) -> Iterator[Loss]:
     yield from (*report.losses, *report.inaccessible, *report.dropped_features)
 
 
-def _bundle(
-    plan: Plan, written: dict[ObjectKey, VersionedRecord], removed: dict[str, tuple[RemovedBatch, ...]]
-) -> Bundle:
+def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
     log = plan.cluster.log
+    keys = {loss.key for loss in _with_originals(plan)} | set(map(broker_key, plan.cluster.image.cluster.brokers))
+    written = written_records(plan.cluster.image, plan.options, keys)
     return Bundle(
         cluster_id=plan.cluster.cluster_id,
         level_before=plan.before.level,

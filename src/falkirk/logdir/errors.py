@@ -11,6 +11,10 @@ class NotALogDirError(LogDirError):
     """A path that holds no Kafka log directory."""
 
 
+class InterruptedChangeError(LogDirError):
+    """A directory on which a change in place was begun and not finished."""
+
+
 class NodeIsRunningError(LogDirError):
     """A log directory that a running node has locked."""
 

@@ -1,13 +1,15 @@
 """Carries changes out on the directories themselves, atomically, with a backup of every file that is replaced.
 
-First all new files are written beside each log directory (`<name>.falkirk-new`) and synced. Then one file, the commit,
-makes the change happen: before it nothing has changed, after it the change is carried through, now or by whoever finds
-it later. While it lasts `meta.properties` is away, so that no node starts on a half-changed directory. What was
-replaced stays in `<name>.falkirk-backup`.
+First all new files are written beside each log directory (`<name>.falkirk-new`) and synced, and ledger and bundle where
+they stay. Then one file, the commit, makes the change happen: before it nothing has changed, after it the change is
+carried through, now or by whoever finds it later. While files are swapped `meta.properties` is away, so that no node
+starts on a half-changed directory. What was replaced stays in `<name>.falkirk-backup`.
 """
 
 from __future__ import annotations
 
+import enum
+import errno
 import os
 import shutil
 from dataclasses import dataclass
@@ -16,15 +18,21 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from falkirk.logdir.bundle import RESULT_FILES
 from falkirk.logdir.errors import OutputError
-from falkirk.logdir.write_tree import write_file
+from falkirk.logdir.locate import BACKUP_SUFFIX, NEW_SUFFIX
+from falkirk.logdir.write_tree import check_out, check_outside, write_file
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from falkirk.logdir.changes import LogDirChanges, NodeChanges
 
+# The change is to be carried through; later, that only meta.properties and tidying up are left.
 _COMMIT: Final = "commit.json"
-_COMMITTED_BY: Final = "committed-by"
+_SWAPPED: Final = "swapped.json"
+_MARKER: Final = "change.json"
 _FILES: Final = "files"
 
 
@@ -34,6 +42,28 @@ class _Step(msgspec.Struct):
     log_dir: str
     written: list[str]
     removed: list[str]
+
+
+class _Marker(msgspec.Struct):
+    """Which change a folder of new files belongs to: the folder of its commit, and that of ledger and bundle."""
+
+    commit_folder: str
+    result: str
+
+
+class Ending(enum.Enum):
+    """How a change that was cut off ended after all."""
+
+    CARRIED_THROUGH = "carried through"
+    TAKEN_BACK = "taken back"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A change that was cut off; `result` holds its ledger and bundle, if it is still known."""
+
+    ending: Ending
+    result: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +77,35 @@ class Places:
 def places_of(log_dir: Path) -> Places:
     """Give both, beside the log directory: inside it Kafka would not start with a folder that it does not know."""
     real = log_dir.resolve()
-    return Places(real.with_name(f"{real.name}.falkirk-new"), real.with_name(f"{real.name}.falkirk-backup"))
+    return Places(real.with_name(real.name + NEW_SUFFIX), real.with_name(real.name + BACKUP_SUFFIX))
 
 
-def change_in_place(nodes: list[NodeChanges]) -> list[Path]:
-    """Carry the changes out; give the backup folders.
+def change_in_place(nodes: list[NodeChanges], result: Path, more: Callable[[Path], None]) -> list[Path]:
+    """Carry the changes out; give the backup folders. `more` writes ledger and bundle into `result`.
 
     Of a node's directories the one with the metadata partition comes first: without its meta.properties no node starts.
-    Raises OutputError, with nothing changed, if a backup of an earlier change is in the way, or a place not writable.
+    Raises OutputError, with nothing changed, if a backup of an earlier change or of an earlier result is in the way, or
+    a place not writable.
     """
     all_changes = [changes for node in nodes for changes in node.log_dirs if changes.files]
     for changes in all_changes:
         _check_places(changes.log_dir)
-    commit = places_of(all_changes[0].log_dir).new / _COMMIT
+    check_out(result)
+    check_outside(result, nodes)
+    marker = _Marker(str(places_of(all_changes[0].log_dir).new), str(result.absolute()))
     try:
-        steps = [_prepare(changes, commit) for changes in all_changes]
-    except BaseException:
+        steps = [_prepare(changes, marker) for changes in all_changes]
+        result.mkdir(parents=True, exist_ok=True)
+        more(result)
+    except BaseException as error:
         for changes in all_changes:
-            shutil.rmtree(places_of(changes.log_dir).new, ignore_errors=True)
+            _take_back(places_of(changes.log_dir).new, result)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = f"{result} and beside {all_changes[0].log_dir}"
+            raise OutputError(f"{where}: {error.strerror}; nothing was changed") from error
         raise
     os.sync()
+    commit = Path(marker.commit_folder) / _COMMIT
     pending = commit.with_suffix(".pending")
     pending.write_bytes(msgspec.json.encode(steps))
     _sync(pending)
@@ -76,21 +115,28 @@ def change_in_place(nodes: list[NodeChanges]) -> list[Path]:
     return [places_of(changes.log_dir).backup for changes in all_changes]
 
 
-def finish_interrupted(log_dir: Path) -> bool:
-    """Carry through a change that was committed and cut off, or forget one that was not; say whether there was one.
+def finish_interrupted(log_dir: Path) -> Finished | None:
+    """Carry through a change that was committed and cut off, or take back one that was not; None: there was none.
 
     `log_dir` is any of the directories concerned, whose meta.properties may be away.
     """
-    new = places_of(log_dir).new
-    if not new.is_dir():
-        return False
-    marker = new / _COMMITTED_BY
-    commit = Path(marker.read_text()) if marker.is_file() else None
-    if commit is not None and commit.is_file():
-        _carry_through(commit)
-    else:  # never committed, or done but for tidying up
-        shutil.rmtree(new)
-    return True
+    places = places_of(log_dir)
+    if not places.new.is_dir():
+        return None
+    file = places.new / _MARKER
+    marker = msgspec.json.decode(file.read_bytes(), type=_Marker) if file.is_file() else None
+    result = None if marker is None else Path(marker.result)
+    if marker is not None:
+        folder = Path(marker.commit_folder)
+        for name, finish in ((_COMMIT, _carry_through), (_SWAPPED, _complete)):
+            if (folder / name).is_file():
+                finish(folder / name)
+                return Finished(Ending.CARRIED_THROUGH, result)
+    if places.backup.is_dir():  # done but for tidying up: only a commit makes a backup
+        _tidy(places.new)
+        return Finished(Ending.CARRIED_THROUGH, result)
+    _take_back(places.new, result)
+    return Finished(Ending.TAKEN_BACK, result)
 
 
 def _check_places(log_dir: Path) -> None:
@@ -107,11 +153,11 @@ def _check_places(log_dir: Path) -> None:
         )
 
 
-def _prepare(changes: LogDirChanges, commit: Path) -> _Step:
+def _prepare(changes: LogDirChanges, marker: _Marker) -> _Step:
     assert META_PROPERTIES not in changes.files
     places = places_of(changes.log_dir)
     places.new.mkdir()
-    (places.new / _COMMITTED_BY).write_text(str(commit))
+    (places.new / _MARKER).write_bytes(msgspec.json.encode(marker))
     written, removed = [], []
     for path, contents in changes.files.items():
         if contents is None:
@@ -120,8 +166,25 @@ def _prepare(changes: LogDirChanges, commit: Path) -> _Step:
         written.append(path)
         write_file(places.new / _FILES / path, contents())
         old = changes.log_dir / path
-        shutil.copymode(old if old.exists() else changes.log_dir / META_PROPERTIES, places.new / _FILES / path)
+        like = old if old.exists() else changes.log_dir / META_PROPERTIES
+        shutil.copymode(like, places.new / _FILES / path)
+        _copy_owner(like, places.new / _FILES / path)
     return _Step(str(changes.log_dir.resolve()), written, removed)
+
+
+def _take_back(new: Path, result: Path | None) -> None:
+    """Forget what was prepared; `result` was empty before it."""
+    if result is not None and result.is_dir():
+        for name in RESULT_FILES:
+            (result / name).unlink(missing_ok=True)
+        result.rmdir()
+    _tidy(new)
+
+
+def _tidy(new: Path) -> None:
+    """Remove a folder of new files, the marker last: while it is there, it says what the folder is."""
+    shutil.rmtree(new / _FILES, ignore_errors=True)
+    shutil.rmtree(new, ignore_errors=True)
 
 
 def _carry_through(commit: Path) -> None:
@@ -132,15 +195,25 @@ def _carry_through(commit: Path) -> None:
     for step in steps:
         _swap_files(step)
     os.sync()
+    # From here on a node may start as soon as it has its meta.properties, so no file is swapped any more.
+    swapped = commit.with_name(_SWAPPED)
+    commit.rename(swapped)
+    _sync(swapped.parent)
+    _complete(swapped)
+
+
+def _complete(swapped: Path) -> None:
+    steps = msgspec.json.decode(swapped.read_bytes(), type=list[_Step])
     for step in reversed(steps):
         log_dir = Path(step.log_dir)
-        parked = places_of(log_dir).backup / META_PROPERTIES
+        places = places_of(log_dir)
         if not (log_dir / META_PROPERTIES).exists():
-            shutil.copy2(parked, places_of(log_dir).new / META_PROPERTIES)
-            (places_of(log_dir).new / META_PROPERTIES).rename(log_dir / META_PROPERTIES)
+            shutil.copy2(places.backup / META_PROPERTIES, places.new / META_PROPERTIES)
+            _copy_owner(places.backup / META_PROPERTIES, places.new / META_PROPERTIES)
+            (places.new / META_PROPERTIES).rename(log_dir / META_PROPERTIES)
         _sync(log_dir)
     for step in reversed(steps):
-        shutil.rmtree(places_of(Path(step.log_dir)).new, ignore_errors=True)
+        _tidy(places_of(Path(step.log_dir)).new)
 
 
 def _park_meta_properties(log_dir: Path) -> None:
@@ -164,6 +237,13 @@ def _swap_files(step: _Step) -> None:
         if new.exists():
             old.parent.mkdir(parents=True, exist_ok=True)
             new.rename(old)
+
+
+def _copy_owner(like: Path, path: Path) -> None:
+    """Let the node's own user have the file, whoever we are."""
+    if os.geteuid() == 0:
+        status = like.stat()
+        os.chown(path, status.st_uid, status.st_gid)
 
 
 def _sync(path: Path) -> None:

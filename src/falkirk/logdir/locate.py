@@ -10,12 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from falkirk.logdir.errors import DifferentClustersError, NotALogDirError
+from falkirk.logdir.errors import DifferentClustersError, InterruptedChangeError, NotALogDirError
 from falkirk.storage import meta_properties
 from falkirk.storage.meta_properties import MetaProperties, parse_meta_properties
 from falkirk.storage.properties_file import PropertiesFile, parse_properties
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
+# What a change in place puts beside a log directory `d0`: `d0.falkirk-new` and so on. None of them is one itself.
+NEW_SUFFIX = ".falkirk-new"
+BACKUP_SUFFIX = ".falkirk-backup"
+UNDO_SUFFIX = ".falkirk-undo"
 _DEPTH_MAX = 2
 
 
@@ -50,8 +54,14 @@ def find_nodes(paths: list[Path]) -> list[NodeDirs]:
     """Find the nodes that the paths name, by rising id.
 
     Raises NotALogDirError where a path holds no log directory, DifferentClustersError where directories do not
-    belong to one cluster, or one node has two metadata partitions.
+    belong to one cluster, or one node has two metadata partitions, InterruptedChangeError where a change in place was
+    begun and not finished.
     """
+    for unfinished in interrupted_log_dirs(paths):
+        raise InterruptedChangeError(
+            f"{unfinished}: a downgrade in place was cut off here; "
+            "run `falkirk logdir downgrade --in-place` again as it was, and it will be finished or taken back"
+        )
     found: dict[Path, LogDir] = {}
     properties: dict[Path, PropertiesFile] = {}
     for path in paths:
@@ -68,6 +78,34 @@ def find_nodes(paths: list[Path]) -> list[NodeDirs]:
         assert log_dir.meta.node_id is not None
         by_node.setdefault(log_dir.meta.node_id, []).append(real)
     return [_node(node_id, reals, found, properties) for node_id, reals in sorted(by_node.items())]
+
+
+def interrupted_log_dirs(paths: list[Path]) -> list[Path]:
+    """Give the log directories at or below the paths beside which an unfinished change in place waits.
+
+    Such a directory may be without its meta.properties.
+    """
+    found = []
+    for path in paths:
+        if path.is_file():
+            properties = parse_properties(path.read_bytes(), file=str(path))
+            places = [_beside(path, name) for name in _configured_names(path, properties)]
+        else:
+            places = [path, *_folders(path, depth=1)]
+        found += [place for place in places if place.resolve().with_name(place.resolve().name + NEW_SUFFIX).is_dir()]
+    return found
+
+
+def _folders(path: Path, depth: int) -> list[Path]:
+    if depth > _DEPTH_MAX or not path.is_dir() or (path / meta_properties.FILE_NAME).is_file():
+        return []
+    return [found for folder in _children(path) for found in (folder, *_folders(folder, depth + 1))]
+
+
+def _children(path: Path) -> list[Path]:
+    """Give the folders in a folder that may be log directories, or hold some."""
+    ours = (NEW_SUFFIX, BACKUP_SUFFIX, UNDO_SUFFIX)
+    return sorted(child for child in path.iterdir() if child.is_dir() and not child.name.endswith(ours))
 
 
 def _log_dirs_of(path: Path) -> tuple[PropertiesFile | None, list[Path]]:
@@ -95,11 +133,15 @@ def _configured_names(path: Path, properties: PropertiesFile) -> list[str]:
 
 def _configured(path: Path, name: str) -> Path:
     """Give a configured directory; a relative one stands beside the file, or where we were started, as Kafka has it."""
-    beside = path.parent / name
-    directory = beside if beside.is_dir() else Path(name)
+    directory = _beside(path, name)
     if not (directory / meta_properties.FILE_NAME).is_file():
         raise NotALogDirError(f"{directory}: named in {path}, but it has no meta.properties")
     return directory
+
+
+def _beside(path: Path, name: str) -> Path:
+    beside = path.parent / name
+    return beside if beside.is_dir() else Path(name)
 
 
 def _search(path: Path, depth: int) -> list[Path]:
@@ -107,8 +149,7 @@ def _search(path: Path, depth: int) -> list[Path]:
         return [path]
     if depth == _DEPTH_MAX:
         return []
-    folders = sorted(child for child in path.iterdir() if child.is_dir() and not child.is_symlink())
-    return [found for folder in folders for found in _search(folder, depth + 1)]
+    return [found for folder in _children(path) for found in _search(folder, depth + 1)]
 
 
 def _read_log_dir(path: Path) -> LogDir:

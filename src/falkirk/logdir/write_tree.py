@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -27,6 +28,16 @@ def check_out(out: Path) -> None:
     existing = next(parent for parent in (out, *out.absolute().parents) if parent.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         raise OutputError(f"{existing}: cannot write there")
+    if os.path.ismount(out):
+        raise OutputError(f"{out}: a mount point, which a complete result cannot replace; name a new directory in it")
+
+
+def check_outside(out: Path, nodes: list[NodeChanges]) -> None:
+    """Raise OutputError if a result would lie in a log directory: that would change it, and Kafka would not start."""
+    for node in nodes:
+        for changes in node.log_dirs:
+            if out.resolve().is_relative_to(changes.log_dir.resolve()):
+                raise OutputError(f"{out}: inside the log directory {changes.log_dir}; name a place outside")
 
 
 def out_names(nodes: list[NodeChanges]) -> dict[Path, str]:
@@ -57,7 +68,9 @@ def write_tree(
     `out` but what was there.
     """
     check_out(out)
-    aside = out.with_name(f"{out.name}.falkirk-{os.getpid()}")
+    check_outside(out, nodes)
+    final = out.resolve()
+    aside = final.with_name(f"{final.name}.falkirk-{os.getpid()}")
     places = out_names(nodes)
     try:
         plans = [
@@ -70,9 +83,11 @@ def write_tree(
             _write_changes(changes, aside / places[changes.log_dir])
         more(aside)
         os.sync()
-        aside.rename(out)
-    except BaseException:
+        aside.rename(final)
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OutputError(f"{out}: {error.strerror}; nothing is left there") from error
         raise
 
 
