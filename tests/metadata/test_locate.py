@@ -67,6 +67,14 @@ def test_records_of_other_objects_do_not_count():
     assert [loss.offset for loss in locate(report.losses, batches)] == [0, 1]
 
 
+def test_a_loss_names_the_record_that_wrote_it():
+    change = PartitionChangeRecord(0, TOPIC_ID, isr=(), eligible_leader_replicas=(1,))
+    [loss] = assess(image_of(orders(), partition(), change), options_at(9)).losses
+
+    assert loss.record == "PartitionRecord"
+    assert [item.record for item in locate([loss], [log(orders(), partition(), change)])] == ["PartitionChangeRecord"]
+
+
 def test_a_loss_is_found_in_the_file_that_has_it():
     image = image_of(UserScramCredentialRecord("alice", 1), acl("10.0.0.0/8"))
     losses = assess(image, options_at(9)).losses

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Loss]:
-    """Give the losses with offset and source of the record that wrote each last; one pass, in the order given.
+    """Give the losses with type, offset and source of the record that wrote each last; one pass, in the order given.
 
     `batches` are those that the image was loaded from: the snapshot's (whose offsets start at 0), then the log's.
     What no record writes, because it was never written as such, stays without a place.
     Raises RecordError for bytes that are no record.
     """
     wanted = _wanted(losses)
-    places: dict[tuple[str, ObjectKey], tuple[int, str | None]] = {}
+    places: _Places = {}
     if wanted:
         partitions = {_partition_bytes(loss.key) for loss in losses if loss.key.kind == "partition"}
         for batch in batches:
@@ -56,6 +56,8 @@ def _partition_bytes(key: ObjectKey) -> bytes:
 
 
 _Rules = dict[str, tuple[Condition, set[ObjectKey]]]
+# (kind of loss, object) -> (record type, offset, source).
+_Places = dict[tuple[str, ObjectKey], tuple[str, int, str | None]]
 _NO_CONTEXT: Final = RowContext()
 _WRITERS: Final = {rule.kind: rule.writers for rule in CATALOGUE if rule.record}
 
@@ -81,16 +83,16 @@ def _note(
     rules: _Rules,
     record: WireMessage,
     place: tuple[int, str | None],
-    places: dict[tuple[str, ObjectKey], tuple[int, str | None]],
+    places: _Places,
 ) -> None:
     key = object_key(record)
     if key is None:
         return
     for kind, (condition, keys) in rules.items():
         if key in keys and (has_unknown_tags(record) if kind == UNKNOWN_TAG else condition.holds(record, _NO_CONTEXT)):
-            places[kind, key] = place
+            places[kind, key] = (type(record).__name__, *place)
 
 
-def _located(loss: Loss, places: dict[tuple[str, ObjectKey], tuple[int, str | None]]) -> Loss:
+def _located(loss: Loss, places: _Places) -> Loss:
     place = places.get((loss.kind, loss.key))
     return loss if place is None else loss.located(*place)

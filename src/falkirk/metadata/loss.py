@@ -60,7 +60,7 @@ class Loss(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     kind: str
     outcome: Outcome
     key: ObjectKey
-    # Type of the record that holds what is lost.
+    # Type of the record that holds what is lost; once it is located, of the one that wrote it last.
     record: str
     # Level from which on it is held; None: at none that is known.
     level: int | None
@@ -101,9 +101,9 @@ class Loss(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Give (record, record version) of the whole object as the image's own level has it, to put it back later."""
         return self.make_original()
 
-    def located(self, offset: int, source: str | None) -> Loss:
-        """Give the loss with the place where it was written last."""
-        return msgspec.structs.replace(self, offset=offset, source=source)
+    def located(self, record: str, offset: int, source: str | None) -> Loss:
+        """Give the loss with the record and the place that wrote it last."""
+        return msgspec.structs.replace(self, record=record, offset=offset, source=source)
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Give the loss as the commands print it."""
