@@ -136,9 +136,15 @@ class KafkaCluster:
         return ",".join(f"127.0.0.1:{node.scram_port}" for node in self.layouts if BROKER in node.roles)
 
     def moved_to(
-        self, where: Path | Mapping[int, Sequence[Path]], release: str, *, home: Path, dynamic: bool | None = None
+        self,
+        where: Path | Mapping[int, Sequence[Path]],
+        release: str,
+        *,
+        home: Path,
+        dynamic: bool | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> "KafkaCluster":
-        """The same nodes, on the same ports, with another release and other log dirs.
+        """The same nodes, on the same ports, with another release and other log dirs; `settings` are added to theirs.
 
         `where` has the log dirs by node id, or is a folder that holds them as `node-<id>/<name of the log dir>`, as the
         results of `falkirk logdir` do. Ports stay, because dynamic voters find one another by those in the metadata.
@@ -150,7 +156,7 @@ class KafkaCluster:
             }
         layouts = [replace(layout, log_dirs=tuple(where[layout.node_id])) for layout in self.layouts]
         kind = self.dynamic if dynamic is None else dynamic
-        return KafkaCluster(release, layouts, home=home, dynamic=kind, settings=self.settings)
+        return KafkaCluster(release, layouts, home=home, dynamic=kind, settings=self.settings | dict(settings or {}))
 
     def format(
         self, *, release_version: str | None = None, scram: Sequence[str] = (), arguments: Sequence[str] = ()

@@ -2,12 +2,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.BufferedWriter;
+import java.io.File;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,9 +19,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.kafka.common.metadata.MetadataJsonConverters;
 import org.apache.kafka.common.metadata.MetadataRecordType;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
@@ -38,9 +43,10 @@ import org.apache.kafka.snapshot.RecordsSnapshotReader;
  * and run with, the jars of the release that is to read it; exits with 1 and the reason where that release cannot.
  *
  * <pre>
- *   LoadSnapshot FILE [--at METADATA_VERSION]
+ *   LoadSnapshot FILE [--at METADATA_VERSION] [--log]
  * </pre>
  *
+ * With "--log" the records of the log segments beside the snapshot that it does not hold yet are replayed after it.
  * The image is written at its own metadata.version, or at the one named; what cannot be written there is a "loss" line,
  * save for eligible leader replicas, of which Kafka tells nothing.
  */
@@ -52,10 +58,10 @@ public final class LoadSnapshot {
     }
 
     public static void main(String[] command) throws Exception {
-        Arguments arguments = new Arguments(command, Set.of("at"), Set.of());
+        Arguments arguments = new Arguments(command, Set.of("at"), Set.of("log"));
         int status = 1;
         try {
-            List<String> lines = load(Path.of(arguments.words.get(0)).toAbsolutePath(), arguments.get("at", ""));
+            List<String> lines = load(Path.of(arguments.words.get(0)).toAbsolutePath(), arguments.get("at", ""), arguments.has("log"));
             PrintWriter out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 20));
             lines.forEach(out::println);
             out.flush();
@@ -72,7 +78,7 @@ public final class LoadSnapshot {
         Runtime.getRuntime().halt(status);
     }
 
-    private static List<String> load(Path file, String at) throws Exception {
+    private static List<String> load(Path file, String at, boolean withLog) throws Exception {
         List<String> lines = new ArrayList<>();
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         MetadataProvenance provenance;
@@ -90,6 +96,11 @@ public final class LoadSnapshot {
         }
         delta.finishSnapshot();
         MetadataImage image = delta.apply(provenance);
+        if (withLog) {
+            MetadataDelta newer = new MetadataDelta.Builder().setImage(image).build();
+            replayLog(file.getParent(), provenance.lastContainedOffset(), newer);
+            image = newer.apply(provenance);
+        }
         RecordListWriter writer = new RecordListWriter();
         image.write(writer, options(image, at, loss -> lines.add(line(Map.of("loss", loss.loss())))));
         writer.close(true);
@@ -164,6 +175,31 @@ public final class LoadSnapshot {
             }
         }
         throw new NoSuchMethodException("RecordsSnapshotReader.of");
+    }
+
+    /** Replays the data records of all segments of a folder that stand behind an offset. */
+    private static void replayLog(Path folder, long lastOffset, MetadataDelta delta) throws Exception {
+        Class<?> filesClass = oneOf("org.apache.kafka.common.record.FileRecords", "org.apache.kafka.common.record.internal.FileRecords");
+        Class<?> batchClass = oneOf("org.apache.kafka.common.record.RecordBatch", "org.apache.kafka.common.record.internal.RecordBatch");
+        Class<?> recordClass = oneOf("org.apache.kafka.common.record.Record", "org.apache.kafka.common.record.internal.Record");
+        List<Path> segments;
+        try (Stream<Path> files = Files.list(folder)) {
+            segments = files.filter(file -> file.toString().endsWith(".log")).sorted().toList();
+        }
+        for (Path segment : segments) {
+            Object records = filesClass.getMethod("open", File.class, boolean.class).invoke(null, segment.toFile(), false);
+            for (Object batch : (Iterable<?>) filesClass.getMethod("batches").invoke(records)) {
+                if ((Boolean) batchClass.getMethod("isControlBatch").invoke(batch)) {
+                    continue;
+                }
+                for (Object record : (Iterable<?>) batch) {
+                    if ((Long) recordClass.getMethod("offset").invoke(record) > lastOffset) {
+                        ByteBuffer value = (ByteBuffer) recordClass.getMethod("value").invoke(record);
+                        delta.replay(MetadataRecordSerde.INSTANCE.read(new ByteBufferAccessor(value), value.remaining()).message());
+                    }
+                }
+            }
+        }
     }
 
     private static MetadataProvenance provenance(long offset, int epoch, long time) throws Exception {

@@ -24,9 +24,9 @@ import org.apache.kafka.common.Node;
  *   Seed --bootstrap SERVERS [--seed N] [--steps A,B,...] [--messages N] [--filler-topics N] [--filler-partitions N]
  * </pre>
  *
- * Steps, by default all but the last: topics, configs, acls, scram, quotas, data, segments (2.5 MB), transactions,
- * classic-groups, consumer-groups, share-groups, streams-groups, open-transaction. What the cluster's features do not allow is left out
- * and named in the result. Names, and messages but for their timestamps, depend on the seed only. Groups named "...-joined" keep their members:
+ * Steps, by default all but the last two: topics, configs, acls, scram, quotas, data, segments (2.5 MB), transactions,
+ * classic-groups, consumer-groups, share-groups, streams-groups, open-transaction; later, for a cluster that was seeded
+ * with the same seed before. What the cluster's features do not allow is left out and named in the result. Names, and messages but for their timestamps, depend on the seed only. Groups named "...-joined" keep their members:
  * this program ends without closing them. Prints one JSON document.
  */
 public final class Seed {
@@ -117,6 +117,7 @@ public final class Seed {
         known.put("share-groups", groups::shareGroups);
         known.put("streams-groups", streams::streamsGroups);
         known.put("open-transaction", data::openTransaction);
+        known.put("later", data::later);
         for (String step : steps) {
             if (!known.containsKey(step) && !step.equals("topics") && !step.equals("data")) {
                 throw new IllegalArgumentException("unknown step " + step);

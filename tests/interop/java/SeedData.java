@@ -12,6 +12,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -103,6 +104,33 @@ final class SeedData {
         producer.initTransactions();
         producer.beginTransaction();
         fill(producer, "transactions", 2, 4);
+    }
+
+    /** What goes on in a cluster that was seeded before: more messages and transactions, first messages deleted, offsets moved on, a topic less, a config more. */
+    void later() throws Exception {
+        try (KafkaProducer<byte[], byte[]> producer = producer(Map.of())) {
+            fill(producer, "plain", 3, seed.messages);
+            fill(producer, "replicated", 4, seed.messages);
+            fill(producer, "codec-gzip", 2, seed.messages);
+        }
+        try (KafkaProducer<byte[], byte[]> producer = transactional(names.of("txn-a"))) {
+            producer.initTransactions();
+            producer.beginTransaction();
+            fill(producer, "transactions", 2, 6);
+            producer.commitTransaction();
+            producer.beginTransaction();
+            fill(producer, "transactions", 2, 6);
+            producer.abortTransaction();
+        }
+        // Closed segments go, and first offsets move within active ones.
+        seed.admin.deleteRecords(Map.of(
+            new TopicPartition(names.of("segmented"), 0), RecordsToDelete.beforeOffset(15),
+            new TopicPartition(names.of("plain"), 0), RecordsToDelete.beforeOffset(10),
+            new TopicPartition(names.of("shortened"), 0), RecordsToDelete.beforeOffset(12))).all().get();
+        seed.admin.alterConsumerGroupOffsets(names.of("simple"), Map.of(new TopicPartition(names.of("codec-zstd"), 0), new OffsetAndMetadata(7, "moved on"))).all().get();
+        seed.admin.deleteTopics(List.of(names.of("grown"))).all().get();
+        seed.admin.incrementalAlterConfigs(Map.of(SeedMetadata.resource(ConfigResource.Type.TOPIC, names.of("plain")),
+            List.of(SeedMetadata.set("flush.messages", "77")))).all().get();
     }
 
     private void fill(KafkaProducer<byte[], byte[]> producer, String kind, int partitions, int count) throws Exception {
