@@ -16,6 +16,7 @@ import msgspec
 
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.segment_rewrite import RemovedBatch
+from falkirk.logdir.unknown_tags import KeptTag
 from falkirk.protocol import codec
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import VotersRecord
@@ -58,14 +59,14 @@ class BundleError(LogDirError):
 class ObjectChange:
     """An object's record as it was, and as the target got it (None: not at all), each with its record version.
 
-    `unknown_tags` are tagged fields of the record that no release knows: (path, tag, data).
+    `unknown_tags` are tagged fields of its records that no release knows.
     """
 
     kind: str
     key: str
     before: tuple[WireMessage, int] | None
     written: tuple[WireMessage, int] | None
-    unknown_tags: tuple[tuple[str, int, bytes], ...] = ()
+    unknown_tags: tuple[KeptTag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class _ObjectLine(msgspec.Struct, omit_defaults=True):
     key: str
     before: str | None
     written: str | None
-    unknown_tags: list[tuple[str, int, str]] = []
+    unknown_tags: list[tuple[str, str, int, str]] = []
 
 
 def write_bundle(bundle: Bundle, path: Path) -> None:
@@ -181,7 +182,7 @@ def _line_of(change: ObjectChange) -> _ObjectLine:
         key=change.key,
         before=_hex(change.before),
         written=_hex(change.written),
-        unknown_tags=[(path, tag, data.hex()) for path, tag, data in change.unknown_tags],
+        unknown_tags=[(*kept[:3], kept.data.hex()) for kept in change.unknown_tags],
     )
 
 
@@ -198,7 +199,9 @@ def _read_objects(data: bytes) -> Iterator[ObjectChange]:
             key=line.key,
             before=_record(line.before),
             written=_record(line.written),
-            unknown_tags=tuple((path, tag, bytes.fromhex(value)) for path, tag, value in line.unknown_tags),
+            unknown_tags=tuple(
+                KeptTag(record, path, tag, bytes.fromhex(data)) for record, path, tag, data in line.unknown_tags
+            ),
         )
 
 

@@ -14,6 +14,7 @@ from falkirk.logdir.in_place import change_in_place
 from falkirk.logdir.locate import UNDO_SUFFIX
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
 from falkirk.logdir.segment_rewrite import remove_records
+from falkirk.logdir.unknown_tags import kept_tag
 from falkirk.logdir.write_tree import out_names, write_file, write_tree
 from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.loss import UNKNOWN_TAG
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.logdir.locate import NodeDirs
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.segment_rewrite import RemovedBatch
+    from falkirk.logdir.unknown_tags import KeptTag
     from falkirk.metadata.loss import Loss
     from falkirk.metadata.record_key import ObjectKey
     from falkirk.metadata.writer import VersionedRecord
@@ -208,13 +210,12 @@ def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
 def _object_changes(plan: Plan, written: dict[ObjectKey, VersionedRecord]) -> Iterator[ObjectChange]:
     """Give each object once, whatever it lost."""
     done: set[ObjectKey] = set()
-    tags: dict[ObjectKey, list[tuple[str, int, bytes]]] = {}
+    tags: dict[ObjectKey, list[KeptTag]] = {}
     kinds: dict[ObjectKey, Loss] = {}
     for loss in _with_originals(plan):
         kinds.setdefault(loss.key, loss)
         if loss.kind == UNKNOWN_TAG:
-            field = loss.before
-            tags.setdefault(loss.key, []).append((field["path"], field["tag"], bytes.fromhex(field["data"])))
+            tags.setdefault(loss.key, []).append(kept_tag(loss, plan.cluster.record_batches()))
     for loss in _with_originals(plan):
         if loss.original is not None and loss.key not in done:
             done.add(loss.key)

@@ -64,8 +64,8 @@ def remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewri
     return Rewrite(files=files, removed=tuple(removed))
 
 
-def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch]) -> tuple[dict[str, bytes], list[str]]:
-    """Put records back that were taken out; give the new files by name, and a sentence for each batch without a place.
+def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch]) -> tuple[dict[str, bytes], list[int]]:
+    """Put records back that were taken out; give the new files by name, and the offsets of those without a place.
 
     The partition may have been written to, and cleaned, since.
     """
@@ -84,9 +84,7 @@ def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch])
             chunks, unplaced = _merged(batches, mine)
             waiting += unplaced
             files |= _segment_files(base_offset, chunks)
-    return files, [
-        f"{directory}: no place any more for the records at offsets {sorted(offsets)}" for _, offsets in waiting
-    ]
+    return files, sorted(offset for _, offsets in waiting for offset in offsets)
 
 
 def _removed_batch(batch: RecordBatch, offsets: list[int]) -> RemovedBatch | None:

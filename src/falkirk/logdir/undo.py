@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from falkirk.logdir.bundle import BundleError, read_bundle
 from falkirk.logdir.downgrade import Progress
 from falkirk.logdir.errors import TargetError
@@ -14,6 +12,7 @@ from falkirk.logdir.kraft_conversion import KraftConversion
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
 from falkirk.logdir.segment_rewrite import restore_records
 from falkirk.logdir.undo_merge import merge_back
+from falkirk.logdir.unknown_tags import put_back
 from falkirk.logdir.write_tree import out_names, write_tree
 from falkirk.metadata.errors import MetadataError
 from falkirk.metadata.record_key import object_key
@@ -99,10 +98,10 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
     values = []
     for record, version in write_image(merged.image, options, report.add):
         key = object_key(record) if merged.unknown_tags else None
-        tags = None if key is None else merged.unknown_tags.get(key)
-        if tags:
-            top = tuple((tag, data) for path, tag, data in tags if not path)
-            record = msgspec.structs.replace(record, unknown_tagged_fields=top)  # noqa: PLW2901 (the same, with tags)
+        tags = merged.unknown_tags.get(key, ()) if key is not None else ()
+        if key is not None and tags:
+            record, homeless = put_back(record, tags)  # noqa: PLW2901 (the same, with tags)
+            merged.conflicts += [f"{key.text()}: {tag.place} has no place any more" for tag in homeless]
         values.append(encode_metadata_record(record, version))
     if report.losses:
         # Going up loses nothing, or the levels are not what they say.
@@ -143,9 +142,12 @@ def _restore_groups(disk: Disk, nodes: list[NodeChanges], bundle: Bundle, merged
                 directory = changes.log_dir / name
                 if not directory.is_dir():
                     continue
-                files, conflicts = restore_records(disk, str(directory), removed)
-                merged.conflicts += conflicts
+                files, unplaced = restore_records(disk, str(directory), removed)
+                if unplaced:
+                    where = f"{directory}: no place any more for the records at offsets {unplaced}"
+                    merged.conflicts.append(f"{where}; what was written since stays")
                 for file, data in files.items():
                     changes.write_bytes(f"{name}/{file}", data)
-                restored[name] = sum(len(batch.offsets) for batch in removed)
+                count = sum(len(batch.offsets) for batch in removed) - len(unplaced)
+                restored[name] = max(count, restored.get(name, 0))
     return sum(restored.values())

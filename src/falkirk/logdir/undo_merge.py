@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from falkirk.metadata.image.configs import ConfigResource
+from falkirk.metadata.errors import InconsistentRecordError
+from falkirk.metadata.image.configs import TOPIC, ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.partition import MIGRATING, Partition
 from falkirk.metadata.record_key import object_key
@@ -23,12 +24,14 @@ from falkirk.protocol.messages import (
     PartitionRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    TopicRecord,
     UserScramCredentialRecord,
 )
 from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS
 
 if TYPE_CHECKING:
     from falkirk.logdir.bundle import Bundle, ObjectChange
+    from falkirk.logdir.unknown_tags import KeptTag
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.record_key import ObjectKey
     from falkirk.protocol.schema import WireMessage
@@ -41,13 +44,13 @@ _NEWEST: Final = METADATA_VERSIONS[-1]
 class MergeResult:
     """The image at the old level; how many objects came back; a sentence for each that did not, or not whole.
 
-    `unknown_tags` are to be written with the record of their object: (path, tag, data) by object.
+    `unknown_tags` are to be written with the record of their object.
     """
 
     image: MetadataImage
     restored: int = 0
     conflicts: list[str] = field(default_factory=list)
-    unknown_tags: dict[ObjectKey, tuple[tuple[str, int, bytes], ...]] = field(default_factory=dict)
+    unknown_tags: dict[ObjectKey, tuple[KeptTag, ...]] = field(default_factory=dict)
 
 
 def merge_back(now: MetadataImage, bundle: Bundle) -> MergeResult:
@@ -73,7 +76,7 @@ def _restored(now: MetadataImage, change: ObjectChange, result: MergeResult) -> 
     before, written = change.before[0], None if change.written is None else change.written[0]
     current = _current_record(now, before)
     if current is None:
-        if written is None or isinstance(before, ConfigRecord):
+        if written is None or (isinstance(before, ConfigRecord) and before.resource_type != TOPIC):
             # Configs of kinds that the lower release does not know were not its to remove: it lost them.
             return before
         result.conflicts.append(f"{change.key}: removed since, and not brought back")
@@ -147,11 +150,31 @@ def _merged_broker(before: RegisterBrokerRecord, current: RegisterBrokerRecord) 
 def _restore_tags(now: MetadataImage, change: ObjectChange, result: MergeResult) -> None:
     written = None if change.written is None else change.written[0]
     key = None if written is None else object_key(written)
-    if written is None or key is None or _current_record(now, written) != written:
+    if written is None or key is None or not _is_as_written(now, written):
         result.conflicts.append(f"{change.key}: changed since; its unknown tagged fields do not come back")
         return
-    result.unknown_tags[key] = change.unknown_tags
-    result.restored += 1
+    homes = tuple(tag for tag in change.unknown_tags if tag.record == type(written).__name__)
+    result.conflicts += [
+        f"{change.key}: {tag.place} stays in the bundle, there is no such record any more"
+        for tag in change.unknown_tags
+        if tag not in homes
+    ]
+    if homes:
+        result.unknown_tags[key] = homes
+        result.restored += 1
+
+
+def _is_as_written(now: MetadataImage, written: WireMessage) -> bool:
+    """Say whether an object is as the downgrade left it: writing it again would change nothing."""
+    if isinstance(written, TopicRecord):  # writing that again would begin the topic anew
+        topic = now.topics.topic_by_id(written.topic_id)
+        return topic is not None and topic.name == written.name
+    delta = MetadataDelta(now)
+    try:
+        delta.replay(written)
+    except InconsistentRecordError:
+        return False
+    return delta.apply(now.provenance).has_same_content(now)
 
 
 def _current_record(now: MetadataImage, like: WireMessage) -> WireMessage | None:

@@ -1,0 +1,107 @@
+"""Tagged fields that no release knows: how the bundle names the struct that held one, and how undo puts it back.
+
+An image keeps listeners, features and quota entities by name and not in the order of the record that brought them, so
+a struct inside a record is named (`endPoints[EXTERNAL]`), not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from falkirk.metadata.record_reader import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from falkirk.metadata.batch import MetadataBatch
+    from falkirk.metadata.loss import Loss
+    from falkirk.protocol.schema import WireMessage
+
+
+class KeptTag(NamedTuple):
+    """One field: the type of the record that held it, the struct in it ("" for the record itself), tag and data."""
+
+    record: str
+    path: str
+    tag: int
+    data: bytes
+
+    @property
+    def place(self) -> str:
+        """Name it for the operator."""
+        return f"tag {self.tag} of {self.record}{f' {self.path}' if self.path else ''}"
+
+
+_INDEXED: Final = re.compile(r"(\w+)\[(\d+)\]")
+# What names a struct among others of its list.
+_NAMES: Final = ("name", "entity_type")
+
+
+def kept_tag(loss: Loss, batches: Iterable[MetadataBatch]) -> KeptTag:
+    """Take an unknown tag from its loss; `batches` have the record that held it, at the loss's place."""
+    before = loss.before
+    path = before["path"]
+    if path:
+        path = _named(path, _record_at(loss, batches))
+    return KeptTag(before["record"], path, before["tag"], bytes.fromhex(before["data"]))
+
+
+def put_back(record: WireMessage, tags: Sequence[KeptTag]) -> tuple[WireMessage, list[KeptTag]]:
+    """Give a copy of the record with the fields in it; and those that have no place in it."""
+    homeless: list[KeptTag] = []
+    copy = msgspec.structs.replace(record)
+    for tag in tags:
+        struct = _struct_at(copy, tag.path) if tag.record == type(record).__name__ else None
+        if struct is None:
+            homeless.append(tag)
+        else:
+            struct.unknown_tagged_fields = (*struct.unknown_tagged_fields, (tag.tag, tag.data))
+    return copy, homeless
+
+
+def _record_at(loss: Loss, batches: Iterable[MetadataBatch]) -> WireMessage | None:
+    for batch in batches:
+        if loss.offset is not None and batch.source == loss.source:
+            index = loss.offset - batch.base_offset
+            if 0 <= index < len(batch.values):
+                return read_record(batch.values[index])
+    return None
+
+
+def _named(path: str, record: WireMessage | None) -> str:
+    """Turn `endPoints[1]` into `endPoints[EXTERNAL]`; where the record is not at hand the path stays as it is."""
+    found = _INDEXED.fullmatch(path)
+    if found is None or record is None:
+        return path
+    items = _list(record, found[1])
+    index = int(found[2])
+    return f"{found[1]}[{_name(items[index])}]" if index < len(items) else path
+
+
+def _struct_at(record: WireMessage, path: str) -> Any:  # Any: generated classes without a common field
+    """Give the struct to change: the record, or one in a list of it, which then is the record's own."""
+    if not path:
+        return record
+    field, _, name = path.rstrip("]").partition("[")
+    attribute = _attribute(record, field)
+    if attribute is None:
+        return None
+    items = [msgspec.structs.replace(item) for item in getattr(record, attribute)]
+    setattr(record, attribute, items)
+    return next((item for item in items if _name(item) == name), None)
+
+
+def _list(record: WireMessage, field: str) -> list[Any]:  # Any: same
+    attribute = _attribute(record, field)
+    return [] if attribute is None else getattr(record, attribute)
+
+
+def _attribute(record: WireMessage, field: str) -> str | None:
+    return next((each.attribute for each in record.SCHEMA.fields if each.name.casefold() == field.casefold()), None)
+
+
+def _name(struct: Any) -> str:  # Any: same
+    return next(str(getattr(struct, name)) for name in _NAMES if hasattr(struct, name))
