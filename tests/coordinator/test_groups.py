@@ -1,7 +1,7 @@
 """What becomes of groups on the way to an older release."""
 
 import pytest
-from coordinator_logs import OFFSETS_TOPIC, judged_logs, real_partitions
+from coordinator_logs import OFFSETS_TOPIC, TARGETS, judged_logs, real_partitions
 from group_records import Log, member, offset_key
 
 from falkirk.coordinator.groups import (
@@ -33,7 +33,7 @@ def test_a_classic_group_is_readable_everywhere():
     log = Log("4.4")
     log.commit("g")
     log.classic("g", "a", "b")
-    for release in ("3.7", "3.9", "4.0", "4.3", "4.4"):
+    for release in TARGETS:
         group = only_group(log, release)
         assert (group.type, group.members, group.committed_offsets) == (GroupType.CLASSIC, 2, 1)
         assert (group.verdict, group.losses) == (READABLE, ())
@@ -138,8 +138,11 @@ def test_what_stops_the_coordinator_at_the_end_goes_and_so_does_the_older_record
     ("source", "target", "failing"),
     [
         ("4.4.0", "4.3.1", []),
+        ("4.4.0", "4.2.1", []),
+        ("4.4.0", "4.1.1", []),
         ("4.4.0", "4.0.0", [144, 150, 172, 173, 179, 180]),
         ("4.4.0", "3.9.1", []),
+        ("4.4.0", "3.8.1", []),
         ("4.4.0", "3.7.2", []),
         ("4.3.1", "4.0.0", [124, 128, 130, 134, 136, 147, 152, 167, 168]),
         ("4.3.1", "3.9.1", []),

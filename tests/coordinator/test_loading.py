@@ -110,6 +110,19 @@ def test_a_group_of_offsets_alone_becomes_a_consumer_group_but_never_a_share_gro
     assert loaded(Log(), "4.4").groups() == {}
 
 
+def test_a_group_of_offsets_alone_never_becomes_a_streams_group_in_4_1():
+    log = Log("4.1")
+    log.commit("g")
+    log.value(17, "g", epoch=1)
+    assert "no streams group" in failures(log, "4.1")[1]
+    for release in ("4.2", "4.3", "4.4"):
+        assert loaded(log, release).groups() == {"g": LoadedGroup(GroupType.STREAMS, 0)}
+    consumer = Log("4.1")
+    consumer.commit("g")
+    consumer.value(3, "g", epoch=1)
+    assert loaded(consumer, "4.1").groups() == {"g": LoadedGroup(GroupType.CONSUMER, 0)}
+
+
 def test_a_classic_group_gives_way_by_its_tombstone():
     log = Log()
     log.commit("g")
@@ -145,13 +158,20 @@ def test_deleting_a_group_that_never_had_a_target_fails():
     assert "target assignment's epoch was not" in failures(log, "4.4")[1]
 
 
-def test_a_partition_taken_before_it_is_given_back_fails_unless_at_a_higher_epoch():
-    log = Log()
-    log.value(8, member("g", "a"), member_epoch=1, assigned_partitions=assigned())
-    log.value(8, member("g", "b"), member_epoch=2, assigned_partitions=assigned())
-    log.value(8, member("g", "c"), member_epoch=2, assigned_partitions=assigned())
-    assert failures(log, "4.0").keys() == {1, 2}
-    assert failures(log, "4.4").keys() == {2}
+@pytest.mark.parametrize(
+    ("releases", "failing"),
+    [(("3.7",), set()), (("3.8", "3.9", "4.0", "4.1"), {5, 6}), (("4.2", "4.3", "4.4"), {6})],
+)
+def test_a_partition_taken_before_it_is_given_back_fails_unless_at_a_higher_epoch(releases, failing):
+    for release in releases:
+        log = Log(release)
+        log.value(3, "g", epoch=1)
+        for name in ("a", "b", "c"):
+            log.value(5, member("g", name))
+        log.value(8, member("g", "a"), member_epoch=1, assigned_partitions=assigned())
+        log.value(8, member("g", "b"), member_epoch=2, assigned_partitions=assigned())
+        log.value(8, member("g", "c"), member_epoch=2, assigned_partitions=assigned())
+        assert failures(log, release, NEW).keys() == failing
 
 
 def test_a_record_that_fails_is_as_if_it_were_not_there():
@@ -164,10 +184,11 @@ def test_a_record_that_fails_is_as_if_it_were_not_there():
     assert load.groups() == {"g": LoadedGroup(GroupType.CONSUMER, 2)}
 
 
-def test_a_topic_twice_in_an_assignment_fails_up_to_4_0():
+def test_a_topic_twice_in_an_assignment_fails_up_to_4_2():
     log = Log("4.0")
     log.value(8, member("g"), member_epoch=1, assigned_partitions=assigned() + assigned(TOPIC, 1))
-    assert "stands twice" in failures(log, "4.0")[0]
+    for release in ("4.0", "4.1", "4.2"):
+        assert "stands twice" in failures(log, release)[0]
     assert failures(log, "4.3") == {}
 
 
@@ -186,6 +207,58 @@ def test_a_streams_member_with_tasks_to_revoke_but_no_metadata_stops_the_coordin
     assert [offset for offset, _ in load.finish()] == [1]
     log.value(19, member("g"))
     assert loaded(log).finish() == []
+
+
+def tasks(*partitions):
+    return [{"subtopology_id": "s", "partitions": partitions}]
+
+
+def test_a_streams_member_whose_metadata_comes_after_its_tasks_fails_4_1_alone():
+    log = Log("4.1")
+    log.value(19, member("g", "a"), process_id="p")
+    log.value(22, member("g", "a"), member_epoch=1, active_tasks=tasks(0))
+    # As the cleaner leaves it when a member's metadata was written anew.
+    log.value(22, member("g", "b"), member_epoch=1, standby_tasks=tasks(1))
+    log.value(19, member("g", "b"), process_id="q")
+    assert "of which nobody runs any" in failures(log, "4.1")[3]
+    for release in ("4.2", "4.3", "4.4"):
+        assert loaded(log, release).groups() == {"g": LoadedGroup(GroupType.STREAMS, 2)}
+
+
+def test_a_task_taken_before_it_is_given_back_fails_4_1_alone():
+    log = Log("4.1")
+    for name in ("a", "b"):
+        log.value(19, member("g", name), process_id=name)
+    log.value(22, member("g", "a"), member_epoch=1, active_tasks=tasks(0))
+    log.value(22, member("g", "b"), member_epoch=1, active_tasks=tasks(0))
+    log.tombstone(22, member("g", "a"))
+    log.value(22, member("g", "b"), member_epoch=2, active_tasks=tasks(0))
+    log.tombstone(22, member("g", "b"))
+    log.tombstone(19, member("g", "b"))
+    assert "another process still runs" in failures(log, "4.1")[3]
+    assert failures(log, "4.1").keys() == {3}
+    for release in ("4.2", "4.3", "4.4"):
+        assert failures(log, release) == {}
+
+
+def test_a_subtopology_twice_in_an_assignment_fails_4_1_alone():
+    log = Log("4.1")
+    log.value(22, member("g"), member_epoch=1, warmup_tasks=tasks(0) + tasks(1))
+    assert "subtopology s stands twice" in failures(log, "4.1")[0]
+    for release in ("4.2", "4.3", "4.4"):
+        assert failures(log, release) == {}
+
+
+def test_4_2_alone_wants_an_epoch_for_each_active_task_or_none_at_all():
+    log = Log("4.2")
+    for epochs in ((1, 1), (), None):
+        log.value(22, member("g"), member_epoch=1, active_tasks=[{**tasks(0, 1)[0], "assignment_epochs": epochs}])
+    log.value(22, member("g"), active_tasks_pending_revocation=[{**tasks(0, 1)[0], "assignment_epochs": (1,)}])
+    log.value(22, member("g"), standby_tasks=[{**tasks(0, 1)[0], "assignment_epochs": (1,)}])
+    assert "subtopology s has 2 partitions, but 1 epochs" in failures(log, "4.2")[3]
+    assert failures(log, "4.2").keys() == {3}
+    for release in ("4.3", "4.4"):
+        assert failures(log, release) == {}
 
 
 def test_a_record_taken_out_counts_as_not_there():
