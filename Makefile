@@ -18,7 +18,7 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/falkirk demo
+	$(BIN)/python demo/run.py
 
 # The suite without the full matrices; real Kafka is fetched once into .cache and started by the tests.
 test: setup
