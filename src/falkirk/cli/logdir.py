@@ -30,6 +30,7 @@ from falkirk.logdir.downgrade import (
     read_ledger,
     undo_folder,
 )
+from falkirk.logdir.errors import DamagedLogError
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.in_place import Ending, finish_interrupted
 from falkirk.logdir.inspect import inspect_cluster
@@ -38,9 +39,11 @@ from falkirk.logdir.locks import hold_locks
 from falkirk.logdir.plan import Plan, make_plan
 from falkirk.logdir.target import parse_target
 from falkirk.logdir.undo import undo
-from falkirk.logdir.verify import verify
+from falkirk.logdir.verify import verify, verify_files
 from falkirk.logdir.write_tree import check_out
 from falkirk.metadata.difference import differences
+from falkirk.metadata.errors import RecordError
+from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import Release, latest_release
 
@@ -69,6 +72,14 @@ ReadByOption = Annotated[
         help="The Kafka release that will run on it; default: the oldest one that runs the level.",
     ),
 ]
+GroupsReadByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="Say what the groups would be to this Kafka release; default: the newest that falkirk knows.",
+    ),
+]
 OutOption = Annotated[
     Path | None, typer.Option("--out", metavar="OUT", help="Where to write the result: a new or empty directory.")
 ]
@@ -79,14 +90,15 @@ AllOption = Annotated[bool, typer.Option("--all", help="List every loss, not onl
 
 
 @app.command()
-def inspect(directories: DirsArgument, *, json: JsonOption = False) -> None:
+def inspect(directories: DirsArgument, *, release: GroupsReadByOption = None, json: JsonOption = False) -> None:
     """Print what the directories hold.
 
     Levels, counts, groups, and the lowest metadata.version that holds it all without loss.
     """
+    reader = latest_release() if release is None else Release.parse(release)
     with hold_locks(nodes := find_nodes(directories)), reading():
         cluster = read_cluster(PosixDisk(), nodes)
-        inspection = inspect_cluster(cluster, read_groups(PosixDisk(), cluster, latest_release()))
+        inspection = inspect_cluster(cluster, read_groups(PosixDisk(), cluster, reader), reader)
     choose_output(json=json).show(InspectionView(inspection))
 
 
@@ -162,9 +174,15 @@ def verify_command(directories: DirsArgument, *, release: ReadByOption = None, j
     Exit status: 1 if anything is wrong.
     """
     with hold_locks(nodes := find_nodes(directories)), CopyProgress("checking") as progress:
-        cluster = read_cluster(PosixDisk(), nodes)
         progress.begin(sum(_size(log_dir.path) for node in nodes for log_dir in node.log_dirs))
-        found = verify(PosixDisk(), cluster, _reader(cluster, release), advance=progress.advance)
+        named = None if release is None else Release.parse(release)
+        try:
+            cluster = read_cluster(PosixDisk(), nodes)
+        except (CorruptFileError, DamagedLogError, RecordError) as error:
+            reader = named or latest_release()
+            found = verify_files(PosixDisk(), nodes, reader, error, advance=progress.advance)
+        else:
+            found = verify(PosixDisk(), cluster, named or _oldest_reader(cluster), advance=progress.advance)
     choose_output(json=json).show(VerificationView(found))
     raise typer.Exit(ExitCode.FAILED if found.problems else ExitCode.DONE)
 
@@ -225,11 +243,9 @@ def _status(made: Plan) -> ExitCode:
     return ExitCode.DONE if made.is_lossless else ExitCode.DATA_WOULD_BE_LOST
 
 
-def _reader(cluster: Cluster, release: str | None) -> Release:
-    """Give the release to verify for: the one named, or the oldest that runs the directories' level."""
+def _oldest_reader(cluster: Cluster) -> Release:
+    """Give the oldest release that runs the directories' level."""
     at = cluster.image.features.metadata_version
-    if release is not None:
-        return Release.parse(release)
     return latest_release() if at is None else parse_target(str(at.level)).release
 
 

@@ -46,6 +46,8 @@ class InspectionView:
         groups = counts.pop("groups")
         yield "Counts: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
         yield "Groups: " + (", ".join(f"{count} {kind}" for kind, count in groups.items() if count) or "none")
+        yield from _groups(f"To Kafka {found['release'].rpartition('.')[0]}", found["groups"])
+        yield from _ledger("Of the groups it would lose", found["group_losses"], everything=False)
         yield f"Held without loss from {minimum['name']} (level {minimum['level']}) on"
         for because in minimum["because"][:_SHOWN_PER_KIND]:
             yield f"  {because['key']}: {because['kind'].replace('_', ' ')}"
@@ -75,7 +77,7 @@ class PlanView:
         yield from _listed("Dropped features", found["features"]["reasons"])
         left = [str(loss["detail"]) for loss in found["inaccessible"]]
         yield from _listed("Kept, but of no effect there", _shortened(left, everything=self.everything))
-        yield from _groups(found["groups"])
+        yield from _groups("Groups that look different afterwards", found["groups"])
         yield from _listed("Good to know", found["warnings"])
         yield from _listed("In the way", found["blockers"])
         if plan.blockers:
@@ -105,7 +107,7 @@ class DowngradeView:
         yield from _ledger("Lost, and kept in the undo bundle", found["losses"], everything=self.everything)
         yield from _listed("Converted", _shortened(found["conversions"], everything=self.everything))
         yield from _listed("Dropped features", found["features"]["reasons"])
-        yield from _groups(found["groups"])
+        yield from _groups("Groups that look different afterwards", found["groups"])
         yield from _listed("Good to know", found["warnings"])
         for node in found["nodes"]:
             places = ",".join(log_dir["path"] for log_dir in node["log_dirs"])
@@ -273,10 +275,10 @@ def _meaning(loss: dict[str, Any]) -> str:  # Any: JSON values
     return str(loss["detail"]).removeprefix(str(loss["key"])).lstrip(": ")
 
 
-def _groups(groups: list[dict[str, Any]]) -> Iterator[str]:  # Any: JSON values
-    """Give the groups that the target sees otherwise than they are."""
+def _groups(title: str, groups: list[dict[str, Any]]) -> Iterator[str]:  # Any: JSON values
+    """Give the groups that a release sees otherwise than they are."""
     changed = [group for group in groups if group.get("verdict") not in (None, "readable")]
     yield from _listed(
-        "Groups that look different afterwards",
+        title,
         [f"{group['group']} ({group['type']}): {group['detail']}" for group in changed],
     )

@@ -64,12 +64,14 @@ class GroupPlan:
     """Groups of the cluster, and what a release's coordinators make of them.
 
     `losses` are as JSON has them: records that go because their partition would not load with them, share groups that
-    the release does not know, offsets that it would not serve. `removed`: log directory -> name of a partition's
-    directory -> offsets of the records that go.
+    the release does not know, offsets that it would not serve. `conversions` are sentences on tombstones that go so
+    that offsets are served. `removed`: log directory -> name of a partition's directory -> offsets of the records that
+    go, losses and tombstones.
     """
 
     groups: tuple[GroupReadability, ...]
     losses: list[dict[str, Any]]  # Any: JSON values
+    conversions: tuple[str, ...]
     removed: dict[Path, dict[str, frozenset[int]]]
     warnings: tuple[str, ...]
 
@@ -95,6 +97,7 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
     """
     groups: list[GroupReadability] = []
     losses: list[dict[str, Any]] = []  # Any: JSON values
+    conversions: list[str] = []
     removed: dict[Path, dict[str, frozenset[int]]] = {}
     for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
         longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
@@ -106,9 +109,11 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
             if replica is longest:
                 groups += answer.groups
                 losses += _losses(answer, replica)
+                conversions += _conversions(answer, replica)
     return GroupPlan(
         groups=tuple(sorted(groups, key=lambda group: group.group_id)),
         losses=losses,
+        conversions=tuple(conversions),
         removed=removed,
         warnings=tuple(_transaction_warnings(disk, cluster, release)),
     )
@@ -143,6 +148,15 @@ def _losses(answer: GroupsReadability, replica: Replica) -> list[dict[str, Any]]
         if offsets and group.hidden_by is None:
             found.append(_group_loss("committed_offsets", group, answer.release, replica, f"{offsets} offsets"))
     return found
+
+
+def _conversions(answer: GroupsReadability, replica: Replica) -> Iterator[str]:
+    for group in answer.groups:
+        if group.hidden_by is not None:
+            yield (
+                f"group {group.group_id}: the tombstone at offset {group.hidden_by} of {replica.name} goes, behind "
+                f"which Kafka {answer.release.word} would hide its {group.committed_offsets} offsets"
+            )
 
 
 _SHARE_GROUP = "its start offsets and delivery state cannot be used"

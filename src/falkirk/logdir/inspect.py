@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.group_records import GroupPlan
     from falkirk.logdir.locate import NodeDirs
+    from falkirk.versions.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """A cluster, its groups, and the lowest level that holds it without loss."""
+    """A cluster, what its groups are to a release, and the lowest level that holds its metadata without loss."""
 
     cluster: Cluster
     groups: GroupPlan
+    release: Release
     minimum: MinimumVersion
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
@@ -36,7 +38,9 @@ class Inspection:
             "epoch": cluster.epoch,
             "end_offset": cluster.end_offset,
             "voters": None if cluster.voters is None else sorted(cluster.voters.ids),
+            "release": self.release.name,
             "groups": self.groups.as_json(),
+            "group_losses": self.groups.losses,
             "problems": [*cluster.problems, *self.groups.warnings],
         }
 
@@ -67,7 +71,9 @@ class Inspection:
         return roles
 
 
-def inspect_cluster(cluster: Cluster, groups: GroupPlan) -> Inspection:
-    """Work out what there is to say."""
+def inspect_cluster(cluster: Cluster, groups: GroupPlan, release: Release) -> Inspection:
+    """Work out what there is to say; `groups` are as `release` would have them."""
     levels = cluster.image.features.levels(kraft_version=cluster.kraft_version)
-    return Inspection(cluster=cluster, groups=groups, minimum=minimum_version(cluster.image, levels=levels))
+    return Inspection(
+        cluster=cluster, groups=groups, release=release, minimum=minimum_version(cluster.image, levels=levels)
+    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.logdir.locate import METADATA_DIRECTORY
 from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_directory import DirectoryState, parse_partition_directory
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from falkirk.storage.partition_metadata import parse_partition_metadata
@@ -56,9 +57,13 @@ def _misfits(disk: Disk, cluster: Cluster, node: NodeDirs, path: Path, partition
         return
     file = str(path / PARTITION_METADATA)
     if disk.exists(file):
-        topic_id = parse_partition_metadata(disk.read(file), file=file).topic_id
-        if topic_id != topic.topic_id:
-            yield f"its topic id is {uuid_text(topic_id)}, the metadata says {uuid_text(topic.topic_id)}"
+        try:
+            topic_id = parse_partition_metadata(disk.read(file), file=file).topic_id
+        except CorruptFileError as error:
+            yield str(error)
+        else:
+            if topic_id != topic.topic_id:
+                yield f"its topic id is {uuid_text(topic_id)}, the metadata says {uuid_text(topic.topic_id)}"
     placed = image.directories[image.replicas.index(node.node_id)]
     ids = {log_dir.path: log_dir.meta.directory_id for log_dir in node.log_dirs}
     if placed in ids.values() and placed != ids[path.parent]:

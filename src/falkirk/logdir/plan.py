@@ -77,7 +77,7 @@ class Plan:
             )
         elr = [loss for loss in self.report.losses if loss.kind in _ELR_CONVERSIONS]
         found += [f"{loss.key_text}: {_replica_change(loss)}" for loss in elr]
-        return found
+        return [*found, *self.groups.conversions]
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Give the document of `plan --json`, which `downgrade --json` and the ledger repeat."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.placement import misplaced_partitions, partitions_of
+from falkirk.metadata.errors import RecordError
+from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import METADATA_RECORDS
@@ -14,22 +16,35 @@ from falkirk.protocol.metadata_record import decode_frame
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.partition_log import read_segments
+from falkirk.storage.partition_log import list_partition, read_segments
+from falkirk.storage.snapshot_file import SnapshotState, format_snapshot_name, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from falkirk.logdir.cluster import Cluster
+    from falkirk.logdir.errors import DamagedLogError
     from falkirk.logdir.locate import LogDir, NodeDirs
     from falkirk.logdir.metadata_log import MetadataLog
     from falkirk.storage.disk import Disk
     from falkirk.versions.release import Release
 
 
+PROBLEM_KINDS: Final = {
+    "checksum": "a file does not hold what its checksums or its form promise",
+    "image": "a node's metadata is other than that of the others at the same offset",
+    "record": "a metadata record that cannot be applied, or that the release does not read",
+    "feature": "a finalized feature that the release does not run",
+    "quorum-state": "quorum-state does not fit kraft.version or the voters",
+    "partition": "a partition directory that the metadata does not place there, or one that is missing",
+    "group": "a record with which the release's coordinator would not load its partition",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong. `kind` is one of checksum, image, record, feature, quorum-state, partition, group."""
+    """One thing that is wrong. `kind` is one of PROBLEM_KINDS."""
 
     kind: str
     path: str
@@ -53,8 +68,11 @@ class Verification:
     data_bytes: int = 0
 
     def add(self, kind: str, path: Path | str, detail: str) -> None:
-        """Take note of a problem."""
-        self.problems.append(Problem(kind=kind, path=str(path), detail=detail))
+        """Take note of a problem, once if it is met twice."""
+        assert kind in PROBLEM_KINDS
+        problem = Problem(kind=kind, path=str(path), detail=detail)
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Give the document of `verify --json`."""
@@ -83,14 +101,57 @@ def verify(
             _check_image(cluster, node, log, found)
             _check_records(log, found)
             _check_quorum_state(cluster, log, found)
-        _check_bootstrap(node, found)
         for path, detail in misplaced_partitions(disk, cluster, node):
             found.add("partition", path, detail)
-        for log_dir in node.log_dirs:
-            _check_segments(disk, log_dir, found, advance)
+    _check_files(disk, cluster.nodes, found, advance)
     _check_features(cluster, found)
     _check_groups(disk, cluster, found)
     return found
+
+
+def verify_files(
+    disk: Disk,
+    nodes: Sequence[NodeDirs],
+    release: Release,
+    error: CorruptFileError | DamagedLogError | RecordError,
+    *,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Verification:
+    """Check what can be checked where the metadata could not be read: `error` says why."""
+    found = Verification(release)
+    match error:
+        case CorruptFileError():
+            found.add("checksum", error.file, str(error))
+        case RecordError():
+            found.add("record", error.source or "", str(error))
+        case _:
+            found.add("checksum", "", str(error))
+    _check_files(disk, nodes, found, advance)
+    return found
+
+
+def _check_files(disk: Disk, nodes: Sequence[NodeDirs], found: Verification, advance: Callable[[int], None]) -> None:
+    """Check what needs no other file to be judged."""
+    for node in nodes:
+        _check_snapshots(disk, node, found)
+        _check_bootstrap(node, found)
+        for log_dir in node.log_dirs:
+            _check_segments(disk, log_dir, found, advance)
+
+
+def _check_snapshots(disk: Disk, node: NodeDirs, found: Verification) -> None:
+    """Check every snapshot: a node starts from the newest, and one that is damaged ends it."""
+    if node.metadata_path is None:
+        return
+    for name in list_partition(disk, str(node.metadata_path)).metadata_snapshots:
+        if name.state is not SnapshotState.COMPLETE:
+            continue
+        file = str(node.metadata_path / format_snapshot_name(name))
+        try:
+            if not read_snapshot(disk.view(file), file=file).is_complete:
+                found.add("checksum", file, "the snapshot has no footer: it was never finished")
+        except CorruptFileError as error:
+            found.add("checksum", file, str(error))
 
 
 def _check_image(cluster: Cluster, node: NodeDirs, log: MetadataLog, found: Verification) -> None:
@@ -104,8 +165,9 @@ def _check_image(cluster: Cluster, node: NodeDirs, log: MetadataLog, found: Veri
         )
         return
     loader = MetadataLoader()
-    if log.snapshot is not None:
-        loader.load_snapshot(log.snapshot_batches(), cluster.image.provenance)
+    if log.snapshot is not None and log.snapshot_id is not None:
+        end, timestamp = log.snapshot_id, log.snapshot.last_contained_log_timestamp
+        loader.load_snapshot(log.snapshot_batches(), Provenance(end.end_offset, end.epoch, timestamp))
     image = loader.load_log(log.log_batches())
     if not image.has_same_content(cluster.image):
         found.add("image", log.directory, f"node {node.node_id} has other metadata than node {cluster.chosen}")
@@ -187,7 +249,11 @@ def _check_segments(disk: Disk, log_dir: LogDir, found: Verification, advance: C
 
 
 def _check_groups(disk: Disk, cluster: Cluster, found: Verification) -> None:
-    plan = read_groups(disk, cluster, found.release)
+    try:
+        plan = read_groups(disk, cluster, found.release)
+    except CorruptFileError as error:
+        found.add("checksum", error.file, str(error))
+        return
     for loss in plan.losses:
         if loss["kind"] == "group_record":
             found.add("group", str(loss["source"]), f"offset {loss['offset']}: {loss['detail']}")
