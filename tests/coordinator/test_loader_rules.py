@@ -46,7 +46,7 @@ def test_a_release_whose_coordinators_were_not_read_has_no_rules():
         ({"group.coordinator.new.enable": "true"}, NEW),
         ({"group.coordinator.new.enable": "false"}, OLD),
         ({"group.coordinator.rebalance.protocols": "classic"}, OLD),
-        ({"group.coordinator.rebalance.protocols": "classic, Consumer"}, NEW),
+        ({"group.coordinator.rebalance.protocols": "classic, consumer"}, NEW),
     ],
 )
 def test_properties_turn_the_new_coordinator_on_in_kafka_3(properties, kind):

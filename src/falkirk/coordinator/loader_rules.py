@@ -116,7 +116,7 @@ def configured_coordinator(release: Release, properties: Mapping[str, str]) -> C
     if default is CoordinatorKind.NEW:
         has_old = (release.name, CoordinatorKind.OLD) in _RULES
         return CoordinatorKind.OLD if has_old and enabled == "false" else CoordinatorKind.NEW
-    protocols = properties.get(_PROTOCOLS, "").lower().split(",")
+    protocols = properties.get(_PROTOCOLS, "").split(",")
     if enabled == "true" or "consumer" in (protocol.strip() for protocol in protocols):
         return CoordinatorKind.NEW
     return default

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,17 +31,26 @@ class Judged:
 def judge(release: str, partitions: Iterable[tuple[str, Sequence[LogEntry]]]) -> list[Judged]:
     """Let a release load partitions, each with the loader that it is for (see LoadJudge.java), in one JVM."""
     asked = list(partitions)
-    lines = [line for loader, entries in asked for line in _lines(loader, entries)]
+    answers = iter(_answers(release, [line for loader, entries in asked for line in _lines(loader, entries)]))
+    return [_read(answers, sum(isinstance(entry, LoggedRecord) for entry in entries)) for _, entries in asked]
+
+
+def configured(release: str, brokers: Iterable[Mapping[str, str]]) -> list[str]:
+    """Say which group coordinator a release runs by each of these properties: "old", "new", or "fails ..."."""
+    asked = [" ".join(["C", *(_hex(f"{key}={value}".encode()) for key, value in each.items())]) for each in brokers]
+    return _answers(release, asked)[: len(asked)]
+
+
+def _answers(release: str, asked: Sequence[str]) -> list[str]:
     classes = _compiled(release)
     command = jvm_command(release, "LoadJudge", [], heap_mb=1024, log_level="off", jars=[classes])
     done = subprocess.run(
-        command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        command, input="\n".join(asked) + "\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
     )
     if done.returncode != 0:
         raise KafkaProgramError(f"LoadJudge of Kafka {release}", done.returncode, done.stderr)
     # Messages may hold characters that splitlines takes for ends of lines.
-    answers = iter(done.stdout.split("\n"))
-    return [_read(answers, sum(isinstance(entry, LoggedRecord) for entry in entries)) for _, entries in asked]
+    return done.stdout.split("\n")
 
 
 def _lines(loader: str, entries: Sequence[LogEntry]) -> Iterable[str]:

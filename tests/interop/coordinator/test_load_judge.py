@@ -15,9 +15,9 @@ from coordinator_logs import (
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from load_judge import Judged, judge
+from load_judge import Judged, configured, judge
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
 from falkirk.coordinator.loading import PartitionLoad
 from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
 from falkirk.coordinator.readability import (
@@ -71,6 +71,19 @@ def test_transactions_and_share_state_are_read_as_predicted(release):
     assert readings(transactions, known, transaction_record_verdict) == kafka_readings(judged[0])
     if release in WITH_SHARE_GROUPS:
         assert readings(share, known, share_state_record_verdict) == kafka_readings(judged[1])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", LOADERS)
+def test_a_broker_runs_the_coordinator_that_its_properties_say(release):
+    enable, protocols = "group.coordinator.new.enable", "group.coordinator.rebalance.protocols"
+    brokers = [{}]
+    brokers += [{enable: value} for value in ("true", "false", " FALSE ", "True")]
+    brokers += [{protocols: value} for value in ("classic", "classic,consumer", " consumer , classic")]
+    brokers += [{enable: value, protocols: "classic,consumer"} for value in ("true", "false")]
+    answers = configured(release, brokers)
+    ours = [str(configured_coordinator(Release.parse(release), properties)) for properties in brokers]
+    assert ours == answers
 
 
 def agree(release, logs):

@@ -4,7 +4,9 @@ import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.concurrent.Callable;
 
 /**
@@ -18,10 +20,12 @@ import java.util.concurrent.Callable;
  * R offset producerId key value       a record; key and value in hex, "-" for null, "=" for empty
  * E offset producerId commit|abort    the end of a transaction
  * F                                   the partition ends
+ * C property=value ...                which group coordinator a broker runs by these properties, each in hex
  * </pre>
  *
  * <p>Answers R with "read", "skipped" or "fails REASON"; a record that fails is taken back, so that it counts as not
  * there. Answers F with "loaded" and a line "group ..." for each group, or "fails REASON", and then ".".
+ * Answers C with "old" or "new", or "fails REASON" if no broker starts with these properties.
  */
 public final class LoadJudge {
     /** One partition while it loads. */
@@ -52,6 +56,7 @@ public final class LoadJudge {
                     out.println(verdict(partition::finish));
                     out.println(".");
                 }
+                case "C" -> out.println(verdict(() -> BrokerConfig.coordinator(properties(words))));
                 default -> throw new IllegalArgumentException(line);
             }
         }
@@ -85,6 +90,15 @@ public final class LoadJudge {
             case "share" -> new ShareCoordinator();
             default -> throw new IllegalArgumentException(kind);
         };
+    }
+
+    private static Map<String, String> properties(String[] words) {
+        Map<String, String> properties = new HashMap<>();
+        for (int i = 1; i < words.length; i++) {
+            String[] pair = new String(bytes(words[i]).array(), StandardCharsets.UTF_8).split("=", 2);
+            properties.put(pair[0], pair[1]);
+        }
+        return properties;
     }
 
     private static ByteBuffer bytes(String hex) {

@@ -6,7 +6,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.requests.TransactionResult;
@@ -152,13 +151,7 @@ final class NewCoordinator implements LoadJudge.Partition {
         if (type.getDeclaredConstructors()[0].getParameterCount() > 1) {
             return oldestConfig(type);
         }
-        Properties properties = new Properties();
-        properties.put("process.roles", "broker,controller");
-        properties.put("node.id", "1");
-        properties.put("controller.quorum.voters", "1@127.0.0.1:9093");
-        properties.put("listeners", "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093");
-        properties.put("controller.listener.names", "CONTROLLER");
-        broker = Reflection.call(Class.forName("kafka.server.KafkaConfig"), "fromProps", properties);
+        broker = BrokerConfig.of(Map.of());
         return Reflection.call(broker, "groupCoordinatorConfig");
     }
 
