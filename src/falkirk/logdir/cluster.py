@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.logdir.errors import DamagedLogError, NoMajorityError
 from falkirk.logdir.metadata_log import MetadataLog, read_metadata_log
 from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.publishing.loader import MetadataLoader, OpenTransaction
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
 
@@ -47,6 +49,8 @@ class Cluster:
 
     `chosen` is the node whose metadata log counts: the longest of the latest epoch among a majority of the voters. A
     cluster that was formatted and never ran has no such node: its image is what the bootstrap files say.
+    `in_snapshot` and `behind_snapshot` are the batches that the image was made of; kept, because reading a large log
+    takes longer than all that is asked of it.
     """
 
     cluster_id: str
@@ -54,6 +58,8 @@ class Cluster:
     logs: dict[int, MetadataLog]
     chosen: int | None
     image: MetadataImage
+    in_snapshot: tuple[MetadataBatch, ...]
+    behind_snapshot: tuple[MetadataBatch, ...]
     kraft_version: int
     voters: Voters | None
     problems: tuple[str, ...]
@@ -79,11 +85,14 @@ class Cluster:
         return 0 if self.log is None else self.log.last_timestamp
 
     def record_batches(self) -> Iterator[MetadataBatch]:
-        """Give the records that the image was made of, in order, and older ones, for whoever looks one up."""
-        if self.end_offset == 0:
-            yield from _bootstrap_batches(self.nodes)
+        """Give the records that the image was made of, and older ones that the log still has, each behind the last.
+
+        For whoever looks up where something was written: a snapshot's offsets start at 0.
+        """
+        yield from self.in_snapshot
         if self.log is not None:
-            yield from self.log.written_batches()
+            yield from self.log.earlier_batches()
+        yield from self.behind_snapshot
 
 
 def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -> Cluster:
@@ -100,15 +109,18 @@ def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -
     problems = [problem for log in logs.values() for problem in log.problems]
     voters = find_voters(nodes, logs)
     chosen = _choose(nodes, logs, voters)
-    image, open_transaction = _load(nodes, None if chosen is None else logs[chosen])
-    if open_transaction:
-        problems.append(open_transaction)
+    with _no_cycle_search():
+        loaded = _load(nodes, None if chosen is None else logs[chosen])
+    if loaded.open_transaction is not None:
+        problems.append(_never_ended(loaded.open_transaction))
     return Cluster(
         cluster_id=nodes[0].cluster_id,
         nodes=tuple(nodes),
         logs=logs,
         chosen=chosen,
-        image=image,
+        image=loaded.image,
+        in_snapshot=loaded.in_snapshot,
+        behind_snapshot=loaded.behind_snapshot,
         kraft_version=0 if chosen is None else logs[chosen].kraft_version,
         voters=voters,
         problems=tuple(problems),
@@ -185,29 +197,50 @@ def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters 
     return max(here, key=lambda node_id: (*_freshness(logs[node_id]), -node_id))
 
 
-def _load(nodes: list[NodeDirs], log: MetadataLog | None) -> tuple[MetadataImage, str | None]:
-    """Give the image at the end of the log, and what is to be said of a transaction that is open there."""
+@contextmanager
+def _no_cycle_search() -> Iterator[None]:
+    """Keep the garbage collector still: an image has no cycles, and looking for some as it grows takes a sixth more."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Loaded(NamedTuple):
+    in_snapshot: tuple[MetadataBatch, ...]
+    behind_snapshot: tuple[MetadataBatch, ...]
+    image: MetadataImage
+    open_transaction: OpenTransaction | None
+
+
+def _load(nodes: list[NodeDirs], log: MetadataLog | None) -> _Loaded:
+    """Give the image at the end of the log, what it was made of, and a transaction that is open there."""
     loader = MetadataLoader()
     if log is None or log.end_offset == 0:
         # Never ran: the bootstrap file stands for the log, or from 4.4 on the snapshot that formatting made.
-        bootstrap = [*_bootstrap_batches(nodes), *(log.snapshot_batches() if log is not None else ())]
-        return loader.load_log(bootstrap), None
+        bootstrap = (*_bootstrap_batches(nodes), *(log.snapshot_batches() if log is not None else ()))
+        return _Loaded((), bootstrap, loader.load_log(bootstrap), None)
+    in_snapshot, behind_snapshot = tuple(log.snapshot_batches()), tuple(log.log_batches())
     if log.snapshot is not None and log.snapshot_id is not None:
         provenance = Provenance(
             log.snapshot_id.end_offset, log.snapshot_id.epoch, log.snapshot.last_contained_log_timestamp
         )
-        loader.load_snapshot(log.snapshot_batches(), provenance)
-    image = loader.load_log(log.log_batches())
-    transaction = loader.open_transaction
-    if transaction is None:
-        return image, None
-    return image, (
+        loader.load_snapshot(in_snapshot, provenance)
+    image = loader.load_log(behind_snapshot)
+    return _Loaded(in_snapshot, behind_snapshot, image, loader.open_transaction)
+
+
+def _never_ended(transaction: OpenTransaction) -> str:
+    return (
         f"{transaction.source}: metadata transaction {transaction.name or ''} of offset {transaction.offset} never "
         f"ended; its {len(transaction.records)} records do not count"
     )
 
 
-def _bootstrap_batches(nodes: tuple[NodeDirs, ...] | list[NodeDirs]) -> Iterator[MetadataBatch]:
+def _bootstrap_batches(nodes: list[NodeDirs]) -> Iterator[MetadataBatch]:
     """Give the records of the first bootstrap.checkpoint that there is."""
     for node in nodes:
         for log_dir in node.log_dirs:

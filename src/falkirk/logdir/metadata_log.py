@@ -55,29 +55,25 @@ class MetadataLog:
     problems: tuple[str, ...]
 
     def metadata_batches(self) -> Iterator[MetadataBatch]:
-        """Give snapshot, then log, as the image loader takes them; control batches have no values.
-
-        Offsets of the snapshot's batches start at 0, as in the file.
-        """
+        """Give snapshot, then log."""
         yield from self.snapshot_batches()
         yield from self.log_batches()
 
     def snapshot_batches(self) -> Iterator[MetadataBatch]:
-        """Give the snapshot's data batches alone."""
+        """Give the snapshot's data batches as the image loader takes them; offsets start at 0, as in the file."""
         if self.snapshot is not None and self.snapshot_id is not None:
             name = format_snapshot_name(SnapshotName(id=self.snapshot_id))
             for batch in self.snapshot.data_batches:
                 yield _metadata_batch(str(self.directory / name), batch)
 
     def log_batches(self) -> Iterator[MetadataBatch]:
-        """Give the log's batches behind the snapshot alone."""
+        """Give the log's batches behind the snapshot; control batches have no values."""
         for file, batch in self.batches:
             yield _metadata_batch(file, batch)
 
-    def written_batches(self) -> Iterator[MetadataBatch]:
-        """Give the snapshot and all that the log still has, so that what is looked up is found where it was written."""
-        yield from self.snapshot_batches()
-        for file, batch in (*self.earlier, *self.batches):
+    def earlier_batches(self) -> Iterator[MetadataBatch]:
+        """Give the log's batches that the snapshot stands for, as far as they are still there."""
+        for file, batch in self.earlier:
             yield _metadata_batch(file, batch)
 
 

@@ -19,7 +19,7 @@ class LossFinder:
     """Knows the rules at hand and what their conditions ask of the whole image."""
 
     def __init__(self, image: MetadataImage, rules: Iterable[LossRule]) -> None:
-        self._context = row_context(image)
+        self.context = row_context(image)
         self._rules: dict[str, list[LossRule]] = {}
         for rule in rules:
             self._rules.setdefault(rule.record, []).append(rule)
@@ -31,10 +31,14 @@ class LossFinder:
         """Say whether any rule speaks of a record type."""
         return record in self._rules
 
+    def any_of(self, record: str) -> Callable[[Any, RowContext], bool] | None:  # Any: a row
+        """Give the function that says whether any rule matches (row, `context`); None if none speaks of the type."""
+        return self._any.get(record)
+
     def matches(self, record: str, row: Any) -> list[LossRule]:  # Any: a row, see falkirk.metadata.condition
         """Give the rules whose condition holds."""
         # Most rows match no rule: one function asks for all of them.
-        context, matches_any = self._context, self._any.get(record)
+        context, matches_any = self.context, self._any.get(record)
         if matches_any is None or not matches_any(row, context):
             return []
         return [rule for rule in self._rules[record] if rule.condition.holds(row, context)]

@@ -217,10 +217,12 @@ class _Writer:
         """Tell all losses, and make no records of the many partitions that have none."""
         for _ in self._before_topics():
             pass
-        if self._finder.has_rules("PartitionRecord"):
+        loses_something, context = self._finder.any_of("PartitionRecord"), self._finder.context
+        if loses_something is not None:
             for topic in self._image.topics:
                 for partition_id, partition in topic.items():
-                    self._tell_partition(topic, partition_id, partition)
+                    if loses_something(partition, context):
+                        self._tell_partition(topic, partition_id, partition)
         for _ in self._behind_topics():
             pass
 
