@@ -8,6 +8,7 @@ from stopped_clusters import DISK, cluster_at
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.verify import PROBLEM_KINDS, verify, verify_files
 from falkirk.metadata.errors import RecordError
+from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -15,10 +16,12 @@ from falkirk.protocol.messages import (
     TopicRecord,
     UnregisterControllerRecord,
 )
-from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.protocol.metadata_record import encode_frame, encode_metadata_record
+from falkirk.protocol.record import Record
 from falkirk.storage.bootstrap_checkpoint import write_bootstrap_checkpoint
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.quorum_state import QuorumState, format_quorum_state
+from falkirk.storage.segment import SegmentReader
 from falkirk.versions.release import Release
 
 KAFKA_4_3, KAFKA_4_4 = Release.parse("4.3"), Release.parse("4.4")
@@ -122,11 +125,6 @@ def test_metadata_that_cannot_be_read_is_a_problem_and_the_rest_is_checked(made,
 
 
 def append_unknown_record(file, data):
-    from falkirk.protocol.batch_builder import build_batch
-    from falkirk.protocol.metadata_record import encode_frame
-    from falkirk.protocol.record import Record
-    from falkirk.storage.segment import SegmentReader
-
     end = max(batch.end_offset for batch in SegmentReader(data, file="log", base_offset=0))
     record = Record(end, 1_800_000_000_000, None, encode_frame(99, 0))
     file.write_bytes(data + build_batch([record], base_offset=end, leader_epoch=1))
