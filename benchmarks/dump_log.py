@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.kafka_peer import NoPeerError, Peer, peer, snapshot
+from support.kafka_peer import Peer, measure_against_kafka, snapshot
 from support.line import print_line
 from support.process import run_process
 
@@ -18,12 +18,7 @@ FALKIRK = Path(sys.executable).with_name("falkirk")
 TOOL = "org.apache.kafka.tools.DumpLogSegments"
 
 
-def main() -> None:
-    try:
-        kafka = peer()
-    except NoPeerError as error:
-        print(f"dump_log left out: {error}")
-        return
+def measure(kafka: Peer) -> None:
     path = snapshot(kafka, topics=TOPICS)
     assert path.stat().st_size > 20_000_000
     ours, theirs = commands(kafka, path)
@@ -33,12 +28,11 @@ def main() -> None:
         ours_runs.append(run_process(to_nowhere(ours)))
         their_runs.append(run_process(to_nowhere(theirs)))
     print_line(
-        "metadata snapshot dumped as text",
+        "metadata snapshot dumped as text, 300k partitions, process wall",
         [run.seconds for run in ours_runs],
         [run.seconds for run in their_runs],
-        must=1,
-        ours_cpu=[run.cpu_seconds for run in ours_runs],
-        peer_cpu=[run.cpu_seconds for run in their_runs],
+        budget=1,
+        cpu=([run.cpu_seconds for run in ours_runs], [run.cpu_seconds for run in their_runs]),
     )
 
 
@@ -63,4 +57,4 @@ def assert_same_text(ours: list[str], theirs: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    measure_against_kafka("dump_log", measure)

@@ -7,64 +7,51 @@ numba. Both sides check CRCs and decode every record of the file; ours keeps eve
 import sys
 from pathlib import Path
 
-from support.kafka_peer import NoPeerError, Peer, peer, snapshot
+from support.kafka_peer import Peer, measure_against_kafka, snapshot
 from support.line import print_line
 from support.process import run_process
-from support.rounds import Rounds, own_rounds, print_rounds
+from support.rounds import WARM_ROUNDS, Turns, own_rounds, print_rounds
 
 COLD_TURNS = 5
-WARM_TURNS = 2
-WARM_ROUNDS = 10
-WARM_SKIPPED = 4
+WARM_TURNS = 3
 
 
-def main() -> None:
-    try:
-        kafka = peer()
-    except NoPeerError as error:
-        print(f"snapshot_to_arrow left out: {error}")
-        return
+def measure(kafka: Peer) -> None:
     path = snapshot(kafka)
-    cold(kafka, path, "numpy", must=1)
-    cold(kafka, path, "numba", must=0)
-    warm(kafka, path, must={"numpy": 0, "numba": 2})
+    cold(kafka, path)
+    warm(kafka, path)
 
 
-def cold(kafka: Peer, path: Path, kernels: str, *, must: float) -> None:
+def cold(kafka: Peer, path: Path) -> None:
     """Whole processes, turn by turn."""
-    own = [sys.executable, __file__, "decode", str(path), kernels, "1"]
-    run_process(own)  # the file is in memory afterwards, and compiled code on disk
+    own = [sys.executable, __file__, "decode", str(path), "numpy", "1"]
+    run_process(own)  # the file is in memory afterwards
     theirs, ours = [], []
     for _ in range(COLD_TURNS):
         theirs.append(kafka.run("ReadSnapshot", path, 1)[1])
         ours.append(run_process(own))
     print_line(
-        f"snapshot to Arrow, process wall, {kernels}",
+        "snapshot to Arrow, 1M partitions, process wall, numpy",
         [run.seconds for run in ours],
         [run.seconds for run in theirs],
-        must=must,
-        ours_cpu=[run.cpu_seconds for run in ours],
-        peer_cpu=[run.cpu_seconds for run in theirs],
+        budget=1,
+        cpu=([run.cpu_seconds for run in ours], [run.cpu_seconds for run in theirs]),
     )
 
 
-def warm(kafka: Peer, path: Path, *, must: dict[str, float]) -> None:
-    """Rounds within one process of each side, turn by turn; the first ones do not count."""
-    theirs = Rounds()
-    ours = {kernels: Rounds() for kernels in must}
+def warm(kafka: Peer, path: Path) -> None:
+    """Processes that decode many times, turn by turn."""
+    theirs, ours = Turns(), Turns()
     for _ in range(WARM_TURNS):
-        theirs.add(kafka.run("ReadSnapshot", path, WARM_ROUNDS)[0], skip=WARM_SKIPPED)
-        for kernels, rounds in ours.items():
-            rounds.add(own_rounds(__file__, "decode", path, kernels, WARM_ROUNDS), skip=WARM_SKIPPED)
-    for kernels, rounds in ours.items():
-        print_line(
-            f"snapshot to Arrow, warm, {kernels}",
-            rounds.seconds,
-            theirs.seconds,
-            must=must[kernels],
-            ours_cpu=rounds.cpu_seconds,
-            peer_cpu=theirs.cpu_seconds,
-        )
+        theirs.add(kafka.run("ReadSnapshot", path, WARM_ROUNDS)[0])
+        ours.add(own_rounds(__file__, "decode", path, "numba", WARM_ROUNDS))
+    print_line(
+        "snapshot to Arrow, 1M partitions, warm, CPU, numba",
+        ours.cpu_seconds,
+        theirs.cpu_seconds,
+        budget=2,
+        wall=(ours.seconds, theirs.seconds),
+    )
 
 
 def decode(path: Path, kernels: str, count: int) -> None:
@@ -81,4 +68,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["decode"]:
         decode(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
     else:
-        main()
+        measure_against_kafka("snapshot_to_arrow", measure)

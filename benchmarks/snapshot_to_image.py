@@ -6,7 +6,7 @@ Budget: process wall >= 1x, everything included from the start of Python and of 
 import sys
 from pathlib import Path
 
-from support.kafka_peer import NoPeerError, peer, snapshot
+from support.kafka_peer import Peer, measure_against_kafka, snapshot
 from support.line import print_line
 from support.load_image import load_image
 from support.process import run_process
@@ -14,12 +14,7 @@ from support.process import run_process
 TURNS = 5
 
 
-def main() -> None:
-    try:
-        kafka = peer()
-    except NoPeerError as error:
-        print(f"snapshot_to_image left out: {error}")
-        return
+def measure(kafka: Peer) -> None:
     path = snapshot(kafka)
     own = [sys.executable, __file__, "load", str(path)]
     run_process(own)  # the file is in memory afterwards
@@ -28,12 +23,11 @@ def main() -> None:
         theirs.append(kafka.run("LoadImage", path, 1)[1])
         ours.append(run_process(own))
     print_line(
-        "snapshot to image, process wall",
+        "snapshot to image, 1M partitions, process wall",
         [run.seconds for run in ours],
         [run.seconds for run in theirs],
-        must=1,
-        ours_cpu=[run.cpu_seconds for run in ours],
-        peer_cpu=[run.cpu_seconds for run in theirs],
+        budget=1,
+        cpu=([run.cpu_seconds for run in ours], [run.cpu_seconds for run in theirs]),
     )
 
 
@@ -42,4 +36,4 @@ if __name__ == "__main__":
         image = load_image(Path(sys.argv[2]))
         assert image.topics.partition_count == 1_000_000
     else:
-        main()
+        measure_against_kafka("snapshot_to_image", measure)

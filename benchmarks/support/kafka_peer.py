@@ -5,10 +5,12 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.line import print_left_out
 from support.process import ProcessRun, run_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +44,16 @@ class Peer:
         """Run a program that prints one JSON object; give that and what the process took."""
         done = run_process(self.command(program, *arguments))
         return json.loads(done.stdout), done
+
+
+def measure_against_kafka(name: str, measure: Callable[[Peer], None]) -> None:
+    """Run a benchmark where Kafka can be had, else say that it is left out."""
+    try:
+        kafka = peer()
+    except NoPeerError as error:
+        print_left_out(name, str(error))
+    else:
+        measure(kafka)
 
 
 def peer() -> Peer:

@@ -1,6 +1,13 @@
-"""The line that a benchmark prints: `name ratio=... ours=... peer=...`, more than 1 if we are faster."""
+"""The line that a benchmark prints for each thing measured: both times, their ratio, the budget, whether it is met.
 
-from collections.abc import Sequence
+With `--json` among its arguments a benchmark prints the same as JSON, one object a line.
+"""
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
@@ -10,19 +17,43 @@ def print_line(
     ours: Sequence[float],
     peer: Sequence[float],
     *,
-    must: float,
-    ours_cpu: Sequence[float] = (),
-    peer_cpu: Sequence[float] = (),
+    budget: float,
+    against: str = "Kafka",
+    wall: tuple[Sequence[float], Sequence[float]] | None = None,
+    cpu: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> None:
-    """Print the ratio of the best rounds (seconds), and of processor time where it was measured.
+    """Print what each took (seconds), turn by turn: the medians, and the median of the turns' ratios.
 
-    The best of several interleaved rounds says most on a machine that is shared: noise only ever adds.
+    A ratio above 1 says that ours is faster. What the machine does besides changes from turn to turn, but hits both
+    sides of a turn alike. The ratio that the budget is about comes first, another one (wall or cpu) as a remark.
     """
-    line = f"{name} ratio={min(peer) / min(ours):.2f} ours={readable(min(ours))} peer={readable(min(peer))}"
-    if ours_cpu and peer_cpu:
-        line += f" cpu_ratio={min(peer_cpu) / min(ours_cpu):.2f}"
-        line += f" ours_cpu={readable(min(ours_cpu))} peer_cpu={readable(min(peer_cpu))}"
-    print(f"{line} must={must}", flush=True)
+    line = {
+        "name": name,
+        "against": against,
+        "ours_s": statistics.median(ours),
+        "peer_s": statistics.median(peer),
+        "ratio": _ratio(ours, peer),
+        "budget": budget,
+        "met": _ratio(ours, peer) >= budget,
+    }
+    line |= {f"{label}_ratio": _ratio(*other) for label, other in (("wall", wall), ("cpu", cpu)) if other is not None}
+    _print(line)
+
+
+def print_left_out(name: str, reason: str) -> None:
+    """Say that a benchmark has no peer here, and why."""
+    _print({"name": name, "left_out": reason})
+
+
+def line_text(line: Mapping[str, Any]) -> str:
+    """Give a line for people."""
+    if "left_out" in line:
+        return f"{line['name']}: left out: {line['left_out']}"
+    remarks = "".join(f" {key}={line[key]:.2f}" for key in ("wall_ratio", "cpu_ratio") if key in line)
+    return (
+        f"{line['name']}, against {line['against']}: ours={readable(line['ours_s'])} peer={readable(line['peer_s'])} "
+        f"ratio={line['ratio']:.2f}{remarks} budget={line['budget']:g} {'met' if line['met'] else 'MISSED'}"
+    )
 
 
 def readable(seconds: float) -> str:
@@ -31,3 +62,11 @@ def readable(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g}{unit}"
     return f"{seconds / 1e-9:.3g}ns"
+
+
+def _ratio(ours: Sequence[float], peer: Sequence[float]) -> float:
+    return statistics.median(theirs / mine for mine, theirs in zip(ours, peer, strict=True))
+
+
+def _print(line: dict[str, Any]) -> None:
+    print(json.dumps(line) if "--json" in sys.argv else line_text(line), flush=True)

@@ -8,29 +8,33 @@ from dataclasses import dataclass, field
 
 from support.process import run_process
 
+WARM_ROUNDS = 8
+# The first ones warm the process up and do not count.
+WARM_SKIPPED = 3
+
 
 @dataclass
-class Rounds:
-    """Seconds of wall and of processor time, round by round."""
+class Turns:
+    """Seconds of wall and of processor time of the best warm round of a process, one process a turn."""
 
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
 
-    def add(self, found: dict[str, list[float]], *, skip: int) -> None:
-        """Take in the rounds that a process printed, but for its first ones: they warm up."""
-        self.seconds += found["seconds"][skip:]
-        self.cpu_seconds += found["cpu_seconds"][skip:]
+    def add(self, found: dict[str, list[float]]) -> None:
+        """Take in the rounds that a process printed."""
+        self.seconds.append(min(found["seconds"][WARM_SKIPPED:]))
+        self.cpu_seconds.append(min(found["cpu_seconds"][WARM_SKIPPED:]))
 
 
 def print_rounds(work: Callable[[], object], count: int) -> None:
     """Do the work and print what its rounds took, in the form that the Java programs use."""
-    rounds = Rounds()
+    seconds, cpu_seconds = [], []
     for _ in range(count):
         start, cpu_start = time.perf_counter(), time.process_time()
         work()
-        rounds.seconds.append(time.perf_counter() - start)
-        rounds.cpu_seconds.append(time.process_time() - cpu_start)
-    print(json.dumps({"seconds": rounds.seconds, "cpu_seconds": rounds.cpu_seconds}))
+        seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(time.process_time() - cpu_start)
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds}))
 
 
 def own_rounds(file: str, *arguments: object) -> dict[str, list[float]]:
