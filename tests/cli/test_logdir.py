@@ -222,6 +222,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locked", [0, 1])
 def test_a_running_node_is_refused(made, falkirk, locked):
     lock = made.log_dir(1, locked) / ".lock"
@@ -260,6 +261,7 @@ def test_directories_of_different_clusters_are_refused(made, falkirk):
     assert_refused(falkirk, made, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kraft_version", [0, 1])
 def test_a_minority_of_the_voters_is_refused(tmp_path, falkirk, kraft_version):
     made = MadeCluster(root=tmp_path / "data", voters=(1, 2, 3), kraft_version=kraft_version).make()
@@ -396,6 +398,7 @@ def test_space_that_runs_out_in_place_changes_nothing(made, falkirk, tmp_path, m
     assert hashes(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_not_kafkas_and_a_path_that_is_not_there_are_refused(made, falkirk, tmp_path):
     shutil.rmtree(made.root)
     assert_refused(falkirk, made, f"{made.root}: no such directory")
@@ -436,6 +439,7 @@ def in_place_downgrade(made):
     return downgrade_in_place(DISK, plan_for("3.7-IV0", made.root), unsafe=True)
 
 
+@pytest.mark.slow
 def test_in_place_starts_anew_where_nothing_was_committed(made, falkirk, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(in_place, "_carry_through", lambda _: None)
@@ -463,6 +467,7 @@ def test_in_place_twice_is_refused_by_the_backup(made, falkirk):
 # --- Undo and diff
 
 
+@pytest.mark.slow
 def test_undo_and_diff_tell_the_same_on_the_screen_and_in_json(made, falkirk, tmp_path):
     out, back = tmp_path / "out", tmp_path / "back"
     falkirk("logdir", "downgrade", *lossy(made), "--out", str(out), "--unsafe")

@@ -5,7 +5,7 @@ import pytest
 
 from falkirk.logdir import tree_copy
 from falkirk.logdir.errors import OutputError
-from falkirk.logdir.tree_copy import check_space, plan_copy, run_copy
+from falkirk.logdir.tree_copy import check_space, copying, plan_copy
 
 
 @pytest.fixture
@@ -29,7 +29,9 @@ def source(tmp_path):
 
 def copy(source, target):
     done = []
-    run_copy(plan_copy(source, target, leave_out=lambda path: path.name == "left-out"), advance=done.append)
+    plan = plan_copy(source, target, leave_out=lambda path: path.name == "left-out")
+    with copying([plan], advance=done.append):
+        pass
     return sum(done)
 
 

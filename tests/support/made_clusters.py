@@ -56,6 +56,8 @@ class MadeCluster:
     brokers: tuple[int, ...] = (1,)
     voters: tuple[int, ...] = (1,)
     log_dirs: int = 1
+    # Where voter N listens; None: the log does not say.
+    voter_host: str | None = "host{}"
     records: list[Versioned] = field(default_factory=list)
     # Name of a partition's directory -> its batches; each broker has a replica in its last log directory.
     partitions: dict[str, list[bytes]] = field(default_factory=dict)
@@ -153,12 +155,15 @@ class MadeCluster:
                 Voter(
                     voter_id=node_id,
                     voter_directory_id=directory_id(node_id),
-                    endpoints=[Endpoint("CONTROLLER", f"host{node_id}", 9093)],
+                    endpoints=self._voter_endpoints(node_id),
                     kraft_version_feature=KRaftVersionFeature(0, 1),
                 )
                 for node_id in self.voters
             ]
         )
+
+    def _voter_endpoints(self, node_id: int) -> list[Endpoint]:
+        return [] if self.voter_host is None else [Endpoint("CONTROLLER", self.voter_host.format(node_id), 9093)]
 
 
 def append_metadata(directory: Path, records: Iterable[Versioned]) -> None:

@@ -96,6 +96,9 @@ class _Head(msgspec.Struct):
     kraft_version_before: int
     kraft_version_after: int
     voters: str | None
+    # How many lines objects.jsonl has, and of which partitions there are records.
+    objects: int
+    groups: list[str]
 
 
 class _ObjectLine(msgspec.Struct, omit_defaults=True):
@@ -118,6 +121,8 @@ def write_bundle(bundle: Bundle, path: Path) -> None:
         kraft_version_before=bundle.kraft_version_before,
         kraft_version_after=bundle.kraft_version_after,
         voters=None if bundle.voters is None else codec.encode(bundle.voters, 0).hex(),
+        objects=len(bundle.objects),
+        groups=list(bundle.groups),
     )
     with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.writestr("bundle.json", msgspec.json.format(msgspec.json.encode(head), indent=2))
@@ -145,11 +150,9 @@ def _read(file: zipfile.ZipFile) -> Bundle:
     head = msgspec.json.decode(file.read("bundle.json"), type=_Head)
     if head.format != FORMAT:
         raise BundleError(f"{file.filename}: bundle format {head.format}, this falkirk reads {FORMAT}")
-    groups = {
-        name.removeprefix("groups/").removesuffix(".json"): _read_group(file, name)
-        for name in file.namelist()
-        if name.startswith("groups/") and name.endswith(".json")
-    }
+    objects = tuple(_read_objects(file.read("objects.jsonl")))
+    if len(objects) != head.objects:
+        raise BundleError(f"{file.filename}: {len(objects)} objects where {head.objects} were written")
     return Bundle(
         cluster_id=head.cluster_id,
         level_before=head.level_before,
@@ -159,20 +162,20 @@ def _read(file: zipfile.ZipFile) -> Bundle:
         kraft_version_before=head.kraft_version_before,
         kraft_version_after=head.kraft_version_after,
         voters=None if head.voters is None else codec.decode(VotersRecord, 0, bytes.fromhex(head.voters)),
-        objects=tuple(_read_objects(file.read("objects.jsonl"))),
-        groups=groups,
+        objects=objects,
+        groups={name: _read_group(file, name) for name in head.groups},
     )
 
 
 def _read_group(file: zipfile.ZipFile, name: str) -> tuple[RemovedBatch, ...]:
-    listed: dict[str, Any] = msgspec.json.decode(file.read(name))  # Any: JSON
+    listed: dict[str, Any] = msgspec.json.decode(file.read(f"groups/{name}.json"))  # Any: JSON
     offsets = frozenset(listed["offsets"])
     return tuple(
         RemovedBatch(
             data=bytes(batch.data),
             offsets=frozenset(record.offset for record in batch.records()) & offsets,
         )
-        for batch in read_batches(file.read(name.removesuffix(".json") + ".batches"))
+        for batch in read_batches(file.read(f"groups/{name}.batches"))
     )
 
 
