@@ -11,8 +11,12 @@ from metadata_files import archive
 
 from falkirk.columnar import rewritten_batches
 from falkirk.columnar.rewrite import PASSED_TYPES, RecordToConvert, RewriteReport, RewriteTarget, rewrite_snapshot
+from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.elr_conversion import without_elr
+from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.image.partition import Partition
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.writer import WriterOptions, write_image
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
 from falkirk.protocol.errors import RemoteProtocolError
@@ -395,3 +399,39 @@ def test_every_level_has_a_partition_version():
     for level in METADATA_VERSIONS:
         to = RewriteTarget(metadata_version=level, elr_enabled=True, base_offset=0)
         assert to.keeps_elr == level.elr_supported
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["3.7-IV0", "3.9-IV0", "4.0-IV3", "4.3-IV0"])
+def test_real_snapshots_have_the_topics_that_the_image_writer_writes(level):
+    at = MetadataVersion.parse(level)
+    for path, data in snapshots().items():
+        image = loaded(values_of_snapshot(data))
+        written = write_image(image, WriterOptions(metadata_version=at), on_loss=lambda _: None)
+        wanted = loaded([encode_metadata_record(record, version) for record, version in written])
+        elr_enabled = at.elr_supported and wanted.features.levels().get("eligible.leader.replicas.version", 0) > 0
+        to = RewriteTarget(metadata_version=at, elr_enabled=elr_enabled, base_offset=0)
+        found = loaded(values_of(rewrite(data, to, partition_writer(at, elr_enabled=elr_enabled))))
+        assert found.topics == wanted.topics, path
+
+
+def partition_writer(at, *, elr_enabled):
+    def convert(asked):
+        if asked.record_type != PartitionRecord.SCHEMA.info.key:
+            return None
+        record, _ = decode_metadata_record(asked.value)
+        partition = Partition.from_record(record)
+        changed = partition if elr_enabled else without_elr(partition)
+        written, version = changed.to_record(record.topic_id, record.partition_id, at, elr_enabled=elr_enabled)
+        return [encode_metadata_record(written, version)]
+
+    return convert
+
+
+def values_of_snapshot(data):
+    return [record.value for batch in read_batches(data) if not batch.is_control for record in batch.records()]
+
+
+def loaded(values):
+    batch = MetadataBatch(base_offset=0, end_offset=len(values), epoch=0, timestamp=0, values=values)
+    return MetadataLoader().load_snapshot([batch], Provenance(len(values), 0, 0))
