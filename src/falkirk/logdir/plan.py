@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from falkirk.logdir.kraft_conversion import KraftConversion, plan_kraft_version
 from falkirk.metadata.locate import locate
 from falkirk.metadata.writer import LossReport, WriterOptions, assess
+from falkirk.protocol.uuid import uuid_text
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -144,7 +145,22 @@ def _warnings(cluster: Cluster) -> list[str]:
         "(__cluster_metadata-0) and bootstrap.checkpoint must go, or its newer records stop it"
         for node_id in sorted(known - here)
     ]
-    return [*cluster.problems, *missing]
+    return [*cluster.problems, *missing, *_missing_log_dirs(cluster)]
+
+
+def _missing_log_dirs(cluster: Cluster) -> list[str]:
+    """Name log directories with which a broker is registered, and which are not here: forgotten, or of a dead disk."""
+    found = []
+    for node in cluster.nodes:
+        broker = cluster.image.cluster.brokers.get(node.node_id)
+        here = {log_dir.meta.directory_id for log_dir in node.log_dirs}
+        gone = [] if broker is None else [uuid_text(each) for each in broker.log_dirs if each not in here]
+        if gone:
+            found.append(
+                f"node {node.node_id} is registered with log directories that are not here: {', '.join(gone)}; "
+                "name them too, or what lies there does not come along"
+            )
+    return found
 
 
 def _version(metadata_version: MetadataVersion) -> dict[str, Any]:  # Any: JSON values
