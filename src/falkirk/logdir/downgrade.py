@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -151,9 +152,8 @@ def _refuse(plan: Plan, *, unsafe: bool) -> None:
 
 def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
     """Work out all changes, and what undoes them."""
-    values = list(write_values(plan.cluster.image, plan.options))
     new = NewMetadata(
-        values=values,
+        values=partial(write_values, plan.cluster.image, plan.options),
         features=_features(plan),
         metadata_version=plan.target.metadata_version,
         release=plan.target.release,

@@ -6,6 +6,7 @@ node that comes back with an older log fetches it.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from falkirk.storage.snapshot_writer import write_snapshot
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.kraft_conversion import KraftConversion
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMetadata:
-    """What the result's metadata is: its records as values, its levels, the release that reads it."""
+    """What the result's metadata is: its records as values, its levels, the release that reads it.
 
-    values: Sequence[bytes]
+    `values` makes them anew each time; that is put off until the files are written.
+    """
+
+    values: Callable[[], Iterable[bytes]]
     features: dict[str, int]
     metadata_version: MetadataVersion
     release: Release
@@ -52,7 +56,8 @@ class NewMetadata:
 
 def metadata_changes(cluster: Cluster, new: NewMetadata) -> list[NodeChanges]:
     """Give the changes of every node's metadata files; the directory with the metadata partition comes first."""
-    snapshot = _snapshot_chunks(cluster, new) if cluster.end_offset else []
+    # One for all nodes.
+    snapshot = functools.cache(lambda: _snapshot_chunks(cluster, new))
     return [_node_changes(cluster, node, new, snapshot) for node in cluster.nodes]
 
 
@@ -64,7 +69,7 @@ def snapshot_name(cluster: Cluster) -> str:
 def _snapshot_chunks(cluster: Cluster, new: NewMetadata) -> list[bytes]:
     return list(
         write_snapshot(
-            new.values,
+            new.values(),
             epoch=cluster.epoch,
             last_contained_log_timestamp=cluster.last_timestamp,
             # All nodes get the same bytes, and get them again if it is done again.
@@ -79,7 +84,9 @@ def _voters(cluster: Cluster, new: NewMetadata) -> VotersRecord | None:
     return cluster.log.voters if cluster.log is not None and new.kraft.after > 0 else None
 
 
-def _node_changes(cluster: Cluster, node: NodeDirs, new: NewMetadata, snapshot: list[bytes]) -> NodeChanges:
+def _node_changes(
+    cluster: Cluster, node: NodeDirs, new: NewMetadata, snapshot: Callable[[], list[bytes]]
+) -> NodeChanges:
     dirs = sorted(node.log_dirs, key=lambda log_dir: log_dir is not node.metadata_dir)
     changes = NodeChanges(node.node_id, [LogDirChanges(log_dir.path) for log_dir in dirs])
     has_bootstrap = any((log_dir.path / BOOTSTRAP_CHECKPOINT).is_file() for log_dir in node.log_dirs)
@@ -92,12 +99,12 @@ def _node_changes(cluster: Cluster, node: NodeDirs, new: NewMetadata, snapshot: 
 
 
 def _change_metadata_partition(
-    cluster: Cluster, node: NodeDirs, changes: LogDirChanges, new: NewMetadata, snapshot: list[bytes]
+    cluster: Cluster, node: NodeDirs, changes: LogDirChanges, new: NewMetadata, snapshot: Callable[[], list[bytes]]
 ) -> None:
     path = node.metadata_path
     assert path is not None
     if cluster.end_offset:
-        changes.write(f"{METADATA_DIRECTORY}/{snapshot_name(cluster)}", lambda: snapshot)
+        changes.write(f"{METADATA_DIRECTORY}/{snapshot_name(cluster)}", snapshot)
     elif new.kraft.after > 0:
         _keep_bootstrap_snapshot(cluster, changes, new)
     log = cluster.logs.get(node.node_id)
@@ -112,7 +119,7 @@ def _change_metadata_partition(
 
 def _keep_bootstrap_snapshot(cluster: Cluster, changes: LogDirChanges, new: NewMetadata) -> None:
     """Write what formatting writes for a node that never ran."""
-    values = list(new.values) if new.release.bootstraps_from_snapshot else []
+    values = list(new.values()) if new.release.bootstraps_from_snapshot else []
     chunks = write_bootstrap_snapshot(
         values, clock=lambda: cluster.last_timestamp, kraft_version=new.kraft.after, voters=_voters(cluster, new)
     )

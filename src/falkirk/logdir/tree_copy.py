@@ -12,14 +12,15 @@ import os
 import shutil
 import stat
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.logdir.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _FICLONE: Final = 0x40049409
@@ -87,18 +88,30 @@ def check_space(plans: Iterable[CopyPlan], out: Path) -> None:
         raise OutputError(f"{out}: {_mib(wanted)} to copy, {_mib(free)} free on {existing}")
 
 
-def run_copy(plan: CopyPlan, *, advance: Callable[[int], None]) -> None:
-    """Make the folders, copy the files; owner, mode and times are kept. `advance` is told the bytes of each file."""
-    for _, folder in plan.folders:
-        folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(_WORKERS) as workers:
-        for done in workers.map(_copy_file, plan.files):
-            advance(done)
-    for source, folder in reversed(plan.folders):
-        _copy_status(source.stat(), folder)
+@contextmanager
+def copying(plans: Sequence[CopyPlan], *, advance: Callable[[int], None]) -> Iterator[None]:
+    """Make the folders at once, copy the files while the block runs; owner, mode and times are kept.
+
+    The block may write other files into the folders. `advance` is told the bytes of each file, from other threads.
+    When the block or a copy fails, no more copies are begun and the error is raised.
+    """
+    for plan in plans:
+        for _, folder in plan.folders:
+            folder.mkdir(parents=True, exist_ok=True)
+    workers = ThreadPoolExecutor(_WORKERS)
+    try:
+        copies = [workers.submit(_copy_file, file, advance) for plan in plans for file in plan.files]
+        yield
+        for copy in as_completed(copies):
+            copy.result()
+    finally:
+        workers.shutdown(cancel_futures=True)
+    for plan in plans:
+        for source, folder in reversed(plan.folders):
+            _copy_status(source.stat(), folder)
 
 
-def _copy_file(file: FileCopy) -> int:
+def _copy_file(file: FileCopy, advance: Callable[[int], None]) -> None:
     with file.source.open("rb") as source, file.target.open("xb") as target:
         status = os.fstat(source.fileno())
         if not _clone(source.fileno(), target.fileno()):
@@ -106,7 +119,7 @@ def _copy_file(file: FileCopy) -> int:
                 _copy_range(source.fileno(), target.fileno(), begin, end)
             os.ftruncate(target.fileno(), status.st_size)
     _copy_status(status, file.target)
-    return file.allocated
+    advance(file.allocated)
 
 
 def _copy_status(status: os.stat_result, path: Path) -> None:

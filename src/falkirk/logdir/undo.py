@@ -108,7 +108,7 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
         raise MetadataError(f"going up to {after} would lose {report.losses[0].key_text}: {report.losses[0].detail}")
     kraft_after = max(bundle.kraft_version_before, cluster.kraft_version)
     return NewMetadata(
-        values=values,
+        values=lambda: values,
         features=dict(merged.image.features.finalized),
         metadata_version=after,
         release=release,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.logdir.errors import OutputError
 from falkirk.logdir.locks import LOCK_FILE
-from falkirk.logdir.tree_copy import check_space, plan_copy, run_copy
+from falkirk.logdir.tree_copy import check_space, copying, plan_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,8 +64,8 @@ def write_tree(
 ) -> None:
     """Write all nodes' directories under `out`; `more` may add files to the result before it gets its name.
 
-    `begin` is told the bytes to copy, `advance` each part that is done. Raises OutputError; then nothing is left at
-    `out` but what was there.
+    `begin` is told the bytes to copy, `advance` each part that is done (from other threads). Raises OutputError; then
+    nothing is left at `out` but what was there.
     """
     check_out(out)
     check_outside(out, nodes)
@@ -78,10 +78,11 @@ def write_tree(
         ]
         check_space([plan for _, plan in plans], aside)
         begin(sum(plan.bytes_to_copy for _, plan in plans))
-        for changes, plan in plans:
-            run_copy(plan, advance=advance)
-            _write_changes(changes, aside / places[changes.log_dir])
-        more(aside)
+        # Most of the time of a copy is the disk's, and most of the time of new contents is ours.
+        with copying([plan for _, plan in plans], advance=advance):
+            for changes, _ in plans:
+                _write_changes(changes, aside / places[changes.log_dir])
+            more(aside)
         os.sync()
         aside.rename(final)
     except BaseException as error:
