@@ -4,6 +4,7 @@ One node with two log dirs. It was stopped cleanly, so every partition has an em
 without conversion none of them would get a leader.
 """
 
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from falkirk_program import Ended, downgraded, falkirk, log_dirs, logdir
 from kafka_answers import differences, facts
 from kafka_cluster import Clusters, KafkaCluster
-from kafka_java import load_snapshot, seed
+from kafka_java import load_snapshot, run_main, seed
 from kafka_ledger import expected_answers, expected_image, expected_replicas, image_lines
 from kafka_state import BOOT_USER, ask, leadership, newest_checkpoint, segment_names
 from stopped_clusters import hashes
@@ -51,7 +52,8 @@ class Lowered:
     answered: dict[str, Any]
     leaders: dict[str, Any]
     answered_later: dict[str, Any]
-    # Of Kafka's own reader, before it first ran.
+    # Our snapshot's name, and what Kafka's own reader makes of it.
+    checkpoint: str
     image: list[str]
 
 
@@ -80,7 +82,8 @@ def source(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory) 
 def at_39(source: Source, module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory) -> Lowered:
     out = tmp_path_factory.mktemp("at-39")
     cluster, ledger = downgraded(source.cluster, "3.9.1", out, settings=SOON)
-    image = image_lines(load_snapshot(newest_checkpoint(cluster), "3.9.1"))
+    checkpoint = newest_checkpoint(cluster)
+    image = image_lines(load_snapshot(checkpoint, "3.9.1"))
     with module_clusters.adopt(cluster).running():
         answered, leaders = ask(cluster, like=source.answered), leadership(cluster)
         seed(cluster.bootstrap_servers, "--steps", "later")
@@ -94,6 +97,7 @@ def at_39(source: Source, module_clusters: Clusters, tmp_path_factory: pytest.Te
         answered=answered,
         leaders=leaders,
         answered_later=later,
+        checkpoint=checkpoint.name,
         image=image,
     )
 
@@ -164,3 +168,21 @@ def test_undo_brings_back_all_that_was_dropped_and_keeps_what_was_written_since(
     # Each partition had a leader since, so that its eligible leader replicas of then mean nothing any more.
     lost = [loss["key"] for loss in at_39.ledger["losses"] if loss["kind"] == "elr_to_isr"]
     assert sorted(conflict.partition(":")[0] for conflict in told["conflicts"]) == sorted(lost)
+
+
+def test_431_starts_on_the_result_without_undo_and_takes_up_every_feature_again(
+    source: Source, at_39: Lowered, clusters: Clusters, tmp_path: Path
+) -> None:
+    shutil.copytree(at_39.out / "result" / "node-1", tmp_path / "result" / "node-1")
+    cluster = clusters.adopt(source.cluster.moved_to(tmp_path / "result", "4.3.1", home=tmp_path / "run"))
+    with cluster.running():
+        upgrade = ("--bootstrap-server", cluster.bootstrap_servers, "upgrade", "--release-version", "4.3")
+        run_main("4.3.1", "org.apache.kafka.tools.FeatureCommand", upgrade)
+    with cluster.running():
+        answered = ask(cluster, like=source.answered)
+    found, written = differences(source.answered, answered), differences(at_39.answered, at_39.answered_later)
+    # Of configs that it does not know 3.9.1 kept no type in its own snapshot, as the ledger says; `undo` has them.
+    assert newest_checkpoint(at_39.cluster).name > at_39.checkpoint
+    configs = {f"group:{loss['key_fields']['resource']}" for loss in at_39.ledger["inaccessible"]}
+    assert {change.path for change in found if change not in written} == {("configs", name) for name in configs}
+    assert [change for change in found if change in written] == written
