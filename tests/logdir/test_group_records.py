@@ -101,6 +101,17 @@ def test_a_plan_says_what_each_group_is_to_the_target(made):
     assert to_3_9["classic"]["verdict"] == "readable"
 
 
+def test_a_node_is_asked_as_what_its_properties_make_it(made):
+    files = [made.root / f"server-{node_id}.properties" for node_id in (1, 2)]
+    for node_id, file in enumerate(files, 1):
+        file.write_text(f"log.dirs={made.log_dir(node_id)}\ngroup.coordinator.rebalance.protocols=classic,consumer\n")
+
+    # Release 3.9 runs the old coordinator, to which consumer groups are nothing, unless it is told otherwise.
+    verdicts = {group["group"]: group["verdict"] for group in plan_for("3.9", *files).as_json()["groups"]}
+    assert verdicts["modern"] == "readable"
+    assert verdicts["classic"] == "readable"
+
+
 def test_records_of_unknown_types_are_no_reason_to_touch_a_partition(made, tmp_path):
     before = hashes(made.log_dir(1) / "__consumer_offsets-0")
     result = downgrade(DISK, plan_for("3.9", made.root), tmp_path / "out", unsafe=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.coordinator.groups import GroupVerdict, LossKind, readable_groups
+from falkirk.coordinator.loader_rules import configured_coordinator
 from falkirk.coordinator.log_entry import log_entries
 from falkirk.coordinator.record_type import GroupType, record_type_name
 from falkirk.coordinator.transactions import unfinished_transactions
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
+    from falkirk.coordinator.loader_rules import CoordinatorKind
     from falkirk.coordinator.log_entry import LogEntry
     from falkirk.logdir.cluster import Cluster
-    from falkirk.logdir.locate import LogDir
+    from falkirk.logdir.locate import LogDir, NodeDirs
     from falkirk.storage.disk import Disk
     from falkirk.versions.release import Release
 
@@ -35,6 +37,7 @@ class Replica:
     """One replica of a coordinator partition; its entries are read anew each time they are asked for."""
 
     disk: Disk
+    node: NodeDirs
     log_dir: LogDir
     name: str
     partition: int
@@ -102,7 +105,7 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
     for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
         longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
         for replica in replicas:
-            answer = readable_groups(release, {replica.partition: replica})
+            answer = readable_groups(release, {replica.partition: replica}, _coordinator(release, replica.node))
             goes = _goes(answer)
             if goes:
                 removed.setdefault(replica.log_dir.path, {})[replica.name] = goes
@@ -125,9 +128,16 @@ def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Re
         for log_dir in node.log_dirs:
             for name, of_topic, partition in partitions_of(disk, log_dir):
                 if of_topic == topic:
-                    replica = Replica(disk=disk, log_dir=log_dir, name=name, partition=partition)
+                    replica = Replica(disk=disk, node=node, log_dir=log_dir, name=name, partition=partition)
                     found.setdefault(partition, []).append(replica)
     return dict(sorted(found.items()))
+
+
+def _coordinator(release: Release, node: NodeDirs) -> CoordinatorKind | None:
+    """Say which coordinator the node will run, as far as its server.properties are here; None: the release's own."""
+    if node.server_properties is None:
+        return None
+    return configured_coordinator(release, node.server_properties.as_dict())
 
 
 def _goes(answer: GroupsReadability) -> frozenset[int]:
