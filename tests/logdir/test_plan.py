@@ -32,6 +32,14 @@ def test_a_node_that_was_not_named_is_told(made_cluster):
     assert warning.startswith("node 2 belongs to the cluster and is not here: before it starts again")
 
 
+def test_several_nodes_that_were_not_named_are_told_at_once(made_cluster):
+    made = made_cluster(brokers=(1, 2, 3))
+    shutil.rmtree(made.folder(2))
+    shutil.rmtree(made.folder(3))
+    [warning] = plan_for("3.9", made.root).warnings
+    assert warning.startswith("nodes 2, 3 belong to the cluster and are not here: before one of them starts again")
+
+
 def test_a_metadata_transaction_that_never_ended_does_not_count_and_is_told(made_cluster):
     made = made_cluster()
     made.append((BeginTransactionRecord(name="move"), 0), (ConfigRecord(4, "1", "a", "b"), 0))

@@ -140,12 +140,18 @@ def _warnings(cluster: Cluster) -> list[str]:
     here = {node.node_id for node in cluster.nodes}
     known = set(cluster.image.cluster.brokers) | set(cluster.image.cluster.controllers)
     known |= cluster.voters.ids if cluster.voters is not None else frozenset()
-    missing = [
-        f"node {node_id} belongs to the cluster and is not here: before it starts again, its metadata partition "
-        "(__cluster_metadata-0) and bootstrap.checkpoint must go, or its newer records stop it"
-        for node_id in sorted(known - here)
-    ]
-    return [*cluster.problems, *missing, *_missing_log_dirs(cluster)]
+    return [*cluster.problems, *_missing_nodes(sorted(known - here)), *_missing_log_dirs(cluster)]
+
+
+def _missing_nodes(node_ids: list[int]) -> list[str]:
+    if not node_ids:
+        return []
+    which = f"node {node_ids[0]} belongs to the cluster and is not here: before it starts again"
+    if len(node_ids) > 1:
+        names = ", ".join(map(str, node_ids))
+        which = f"nodes {names} belong to the cluster and are not here: before one of them starts again"
+    thing = "its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go"
+    return [f"{which}, {thing}, or its newer records stop it"]
 
 
 def _missing_log_dirs(cluster: Cluster) -> list[str]:
