@@ -180,6 +180,8 @@ def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters 
     """Choose the node whose log an election among the given voters would follow."""
     if not logs:
         return None
+    if voters is None and not any(log.end_offset for log in logs.values()):
+        return min(logs)  # formatted, never ran: nothing was ever voted on
     if voters is None:
         raise NoMajorityError(
             f"{', '.join(str(log.directory) for log in logs.values())}: nothing says who votes "

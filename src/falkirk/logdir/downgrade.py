@@ -158,6 +158,7 @@ def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
         metadata_version=plan.target.metadata_version,
         release=plan.target.release,
         kraft=plan.kraft,
+        voters=None if plan.cluster.log is None else plan.cluster.log.voters,
     )
     nodes = metadata_changes(plan.cluster, new)
     removed = _remove_group_records(disk, plan, nodes)

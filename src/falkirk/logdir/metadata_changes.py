@@ -24,7 +24,7 @@ from falkirk.storage.bootstrap_checkpoint import (
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
-from falkirk.storage.quorum_state import format_quorum_state
+from falkirk.storage.quorum_state import format_quorum_state, parse_quorum_state
 from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
 from falkirk.storage.snapshot_writer import write_snapshot
 from falkirk.versions.metadata_version import METADATA_VERSION
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMetadata:
-    """What the result's metadata is: its records as values, its levels, the release that reads it.
+    """What the result's metadata is: its records as values, its levels, the release that reads it, who votes.
 
     `values` makes them anew each time; that is put off until the files are written.
     """
@@ -52,6 +52,8 @@ class NewMetadata:
     metadata_version: MetadataVersion
     release: Release
     kraft: KraftConversion
+    # Of the log, where its kraft.version has them there.
+    voters: VotersRecord | None
 
 
 def metadata_changes(cluster: Cluster, new: NewMetadata) -> list[NodeChanges]:
@@ -75,13 +77,13 @@ def _snapshot_chunks(cluster: Cluster, new: NewMetadata) -> list[bytes]:
             # All nodes get the same bytes, and get them again if it is done again.
             clock=lambda: cluster.last_timestamp,
             kraft_version=new.kraft.after,
-            voters=_voters(cluster, new),
+            voters=_voters(new),
         )
     )
 
 
-def _voters(cluster: Cluster, new: NewMetadata) -> VotersRecord | None:
-    return cluster.log.voters if cluster.log is not None and new.kraft.after > 0 else None
+def _voters(new: NewMetadata) -> VotersRecord | None:
+    return new.voters if new.kraft.after > 0 else None
 
 
 def _node_changes(
@@ -92,7 +94,7 @@ def _node_changes(
     has_bootstrap = any((log_dir.path / BOOTSTRAP_CHECKPOINT).is_file() for log_dir in node.log_dirs)
     for log_dir, each in zip(dirs, changes.log_dirs, strict=True):
         if has_bootstrap or not new.release.bootstraps_from_snapshot:
-            _change_bootstrap(log_dir, each, new)
+            _change_bootstrap(cluster, log_dir, each, new)
         if log_dir is node.metadata_dir:
             _change_metadata_partition(cluster, node, each, new, snapshot)
     return changes
@@ -105,11 +107,13 @@ def _change_metadata_partition(
     assert path is not None
     if cluster.end_offset:
         changes.write(f"{METADATA_DIRECTORY}/{snapshot_name(cluster)}", snapshot)
-    elif new.kraft.after > 0:
+    elif new.kraft.after > 0 or new.release.bootstraps_from_snapshot:
         _keep_bootstrap_snapshot(cluster, changes, new)
-    log = cluster.logs.get(node.node_id)
     voters = cluster.voters.ids if cluster.voters is not None else frozenset()
-    state = new.kraft.quorum_state(None if log is None else log.quorum_state, voters)
+    # A node may have voted and still have no log.
+    file = path / QUORUM_STATE
+    old = parse_quorum_state(file.read_bytes(), file=str(file)) if file.is_file() else None
+    state = new.kraft.quorum_state(old, voters)
     if state is not None:
         changes.write_bytes(f"{METADATA_DIRECTORY}/{QUORUM_STATE}", format_quorum_state(state))
     for entry in sorted(path.iterdir()):
@@ -121,13 +125,19 @@ def _keep_bootstrap_snapshot(cluster: Cluster, changes: LogDirChanges, new: NewM
     """Write what formatting writes for a node that never ran."""
     values = list(new.values()) if new.release.bootstraps_from_snapshot else []
     chunks = write_bootstrap_snapshot(
-        values, clock=lambda: cluster.last_timestamp, kraft_version=new.kraft.after, voters=_voters(cluster, new)
+        values, clock=lambda: cluster.last_timestamp, kraft_version=new.kraft.after, voters=_voters(new)
     )
-    changes.write_bytes(f"{METADATA_DIRECTORY}/{BOOTSTRAP_SNAPSHOT}", b"".join(chunks))
+    changes.write_bytes(f"{METADATA_DIRECTORY}/{format_snapshot_name(BOOTSTRAP_SNAPSHOT)}", b"".join(chunks))
 
 
-def _change_bootstrap(log_dir: LogDir, changes: LogDirChanges, new: NewMetadata) -> None:
-    """Write a bootstrap.checkpoint at the target: every start reads it, and exits on a level that it does not know."""
+def _change_bootstrap(cluster: Cluster, log_dir: LogDir, changes: LogDirChanges, new: NewMetadata) -> None:
+    """Write a bootstrap.checkpoint at the target: every start reads it, and exits on a level that it does not know.
+
+    What it holds besides levels is of use only to a cluster that never ran: there it is all the metadata there is.
+    """
+    if cluster.end_offset == 0:
+        changes.write_bytes(BOOTSTRAP_CHECKPOINT, b"".join(write_bootstrap_checkpoint(new.values(), clock=lambda: 0)))
+        return
     file = log_dir.path / BOOTSTRAP_CHECKPOINT
     others: list[bytes] = []
     if file.is_file():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from falkirk.logdir.bundle import BundleError, read_bundle
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.logdir.changes import NodeChanges
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.undo_merge import MergeResult
+    from falkirk.protocol.messages import VotersRecord
     from falkirk.storage.disk import Disk
 
 
@@ -71,7 +72,7 @@ def undo(disk: Disk, cluster: Cluster, bundle_file: Path, out: Path, *, progress
     if now is None or now > after:
         raise TargetError(f"metadata.version is {now}, and the bundle leads back to {after}, which is below")
     merged = merge_back(cluster.image, bundle)
-    nodes = metadata_changes(_with_voters(cluster, bundle), _new_metadata(cluster, bundle, merged, after))
+    nodes = metadata_changes(cluster, _new_metadata(cluster, bundle, merged, after))
     restored = _restore_groups(disk, nodes, bundle, merged)
     places = {log_dir: out / place for log_dir, place in out_names(nodes).items()}
     result = UndoResult(
@@ -113,6 +114,7 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
         metadata_version=after,
         release=release,
         kraft=KraftConversion(before=cluster.kraft_version, after=kraft_after),
+        voters=_voters(cluster, bundle),
     )
 
 
@@ -124,13 +126,10 @@ def _release_of(after: MetadataVersion, bundle: Bundle) -> Release:
     return next(each for each in all_releases() if each.tables.kraft and each.latest_metadata_version >= after)
 
 
-def _with_voters(cluster: Cluster, bundle: Bundle) -> Cluster:
-    """Put the voters back into the log if they had left it."""
-    log = cluster.log
-    if log is None or bundle.voters is None or cluster.kraft_version > 0 or cluster.chosen is None:
-        return cluster
-    chosen = replace(log, voters=bundle.voters)
-    return replace(cluster, logs=cluster.logs | {cluster.chosen: chosen})
+def _voters(cluster: Cluster, bundle: Bundle) -> VotersRecord | None:
+    """Give the voters of the log, or those that left it."""
+    now = None if cluster.log is None else cluster.log.voters
+    return now if cluster.kraft_version > 0 else bundle.voters
 
 
 def _restore_groups(disk: Disk, nodes: list[NodeChanges], bundle: Bundle, merged: MergeResult) -> int:
