@@ -47,7 +47,7 @@ def run(name: str, lines: list[dict[str, Any]], *, as_json: bool) -> bool:
 
 
 def summary(lines: list[dict[str, Any]], failed: list[str], seconds: float) -> str:
-    measured = [line for line in lines if "ratio" in line]
+    measured = [line for line in lines if line.get("met") is not None]
     missed = [f"{line['name']}, against {line['against']}" for line in measured if not line["met"]]
     found = [f"{len(measured) - len(missed)} of {len(measured)} budgets met, in {seconds:.0f} s"]
     found += [f"missed: {text}" for text in missed]

@@ -17,7 +17,7 @@ def print_line(
     ours: Sequence[float],
     peer: Sequence[float],
     *,
-    budget: float,
+    budget: float | None,
     against: str = "Kafka",
     wall: tuple[Sequence[float], Sequence[float]] | None = None,
     cpu: tuple[Sequence[float], Sequence[float]] | None = None,
@@ -26,6 +26,7 @@ def print_line(
 
     A ratio above 1 says that ours is faster. What the machine does besides changes from turn to turn, but hits both
     sides of a turn alike. The ratio that the budget is about comes first, another one (wall or cpu) as a remark.
+    A line without a budget is there to be known.
     """
     line = {
         "name": name,
@@ -34,7 +35,7 @@ def print_line(
         "peer_s": statistics.median(peer),
         "ratio": _ratio(ours, peer),
         "budget": budget,
-        "met": _ratio(ours, peer) >= budget,
+        "met": None if budget is None else _ratio(ours, peer) >= budget,
     }
     line |= {f"{label}_ratio": _ratio(*other) for label, other in (("wall", wall), ("cpu", cpu)) if other is not None}
     _print(line)
@@ -50,9 +51,10 @@ def line_text(line: Mapping[str, Any]) -> str:
     if "left_out" in line:
         return f"{line['name']}: left out: {line['left_out']}"
     remarks = "".join(f" {key}={line[key]:.2f}" for key in ("wall_ratio", "cpu_ratio") if key in line)
+    verdict = {None: "no budget", True: f"budget={line['budget']} met", False: f"budget={line['budget']} MISSED"}
     return (
         f"{line['name']}, against {line['against']}: ours={readable(line['ours_s'])} peer={readable(line['peer_s'])} "
-        f"ratio={line['ratio']:.2f}{remarks} budget={line['budget']:g} {'met' if line['met'] else 'MISSED'}"
+        f"ratio={line['ratio']:.2f}{remarks} {verdict[line['met']]}"
     )
 
 
