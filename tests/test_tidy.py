@@ -45,3 +45,30 @@ def test_nothing_is_left_to_do_and_no_machine_is_named():
     texts = [path for path in tracked_files() if path.suffix in {".py", ".md", ".toml", ".java", ".sh", ""}]
     found = [path.relative_to(ROOT).as_posix() for path in texts if path.is_file() and left.search(path.read_bytes())]
     assert found == []
+
+
+def test_links_between_documents_lead_somewhere():
+    documents = [path for path in tracked_files() if path.suffix == ".md" and path.is_file()]
+    dead = [
+        f"{path.relative_to(ROOT)}: {target}"
+        for path in documents
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)", path.read_text())
+        if not (path.parent / target).exists()
+    ]
+    assert len(documents) > 10
+    assert dead == []
+
+
+def test_modules_named_in_the_architecture_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", text, re.MULTILINE)
+    assert {package for package, _ in rows} == {
+        path.name for path in (ROOT / "src/falkirk").iterdir() if path.is_dir() and "__" not in path.name
+    }
+    named = [(package, name) for package, files in rows for name in re.findall(r"`([\w/]+\.(?:py|md))`", files)]
+    missing = [
+        name
+        for package, name in named
+        if not (ROOT / "src/falkirk" / package / name).exists() and not (ROOT / name).exists()
+    ]
+    assert missing == []
