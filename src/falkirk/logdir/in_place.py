@@ -1,9 +1,9 @@
 """Carries changes out on the directories themselves, atomically, with a backup of every file that is replaced.
 
 First all new files are written beside each log directory (`<name>.falkirk-new`) and synced, and ledger and bundle where
-they stay. Then one file, the commit, makes the change happen: before it nothing has changed, after it the change is
-carried through, now or by whoever finds it later. While files are swapped `meta.properties` is away, so that no node
-starts on a half-changed directory. What was replaced stays in `<name>.falkirk-backup`.
+they stay. Then every `meta.properties` is put away, so that no node starts from here on until the end. Then one file,
+the commit, makes the change happen: a run that is cut off before it is taken back, one after it carried through, by
+whoever finds it later. What was replaced stays in `<name>.falkirk-backup`.
 """
 
 from __future__ import annotations
@@ -97,14 +97,16 @@ def change_in_place(nodes: list[NodeChanges], result: Path, more: Callable[[Path
         steps = [_prepare(changes, marker) for changes in all_changes]
         result.mkdir(parents=True, exist_ok=True)
         more(result)
+        os.sync()
+        for changes in all_changes:
+            _park(changes.log_dir)
     except BaseException as error:
         for changes in all_changes:
-            _take_back(places_of(changes.log_dir).new, result)
+            _take_back(changes.log_dir, result)
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             where = f"{result} and beside {all_changes[0].log_dir}"
             raise OutputError(f"{where}: {error.strerror}; nothing was changed") from error
         raise
-    os.sync()
     commit = Path(marker.commit_folder) / _COMMIT
     pending = commit.with_suffix(".pending")
     pending.write_bytes(msgspec.json.encode(steps))
@@ -132,10 +134,10 @@ def finish_interrupted(log_dir: Path) -> Finished | None:
             if (folder / name).is_file():
                 finish(folder / name)
                 return Finished(Ending.CARRIED_THROUGH, result)
-    if places.backup.is_dir():  # done but for tidying up: only a commit makes a backup
-        _tidy(places.new)
+    if places.backup.is_dir():  # done but for tidying up: no backup is made before the commit
+        _tidy(log_dir)
         return Finished(Ending.CARRIED_THROUGH, result)
-    _take_back(places.new, result)
+    _take_back(log_dir, result)
     return Finished(Ending.TAKEN_BACK, result)
 
 
@@ -172,17 +174,32 @@ def _prepare(changes: LogDirChanges, marker: _Marker) -> _Step:
     return _Step(str(changes.log_dir.resolve()), written, removed)
 
 
-def _take_back(new: Path, result: Path | None) -> None:
+def _park(log_dir: Path) -> None:
+    (log_dir / META_PROPERTIES).rename(places_of(log_dir).new / META_PROPERTIES)
+    _sync(log_dir)
+
+
+def _unpark(log_dir: Path) -> None:
+    parked = places_of(log_dir).new / META_PROPERTIES
+    if parked.exists():
+        parked.rename(log_dir / META_PROPERTIES)
+        _sync(log_dir)
+
+
+def _take_back(log_dir: Path, result: Path | None) -> None:
     """Forget what was prepared; `result` was empty before it."""
+    _unpark(log_dir)
     if result is not None and result.is_dir():
         for name in RESULT_FILES:
             (result / name).unlink(missing_ok=True)
         result.rmdir()
-    _tidy(new)
+    _tidy(log_dir)
 
 
-def _tidy(new: Path) -> None:
-    """Remove a folder of new files, the marker last: while it is there, it says what the folder is."""
+def _tidy(log_dir: Path) -> None:
+    """Remove the folder of new files, the marker last: while it is there, it says what the folder is."""
+    new = places_of(log_dir).new
+    assert not (new / META_PROPERTIES).exists()
     shutil.rmtree(new / _FILES, ignore_errors=True)
     shutil.rmtree(new, ignore_errors=True)
 
@@ -191,8 +208,7 @@ def _carry_through(commit: Path) -> None:
     """Do what the commit says; every part may have been done before."""
     steps = msgspec.json.decode(commit.read_bytes(), type=list[_Step])
     for step in steps:
-        _park_meta_properties(Path(step.log_dir))
-    for step in steps:
+        places_of(Path(step.log_dir)).backup.mkdir(exist_ok=True)
         _swap_files(step)
     os.sync()
     # From here on a node may start as soon as it has its meta.properties, so no file is swapped any more.
@@ -205,23 +221,9 @@ def _carry_through(commit: Path) -> None:
 def _complete(swapped: Path) -> None:
     steps = msgspec.json.decode(swapped.read_bytes(), type=list[_Step])
     for step in reversed(steps):
-        log_dir = Path(step.log_dir)
-        places = places_of(log_dir)
-        if not (log_dir / META_PROPERTIES).exists():
-            shutil.copy2(places.backup / META_PROPERTIES, places.new / META_PROPERTIES)
-            _copy_owner(places.backup / META_PROPERTIES, places.new / META_PROPERTIES)
-            (places.new / META_PROPERTIES).rename(log_dir / META_PROPERTIES)
-        _sync(log_dir)
+        _unpark(Path(step.log_dir))
     for step in reversed(steps):
-        _tidy(places_of(Path(step.log_dir)).new)
-
-
-def _park_meta_properties(log_dir: Path) -> None:
-    places = places_of(log_dir)
-    places.backup.mkdir(exist_ok=True)
-    if not (places.backup / META_PROPERTIES).exists():
-        (log_dir / META_PROPERTIES).rename(places.backup / META_PROPERTIES)
-        _sync(log_dir)
+        _tidy(Path(step.log_dir))
 
 
 def _swap_files(step: _Step) -> None:
