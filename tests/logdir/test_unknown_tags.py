@@ -99,6 +99,15 @@ def test_tags_of_what_changed_since_are_conflicts_and_the_others_come_back(made,
     assert after.producer_ids.next_producer_id == 2000
 
 
+def test_tags_that_came_since_are_named_since_they_are_not_written_again(made_cluster, tmp_path):
+    made_cluster(partitions={"t-0": data_batches()})
+    result = downgrade(DISK, plan_for("4.0", tmp_path / "cluster"), tmp_path / "out", unsafe=True)
+    [metadata] = (tmp_path / "out").glob("node-1/d0/__cluster_metadata-0")
+    append_metadata(metadata, [(TopicRecord("u", bytes([5]) * 16, unknown_tagged_fields=TAGS), 0)])
+    back = undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back")
+    assert back.conflicts == ("topic u: a tagged field that no release up to 4.4 knows is not written again",)
+
+
 def test_a_tag_of_a_partition_change_stays_in_the_bundle(made_cluster, tmp_path):
     made = made_cluster(partitions={"t-0": data_batches()})
     made.append((PartitionChangeRecord(0, TOPIC_ID, leader=-1, unknown_tagged_fields=TAGS), 2))

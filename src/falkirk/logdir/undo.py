@@ -15,8 +15,9 @@ from falkirk.logdir.undo_merge import merge_back
 from falkirk.logdir.unknown_tags import put_back
 from falkirk.logdir.write_tree import out_names, write_tree
 from falkirk.metadata.errors import MetadataError
+from falkirk.metadata.loss import UNKNOWN_TAG
 from falkirk.metadata.record_key import object_key
-from falkirk.metadata.writer import LossReport, WriterOptions, write_image
+from falkirk.metadata.writer import LossReport, WriterOptions, assess, write_image
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release, all_releases
@@ -104,9 +105,8 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
             record, homeless = put_back(record, tags)  # noqa: PLW2901 (the same, with tags)
             merged.conflicts += [f"{key.text()}: {tag.place} has no place any more" for tag in homeless]
         values.append(encode_metadata_record(record, version))
-    if report.losses:
-        # Going up loses nothing, or the levels are not what they say.
-        raise MetadataError(f"going up to {after} would lose {report.losses[0].key_text}: {report.losses[0].detail}")
+    _check_going_up(cluster, after, report)
+    merged.conflicts += [loss.detail for loss in report.losses if loss.kind == UNKNOWN_TAG]
     kraft_after = max(bundle.kraft_version_before, cluster.kraft_version)
     return NewMetadata(
         values=lambda: values,
@@ -116,6 +116,20 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
         kraft=KraftConversion(before=cluster.kraft_version, after=kraft_after),
         voters=_voters(cluster, bundle),
     )
+
+
+def _check_going_up(cluster: Cluster, after: MetadataVersion, report: LossReport) -> None:
+    """Raise MetadataError if going up would lose what is there now: then the levels are not what they say.
+
+    What the level before cannot hold any better is lost already: an address range that is a host's name there too.
+    """
+    now = cluster.image.features.metadata_version
+    if not report.losses or now is None:
+        return
+    lost = {(loss.kind, loss.key) for loss in assess(cluster.image, WriterOptions(metadata_version=now)).losses}
+    for loss in report.losses:
+        if (loss.kind, loss.key) not in lost:
+            raise MetadataError(f"going up to {after} would lose {loss.key_text}: {loss.detail}")
 
 
 def _release_of(after: MetadataVersion, bundle: Bundle) -> Release:
