@@ -3,7 +3,6 @@
 import gc
 from pathlib import Path
 
-from falkirk.columnar.metadata_values import metadata_values
 from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
@@ -15,18 +14,17 @@ def load_image(path: Path) -> MetadataImage:
     assert found is not None
     # An image has no cycles; looking for some while it grows costs an eighth of the time.
     gc.disable()
-    data = path.read_bytes()
-    snapshot = read_snapshot(data, file=path.name)
+    snapshot = read_snapshot(path.read_bytes(), file=path.name)
     batches = (
         MetadataBatch(
-            base_offset=part.base_offset,
-            end_offset=part.end_offset,
-            epoch=part.epoch,
-            timestamp=part.timestamp,
-            values=part.values,
+            base_offset=batch.base_offset,
+            end_offset=batch.end_offset,
+            epoch=batch.leader_epoch,
+            timestamp=batch.max_timestamp,
+            values=batch.values(),
             source=path.name,
         )
-        for part in metadata_values(data, check_crc=False)  # the line above has checked it
+        for batch in snapshot.data_batches
     )
     provenance = Provenance(found.id.end_offset, found.id.epoch, snapshot.last_contained_log_timestamp)
     image = MetadataLoader().load_snapshot(batches, provenance)

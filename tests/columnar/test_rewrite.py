@@ -249,36 +249,6 @@ def test_which_types_pass_is_the_callers_choice(jit):
     assert seen == [2] * 5
 
 
-@pytest.mark.parametrize("version", [0, 1, 2])
-def test_partitions_of_changed_topics_go_through_the_callback(jit, version):
-    ids = [b"a" * 16, b"a" * 15 + b"b", b"b" * 16, b"c" * 16]
-    records = [PartitionRecord(index % 3, ids[index // 3], isr=(1,)) for index in range(12)]
-    values = [encode_metadata_record(record, 2) for record in records]
-    asked = []
-
-    def convert(record):
-        asked.append(record.offset)
-        return [] if record.offset == 5 else [encode_metadata_record(PartitionRecord(9, ids[1]), version)]
-
-    report = RewriteReport()
-    to = target(version, changed_topics=frozenset({ids[1], b"d" * 16}))
-    found = values_of(rewrite(log_of([TOPICS[0], *values]), to, convert, jit=jit, report=report))
-    kept = [by_row(value, version, elr_enabled=True) for value in values]
-    changed = [encode_metadata_record(PartitionRecord(9, ids[1]), version)] * 2
-    assert asked == [4, 5, 6]
-    assert found == [TOPICS[0], *kept[:3], *changed, *kept[6:]]
-    assert (report.converted, report.converted_to, report.end_offset) == (3, 2, 12)
-    assert report.passed + report.cut == 10
-
-
-def test_a_partition_too_short_for_a_topic_id_is_left_to_the_callback(jit):
-    value = encode_frame(3, 2) + bytes(19)
-    asked = []
-    to = target(2, changed_topics=frozenset({bytes(16)}))
-    rewrite(log_of([value]), to, lambda record: asked.append(record.value), jit=jit)
-    assert asked == [value]
-
-
 def test_types_that_pass_have_one_version_at_every_level():
     assert {METADATA_RECORDS[type_] for type_ in PASSED_TYPES} == {
         "TopicRecord",

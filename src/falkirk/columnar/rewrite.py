@@ -1,9 +1,8 @@
 """Rewrites the data records of a snapshot at another metadata.version, in bulk.
 
 Records that are the same at both levels go through as bytes, whole batches of them without a copy. PartitionRecords are
-written at a lower version by cutting off what it lacks, all of a batch at once. Every other record goes through a
-callback that uses the row codec: among them the rare PartitionRecord that has to be converted and not just cut, and the
-partitions of topics that the log behind the snapshot has changed.
+written at a lower version by cutting off what it lacks, all of a batch at once. Every other record, and the rare
+PartitionRecord that has to be converted and not just cut, goes through a callback that uses the row codec.
 
 What is lost on the way is not decided here: `partition_losses` evaluates it on columns.
 """
@@ -19,7 +18,7 @@ import numpy as np
 
 from falkirk.columnar.batch_table import iter_batch_tables
 from falkirk.columnar.kernels import NO_TYPE, NULL, load_kernels
-from falkirk.columnar.partition_rewrite import ELR_VERSION, FRAME_BYTES, PARTITION_RECORD, cut_partitions
+from falkirk.columnar.partition_rewrite import ELR_VERSION, PARTITION_RECORD, cut_partitions
 from falkirk.columnar.record_bodies import iter_record_bodies
 from falkirk.columnar.report import ReadReport
 from falkirk.columnar.rewritten_batches import NO_VERSION, RewrittenRecords, write_batches
@@ -68,8 +67,6 @@ class RewriteTarget:
     epoch: int | None = None
     # Types that go through as bytes; records of all others but PartitionRecord go to the callback.
     passed_types: frozenset[int] = PASSED_TYPES
-    # Ids of topics whose PartitionRecords go to the callback, because the snapshot is not the last word on them.
-    changed_topics: frozenset[bytes] = frozenset()
 
     @property
     def partition_version(self) -> int:
@@ -109,9 +106,9 @@ def rewrite_snapshot(
     """Give the data records of a snapshot in batches at the target level, in order: pieces to be written as they come.
 
     Control batches (header, voters, footer) are left out: who writes the new snapshot puts its own around the result.
-    `convert` gets each record that neither passes nor is cut; among them are PartitionRecords of changed topics, of a
-    lower version than the target's, and those that lose their eligible leader replicas while their ISR is empty and
-    only a last known leader is left.
+    `convert` gets each record that neither passes nor is cut; among them are PartitionRecords of a lower version than
+    the target's, and those that lose their eligible leader replicas while their ISR is empty and only a last known
+    leader is left.
     Raises RemoteProtocolError at the first batch that is corrupt, or record that is no metadata record.
     """
     report = RewriteReport() if report is None else report
@@ -132,8 +129,7 @@ class _Rewriter:
         self._convert = convert
         self._report = report
         codes = [_code(type_, version) for type_ in target.passed_types for version in _versions(type_)]
-        self._partition_passes = target.keeps_elr or target.partition_version < ELR_VERSION
-        if self._partition_passes and not target.changed_topics:
+        if target.keeps_elr or target.partition_version < ELR_VERSION:
             codes.append(_code(PARTITION_RECORD, target.partition_version))
         self._passes = np.zeros(NO_TYPE + 1, np.bool_)
         self._passes[codes] = True
@@ -197,10 +193,7 @@ class _Rewriter:
             _reject(bodies, index, "a record has a key, headers or no value, which no metadata record has")
         records = RewrittenRecords.unchanged(parts.value_at, parts.value_size, batch)
         left = ~passes
-        changed = self._of_changed_topics(bodies.data, codes, records)
-        if self._partition_passes:
-            left &= changed | (codes != _code(PARTITION_RECORD, self._target.partition_version))
-        left[self._cut(bodies.data, codes, left & ~changed, records)] = False
+        left[self._cut(bodies.data, codes, left, records)] = False
         rows = np.flatnonzero(left)
         offset = table.column("base_offset")[batch[rows]] + parts.offset_delta[rows]
         new_values = self._converted(bodies.data, records, rows, offset)
@@ -211,24 +204,6 @@ class _Rewriter:
         first = self._report.end_offset
         self._report.end_offset += len(written.size)
         return write_batches(self._kernels, bodies.data, written, table, base_offset=first, epoch=self._target.epoch)
-
-    def _of_changed_topics(
-        self, data: NDArray[np.uint8], codes: NDArray[np.uint16], records: RewrittenRecords
-    ) -> NDArray[np.bool_]:
-        """Say which records are PartitionRecords of changed topics; one too short to say so is left to the callback."""
-        found: NDArray[np.bool_] = codes >> 8 == PARTITION_RECORD
-        changed = self._target.changed_topics
-        if not changed:
-            found[:] = False
-            return found
-        rows = np.flatnonzero(found & (records.size >= _TOPIC_ID_AT + _UUID.itemsize))
-        ids = self._kernels.gather_fixed(data, records.source_at[rows] + _TOPIC_ID_AT, _UUID)
-        # Few ids begin alike: whether all 16 bytes are those of a changed topic is asked of these alone.
-        firsts = np.frombuffer(b"".join(changed), _UUID)["first"]
-        maybe = np.isin(ids["first"], firsts)
-        found[rows[~maybe]] = False
-        found[rows[maybe]] = [each.tobytes() in changed for each in ids[maybe]]
-        return found
 
     def _cut(
         self, data: NDArray[np.uint8], codes: NDArray[np.uint16], left: NDArray[np.bool_], records: RewrittenRecords
@@ -275,9 +250,6 @@ class _Rewriter:
         return found
 
 
-# Behind the frame and the partition's number.
-_TOPIC_ID_AT: Final = FRAME_BYTES + 4
-_UUID: Final = np.dtype([("first", "<i8"), ("second", "<i8")])
 _PARTITION_VERSION_MAX: Final = max(PartitionRecord.SCHEMA.info.versions)
 _LEFT_OUT: Final = -1
 
