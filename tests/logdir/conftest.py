@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from made_clusters import MadeCluster
+from made_clusters import METADATA, MadeCluster
 from stopped_clusters import DISK, hashes, plan_for
 
 from falkirk.logdir.downgrade import DowngradeResult, downgrade
@@ -46,6 +46,19 @@ def own_directory(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Cal
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(kafka_directory(name), tmp_path / name))
+
+    return copy
+
+
+@pytest.fixture
+def own_metadata(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Give a copy of a cluster's `data` folder with no partition but the metadata's."""
+
+    def is_data(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if (Path(folder) / name / "partition.metadata").exists() and name != METADATA]
+
+    def copy(name: str) -> Path:
+        return Path(shutil.copytree(kafka_directory(name), tmp_path / name, ignore=is_data))
 
     return copy
 

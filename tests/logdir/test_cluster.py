@@ -65,8 +65,8 @@ def cut_log(directory, batches):
         snapshot.unlink()
 
 
-def test_the_longest_log_among_a_majority_counts(own_directory):
-    nodes = as_voters(own_directory("4.0.0"), [1, 2, 3], [1, 2, 3])
+def test_the_longest_log_among_a_majority_counts(own_metadata):
+    nodes = as_voters(own_metadata("4.0.0"), [1, 2, 3], [1, 2, 3])
     cut_log(nodes[0], 100)
     cut_log(nodes[2], 50)
     cluster = cluster_at(*nodes)
@@ -74,14 +74,14 @@ def test_the_longest_log_among_a_majority_counts(own_directory):
     assert read_cluster(DISK, find_nodes([nodes[0], nodes[2]])).chosen == 1
 
 
-def test_a_minority_of_the_voters_is_refused_by_name(own_directory):
-    nodes = as_voters(own_directory("4.0.0"), [1], [1, 2, 3])
+def test_a_minority_of_the_voters_is_refused_by_name(own_metadata):
+    nodes = as_voters(own_metadata("4.0.0"), [1], [1, 2, 3])
     with pytest.raises(NoMajorityError, match=r"1 of the 3 voters \[1, 2, 3\].*a majority is 2.*node 2 or 3"):
         cluster_at(*nodes)
 
 
-def test_voters_may_come_from_the_configuration(own_directory):
-    directory = own_directory("4.0.0")
+def test_voters_may_come_from_the_configuration(own_metadata):
+    directory = own_metadata("4.0.0")
     for state in directory.glob("*/__cluster_metadata-0/quorum-state"):
         state.unlink()
     with pytest.raises(NoMajorityError, match="nothing says who votes"):
@@ -96,8 +96,8 @@ def test_voters_may_come_from_the_configuration(own_directory):
         cluster_at(properties)
 
 
-def test_a_torn_tail_ends_the_log_and_is_told(own_directory):
-    directory = own_directory("4.3.1")
+def test_a_torn_tail_ends_the_log_and_is_told(own_metadata):
+    directory = own_metadata("4.3.1")
     log = directory / "d0" / LOG
     log.write_bytes(log.read_bytes()[:-5])
     cluster = cluster_at(directory)
@@ -105,8 +105,8 @@ def test_a_torn_tail_ends_the_log_and_is_told(own_directory):
     assert [problem for problem in cluster.problems if "torn at byte" in problem]
 
 
-def test_a_flipped_bit_is_refused_with_file_and_byte(own_directory):
-    directory = own_directory("4.3.1")
+def test_a_flipped_bit_is_refused_with_file_and_byte(own_metadata):
+    directory = own_metadata("4.3.1")
     log = directory / "d0" / LOG
     data = bytearray(log.read_bytes())
     data[5000] ^= 1
@@ -115,8 +115,8 @@ def test_a_flipped_bit_is_refused_with_file_and_byte(own_directory):
         cluster_at(directory)
 
 
-def test_a_gap_between_snapshot_and_log_is_refused(own_directory):
-    directory = own_directory("4.3.1")
+def test_a_gap_between_snapshot_and_log_is_refused(own_metadata):
+    directory = own_metadata("4.3.1")
     metadata = directory / "d0" / "__cluster_metadata-0"
     for snapshot in metadata.glob("*.checkpoint"):
         snapshot.unlink()
@@ -128,8 +128,8 @@ def test_a_gap_between_snapshot_and_log_is_refused(own_directory):
         cluster_at(directory)
 
 
-def test_an_older_snapshot_makes_up_for_a_damaged_one(own_directory):
-    directory = own_directory("4.3.1")
+def test_an_older_snapshot_makes_up_for_a_damaged_one(own_metadata):
+    directory = own_metadata("4.3.1")
     whole = cluster_at(directory).image
     newest = max((directory / "d0" / "__cluster_metadata-0").glob("*.checkpoint"))
     data = bytearray(newest.read_bytes())
@@ -146,8 +146,8 @@ def append_record(directory, value):
     log.write_bytes(log.read_bytes() + build_batch([record], base_offset=924, leader_epoch=1))
 
 
-def test_an_unknown_record_stops_everything_by_type_and_offset(own_directory):
-    directory = own_directory("4.3.1")
+def test_an_unknown_record_stops_everything_by_type_and_offset(own_metadata):
+    directory = own_metadata("4.3.1")
     append_record(directory, encode_frame(99, 0))
     with pytest.raises(RecordError, match=r"99.*at offset 924 of .*00000000000000000000\.log"):
         cluster_at(directory)

@@ -184,6 +184,7 @@ def state_after(log_dirs, monkeypatch, step):
     return None
 
 
+@pytest.mark.slow
 def test_a_power_cut_at_any_step_leaves_the_old_state_or_one_that_finishes_as_the_new(tmp_path, monkeypatch):
     endings = []
     for step in range(1000):
