@@ -17,7 +17,12 @@ from stopped_clusters import DISK, hashes, plan_for
 from falkirk.logdir import in_place, tree_copy, write_tree
 from falkirk.logdir.downgrade import downgrade_in_place
 from falkirk.protocol.batch_builder import build_batch
-from falkirk.protocol.messages import ConfigRecord, FeatureLevelRecord, RegisterBrokerRecord
+from falkirk.protocol.messages import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    RegisterBrokerRecord,
+    UserScramCredentialRecord,
+)
 from falkirk.protocol.metadata_record import encode_frame
 from falkirk.protocol.record import Record
 from falkirk.storage.segment import SegmentReader
@@ -495,6 +500,35 @@ def test_undo_and_diff_tell_the_same_on_the_screen_and_in_json(made, falkirk, tm
     left = falkirk("logdir", "diff", str(made.root), str(back)).stdout
     assert left == "config:\n  + config retention.ms of topic t\n"
     assert falkirk("logdir", "diff", str(back), str(tmp_path / "again")).stdout == "The metadata is the same.\n"
+
+
+def test_diff_is_by_kind_and_key_with_what_is_new_gone_and_changed(tmp_path, falkirk):
+    a = MadeCluster(root=tmp_path / "a", partitions={"t-0": data_batches(), "t-1": data_batches()}).make()
+    b = MadeCluster(root=tmp_path / "b", partitions={"t-0": data_batches()}).make()
+    secrets = [UserScramCredentialRecord("u", 1, b"salt", key, b"secret", 4096) for key in (b"one", b"two")]
+    for made, value, secret in ((a, "1", secrets[0]), (b, "2", secrets[1])):
+        made.append((ConfigRecord(2, "t", "retention.ms", value), 0), (secret, 0))
+    b.append((ConfigRecord(4, "1", "log.retention.ms", "9"), 0))
+    text = falkirk("logdir", "diff", str(a.root), str(b.root)).stdout
+    assert text.startswith(
+        "config:\n"
+        "  ~ config retention.ms of topic t: value 1 -> 2\n"
+        "  + config log.retention.ms of broker 1\n"
+        "partition:\n"
+        "  - topic t partition 1\n"
+        "scram credential:\n"
+        "  ~ user u SCRAM-SHA-256: fingerprint "
+    )
+    found = json.loads(falkirk("logdir", "diff", str(a.root), str(b.root), "--json").stdout)
+    assert found["counts"] == {"partition": 1, "config": 2, "scram_credential": 1}
+    by_key = {each["key"]: each for each in found["differences"]}
+    assert by_key["config retention.ms of topic t"]["key_fields"] == {
+        "resource_type": 2, "resource": "t", "config": "retention.ms",
+    }  # fmt: skip
+    assert by_key["topic t partition 1"]["after"] is None
+    assert by_key["config log.retention.ms of broker 1"]["before"] is None
+    assert "c2VjcmV0" not in json.dumps(found)
+    assert b"secret".hex() not in json.dumps(found)
 
 
 def test_undo_lists_conflicts_on_the_screen_and_in_json(made, falkirk, tmp_path):

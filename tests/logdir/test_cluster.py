@@ -8,6 +8,7 @@ from falkirk.logdir.errors import DamagedLogError, NoMajorityError
 from falkirk.logdir.locate import find_nodes
 from falkirk.metadata.errors import RecordError
 from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.metadata_record import encode_frame
 from falkirk.protocol.record import Record
 from falkirk.storage.errors import CorruptFileError
@@ -78,6 +79,23 @@ def test_a_minority_of_the_voters_is_refused_by_name(own_metadata):
     nodes = as_voters(own_metadata("4.0.0"), [1], [1, 2, 3])
     with pytest.raises(NoMajorityError, match=r"1 of the 3 voters \[1, 2, 3\].*a majority is 2.*node 2 or 3"):
         cluster_at(*nodes)
+
+
+@pytest.mark.parametrize(("voters", "here"), [((1, 2), (1,)), ((1, 2, 3, 4), (1, 2)), ((1, 2, 3, 4, 5), (4, 5))])
+def test_half_of_the_voters_or_less_is_no_majority(made_cluster, voters, here):
+    made = made_cluster(voters=voters, brokers=(9,))
+    with pytest.raises(NoMajorityError, match=f"{len(here)} of the {len(voters)} voters"):
+        cluster_at(*(made.folder(node_id) for node_id in (*here, 9)))
+    one_more = next(node_id for node_id in voters if node_id not in here)
+    assert cluster_at(*(made.folder(node_id) for node_id in (*here, one_more))).chosen in voters
+
+
+def test_a_brokers_own_copy_of_the_metadata_never_counts(made_cluster):
+    made = made_cluster(voters=(1,), brokers=(9,))
+    made.append((FeatureLevelRecord("group.version", 1), 0), nodes=[9])
+    cluster = cluster_at(made.root)
+    assert cluster.chosen == 1
+    assert "group.version" not in cluster.image.features.finalized
 
 
 def test_voters_may_come_from_the_configuration(own_metadata):

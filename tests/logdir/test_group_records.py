@@ -1,6 +1,7 @@
 """Coordinator partitions on the way down and back up: which records go, and that nothing else is touched."""
 
 import json
+import shutil
 import struct
 import zipfile
 
@@ -148,6 +149,27 @@ def test_exactly_those_records_go_from_every_replica_and_all_else_stays_byte_for
         assert {name: hashes(changed)[name] for name in untouched} == {name: hashes(was)[name] for name in untouched}
 
 
+def test_a_partition_keeps_its_end_and_the_last_batch_of_each_producer(made_cluster, tmp_path):
+    log = Log("4.4")
+    entries = [log.commit("g"), log.value(15, "shared"), log.value(15, "shared"), log.value(15, "shared")]
+
+    def batch(offset, producer_id):
+        record = Record(offset, NOW_MS, entries[offset].key, entries[offset].value)
+        fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": offset} if producer_id >= 0 else {}
+        return build_batch([record], base_offset=offset, leader_epoch=0, **fields)
+
+    batches = [batch(0, -1), batch(1, 7), batch(2, 7), batch(3, -1)]
+    made_cluster(level=33, partitions={"__consumer_offsets-0": batches})
+    result = downgrade(DISK, plan_for("4.0", tmp_path / "cluster"), tmp_path / "out", unsafe=True)
+    [partition] = (tmp_path / "out").glob("node-1/d0/__consumer_offsets-0")
+    # Of the producer's two batches the last stays, without its record, and so does the end of the log.
+    assert batch_spans(partition) == [(0, 0), (2, 2), (3, 3)]
+    assert offsets_of(partition) == [0]
+    undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back")
+    [partition] = (tmp_path / "back").glob("node-1/d0/__consumer_offsets-0")
+    assert batches_of(partition) == batches
+
+
 def test_every_coordinator_partition_of_the_result_loads_at_the_target(made, tmp_path):
     downgrade(DISK, plan_for("4.0", made.root), tmp_path / "out", unsafe=True)
     result = cluster_at(tmp_path / "out")
@@ -226,6 +248,18 @@ def test_records_whose_place_was_taken_since_are_conflicts_and_not_counted(made,
     assert len(back.conflicts) == 2
     for conflict in back.conflicts:
         assert conflict.endswith("no place any more for the records at offsets [3, 4, 8]; what was written since stays")
+
+
+def test_records_of_a_partition_that_is_gone_are_a_conflict(made, tmp_path):
+    result = downgrade(DISK, plan_for("4.0", made.root), tmp_path / "out", unsafe=True)
+    for partition in sorted((tmp_path / "out").glob("node-*/d0/__consumer_offsets-0")):
+        shutil.rmtree(partition)
+    back = undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back")
+    assert back.restored_records == 0
+    [conflict] = back.conflicts
+    assert conflict == (
+        "__consumer_offsets-0: no replica of it is here any more; its 3 group records stay in the bundle"
+    )
 
 
 def test_in_place_the_old_segment_goes_to_the_backup(made, tmp_path):

@@ -163,4 +163,10 @@ def _restore_groups(disk: Disk, nodes: list[NodeChanges], bundle: Bundle, merged
                     changes.write_bytes(f"{name}/{file}", data)
                 count = sum(len(batch.offsets) for batch in removed) - len(unplaced)
                 restored[name] = max(count, restored.get(name, 0))
+    merged.conflicts += [
+        f"{name}: no replica of it is here any more; its {sum(len(batch.offsets) for batch in removed)} group records "
+        "stay in the bundle"
+        for name, removed in bundle.groups.items()
+        if name not in restored
+    ]
     return sum(restored.values())
