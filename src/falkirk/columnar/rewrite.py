@@ -143,11 +143,11 @@ class _Rewriter:
             _reject(bodies, int(np.flatnonzero(~sound)[0]))
         codes = self._kernels.peek_types(bodies.data, start)
         passes = self._passes[codes]
-        batch = np.repeat(np.arange(len(count)), count)
-        changed = np.bincount(batch[~passes], minlength=len(count)) > 0
+        behind = np.cumsum(count)
+        first = behind - count
         # What was compressed is written anew, as KRaft's own snapshots are: uncompressed.
-        changed |= table.is_compressed
-        first = np.cumsum(count) - count
+        changed = table.is_compressed.copy()
+        changed[np.searchsorted(behind, np.flatnonzero(~passes), side="right")] = True
         for low, high in _runs(np.where(table.is_control | (count == 0), _LEFT_OUT, changed)):
             if changed[low]:
                 records = slice(int(first[low]), int(first[high - 1] + count[high - 1]))
