@@ -55,7 +55,8 @@ def expected_answers(before: Document, ledger: Document) -> Document:
         raise UnexplainedLossError(f"groups of one side only: {sorted(told.keys() ^ groups.keys())}")
     seen = {name: _seen(groups[name], group, release) for name, group in told.items()}
     answers["groups"]["groups"] = {name: group for name, group in seen.items() if group is not None}
-    if release < _GROUP_CONFIGS_FROM:
+    asked = [*answers["groups"]["groups"], *(name for name in before["configs"] if name.startswith("group:"))]
+    if asked and release < _GROUP_CONFIGS_FROM:
         answers["unsupported"]["configs of groups"] = "InvalidRequestException"
     if release < _GROUP_CONFIG_LIST_FROM:
         answers["unsupported"][_GROUP_CONFIG_LIST] = "UnsupportedVersionException"
