@@ -1,5 +1,7 @@
 """What undo brings back into metadata that has changed since, object by object."""
 
+from dataclasses import replace
+
 import pytest
 
 from falkirk.logdir.bundle import Bundle, ObjectChange
@@ -204,6 +206,22 @@ def test_directories_that_were_told_since_win_over_the_old_ones_one_by_one():
     found, conflicts = partition_now(directories=(DIRS[2], MIGRATING))
     assert found.directories == (DIRS[2], DIRS[1])
     assert conflicts == []
+
+
+@pytest.mark.parametrize(("level_after", "known"), [(15, (DIRS[0], MIGRATING)), (19, (MIGRATING, MIGRATING))])
+def test_replicas_lie_in_a_brokers_only_directory_where_the_lower_level_could_not_say_so(level_after, known):
+    brokers = [
+        RegisterBrokerRecord(broker_id=1, log_dirs=DIRS[:1]),
+        RegisterBrokerRecord(broker_id=2, log_dirs=DIRS[:2]),
+    ]
+    now = image_of(*brokers, TopicRecord("t", TOPIC_ID), WRITTEN)
+
+    result = merge_back(now, replace(bundle_of(), level_after=level_after))
+
+    partition = result.image.topics.topic("t").partition(0)
+    assert partition.directories == known
+    assert (partition.isr, partition.partition_epoch) == (WRITTEN.isr, WRITTEN.partition_epoch)
+    assert result.conflicts == []
 
 
 def test_replicas_that_moved_since_lie_where_the_brokers_say():

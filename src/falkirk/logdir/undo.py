@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from falkirk.logdir.bundle import BundleError, read_bundle
@@ -17,7 +18,7 @@ from falkirk.logdir.write_tree import out_names, write_tree
 from falkirk.metadata.errors import MetadataError
 from falkirk.metadata.loss import UNKNOWN_TAG
 from falkirk.metadata.record_key import object_key
-from falkirk.metadata.writer import LossReport, WriterOptions, assess, write_image
+from falkirk.metadata.writer import LossReport, WriterOptions, assess, write_image, write_values
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release, all_releases
@@ -96,26 +97,32 @@ def undo(disk: Disk, cluster: Cluster, bundle_file: Path, out: Path, *, progress
 def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: MetadataVersion) -> NewMetadata:
     release = _release_of(after, bundle)
     options = WriterOptions(metadata_version=after)
-    report = LossReport()
-    values = []
-    for record, version in write_image(merged.image, options, report.add):
-        key = object_key(record) if merged.unknown_tags else None
-        tags = merged.unknown_tags.get(key, ()) if key is not None else ()
-        if key is not None and tags:
-            record, homeless = put_back(record, tags)  # noqa: PLW2901 (the same, with tags)
-            merged.conflicts += [f"{key.text()}: {tag.place} has no place any more" for tag in homeless]
-        values.append(encode_metadata_record(record, version))
+    report = assess(merged.image, options)
     _check_going_up(cluster, after, report)
+    tagged = _tagged_values(merged, options) if merged.unknown_tags else None
     merged.conflicts += [loss.detail for loss in report.losses if loss.kind == UNKNOWN_TAG]
     kraft_after = max(bundle.kraft_version_before, cluster.kraft_version)
     return NewMetadata(
-        values=lambda: values,
+        values=partial(write_values, merged.image, options) if tagged is None else lambda: tagged,
         features=dict(merged.image.features.finalized),
         metadata_version=after,
         release=release,
         kraft=KraftConversion(before=cluster.kraft_version, after=kraft_after),
         voters=_voters(cluster, bundle),
     )
+
+
+def _tagged_values(merged: MergeResult, options: WriterOptions) -> list[bytes]:
+    """Write the image with the unknown tagged fields that come back; those without a place are conflicts."""
+    values = []
+    for record, version in write_image(merged.image, options, on_loss=lambda _: None):
+        key = object_key(record)
+        tags = merged.unknown_tags.get(key, ()) if key is not None else ()
+        if key is not None and tags:
+            record, homeless = put_back(record, tags)  # noqa: PLW2901 (the same, with tags)
+            merged.conflicts += [f"{key.text()}: {tag.place} has no place any more" for tag in homeless]
+        values.append(encode_metadata_record(record, version))
+    return values
 
 
 def _check_going_up(cluster: Cluster, after: MetadataVersion, report: LossReport) -> None:

@@ -27,7 +27,7 @@ from falkirk.protocol.messages import (
     TopicRecord,
     UserScramCredentialRecord,
 )
-from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS
+from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
 
 if TYPE_CHECKING:
     from falkirk.logdir.bundle import Bundle, ObjectChange
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # Records are compared and made with everything in them that any level holds.
 _NEWEST: Final = METADATA_VERSIONS[-1]
+_DIRECTORIES_SINCE: Final = MetadataVersion.parse("3.7-IV2").level
 
 
 @dataclass(slots=True)
@@ -66,7 +67,29 @@ def merge_back(now: MetadataImage, bundle: Bundle) -> MergeResult:
         if change.unknown_tags:
             _restore_tags(now, change, result)
     result.image = delta.apply(now.provenance)
+    if bundle.level_after < _DIRECTORIES_SINCE <= bundle.level_before:
+        result.image = _with_only_directories(result.image)
     return result
+
+
+def _with_only_directories(image: MetadataImage) -> MetadataImage:
+    """Say of replicas on a broker with one log directory that they lie there: so nothing of them was lost."""
+    only = {
+        broker_id: broker.log_dirs[0]
+        for broker_id, broker in image.cluster.brokers.items()
+        if len(broker.log_dirs) == 1
+    }
+    delta = MetadataDelta(image)
+    for topic in image.topics:
+        for partition_id, partition in topic.items():
+            directories = tuple(
+                only.get(replica, directory) if directory == MIGRATING else directory
+                for replica, directory in zip(partition.replicas, partition.directories, strict=True)
+            )
+            if directories != partition.directories:
+                placed = msgspec.structs.replace(partition, directories=directories)
+                delta.replay(placed.to_record(topic.topic_id, partition_id, _NEWEST, elr_enabled=True)[0])
+    return delta.apply(image.provenance)
 
 
 def _restored(now: MetadataImage, change: ObjectChange, result: MergeResult) -> WireMessage | None:
