@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from falkirk_program import downgraded, log_dirs, logdir
 from kafka_answers import differences
-from kafka_cluster import Clusters, KafkaCluster
-from kafka_java import load_snapshot, seed
+from kafka_cluster import COMBINED, Clusters, KafkaCluster
+from kafka_java import answers, load_snapshot, seed
 from kafka_ledger import expected_answers, expected_image, image_lines
+from kafka_scenarios import await_leadership
 from kafka_state import BOOT_USER, ask, newest_checkpoint
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
@@ -117,3 +118,43 @@ def test_without_taking_records_out_400_fails_to_load_those_partitions(
     failed = {number for number, state in told.items() if state != "loaded"}
     assert failed == {path.name.rpartition("-")[2] for path in removed}
     assert coordinator_errors(log)
+
+
+@pytest.mark.full
+def test_every_replica_of_a_rewritten_coordinator_partition_serves_the_offsets(
+    clusters: Clusters, tmp_path: Path
+) -> None:
+    source = clusters.new("4.4.0", {1: COMBINED, 2: COMBINED, 3: COMBINED}, dynamic=True)
+    source.format()
+    with source.running():
+        seed(source.bootstrap_servers)
+        before = ask(source)
+    target, ledger = downgraded(source, "4.0.0", tmp_path / "down")
+    assert "group_record" in {loss["kind"] for loss in ledger["losses"]}
+    expected = expected_answers(before, ledger)
+    clusters.adopt(target).start()
+    after = ask(target, like=before)
+    assert differences(expected, after) == []
+    for lost in (1, 2):
+        target.nodes[lost].kill()
+        await_leadership(target, lambda state, lost=lost: lost not in state["brokers"])
+        groups = answers(target.running_servers, "--sections", "groups")["groups"]
+        assert differences(expected["groups"], groups) == []
+        target.nodes[lost].start()
+        target.nodes[lost].wait_started()
+        await_leadership(target, lambda state: all(in_sync(one) for one in coordinator_replicas(state)))
+    target.stop()
+    result = tmp_path / "up" / "result"
+    logdir("undo", tmp_path / "down" / "result", "--bundle", ledger["bundle"], "--out", result)
+    again = clusters.adopt(source.moved_to(result, "4.4.0", home=tmp_path / "up" / "run"))
+    with again.running():
+        answered = ask(again, like=before)
+    assert differences(before, answered) == []
+
+
+def coordinator_replicas(state: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for name, one in state["partitions"].items() if name.startswith("__consumer_offsets-")]
+
+
+def in_sync(partition: dict[str, Any]) -> bool:
+    return len(partition["isr"]) == 3
