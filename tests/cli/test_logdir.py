@@ -658,6 +658,34 @@ def broker_with_a_cordoned_directory():
     return RegisterBrokerRecord(broker_id=1, broker_epoch=1, fenced=False, log_dirs=dirs, cordoned_log_dirs=dirs[1:])
 
 
+def test_inspect_names_what_forces_the_lowest_level(tmp_path, falkirk):
+    partitions = {f"t-{number}": data_batches() for number in range(8)}
+    made = MadeCluster(root=tmp_path, log_dirs=2, partitions=partitions).make()
+    found = json.loads(falkirk("logdir", "inspect", str(made.root), "--json").stdout)["minimum_version"]
+    assert (found["name"], found["because_count"], len(found["because"])) == ("3.7-IV2", 9, 9)
+    assert found["because"][0] == {
+        "kind": "broker_log_dirs", "key": "broker 1", "record": "RegisterBrokerRecord", "level": 17,
+    }  # fmt: skip
+    assert (
+        "Held without loss from 3.7-IV2 (level 17) on\n  broker 1: broker log dirs\n"
+        "  topic t partition 0: directory assignment\n  topic t partition 1: directory assignment\n"
+        "  topic t partition 2: directory assignment\n  topic t partition 3: directory assignment\n  and 4 more\n"
+    ) in falkirk("logdir", "inspect", str(made.root)).stdout
+
+
+def test_losses_of_one_kind_with_other_meanings_each_say_theirs(tmp_path, falkirk):
+    log = Log("4.3")
+    log.value(15, "one")
+    log.tombstone(15, "one")
+    partitions = {f"__consumer_offsets-{number}": group_batches(log.entries) for number in (0, 1)}
+    made = MadeCluster(root=tmp_path, partitions=partitions).make()
+    found = json.loads(falkirk("logdir", "plan", str(made.root), "--to", "4.0", "--json").stdout)
+    screen = falkirk("logdir", "plan", str(made.root), "--to", "4.0").stdout
+    details = {loss["detail"] for loss in found["losses"] if loss["kind"] == "group_record"}
+    assert len(details) > 1
+    assert all(detail in screen for detail in details)
+
+
 def test_losses_are_shortened_on_the_screen_unless_all_are_asked_for(tmp_path, falkirk):
     partitions = {f"t-{number}": data_batches() for number in range(8)}
     made = MadeCluster(root=tmp_path, log_dirs=2, partitions=partitions).make()

@@ -95,6 +95,15 @@ def test_a_bundle_without_one_of_its_files_is_refused(file, tmp_path, left_out):
         read_bundle(tmp_path / "part.zip")
 
 
+def test_a_bundle_with_fewer_objects_than_were_written_is_refused(file, tmp_path):
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(tmp_path / "short.zip", "x") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.split(b"\n")[0] + b"\n" if name == "objects.jsonl" else data)
+    with pytest.raises(BundleError, match=r"short\.zip: 1 objects where 3 were written"):
+        read_bundle(tmp_path / "short.zip")
+
+
 @pytest.mark.slow
 def test_a_flipped_bit_anywhere_is_told_or_without_effect(file, tmp_path):
     data, random, refused = file.read_bytes(), Random(3), 0

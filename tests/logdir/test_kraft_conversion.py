@@ -1,13 +1,20 @@
 """Who votes, on the way down and back up, for nodes of all roles."""
 
+import shutil
+
 import pytest
-from made_clusters import METADATA, data_batches, directory_id
+from made_clusters import METADATA, NOW_MS, data_batches, directory_id
 from stopped_clusters import DISK, cluster_at, hashes, plan_for
 
 from falkirk.logdir.downgrade import BlockedError, downgrade, downgrade_in_place
+from falkirk.logdir.errors import NoMajorityError
 from falkirk.logdir.undo import undo
 from falkirk.logdir.verify import verify
-from falkirk.protocol.messages import ConfigRecord
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.control_record import ControlRecordType, encode_control_record
+from falkirk.protocol.messages import ConfigRecord, KRaftVersionRecord, VotersRecord
+from falkirk.protocol.messages.voters_record import Endpoint, Voter
+from falkirk.protocol.record import Record
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.quorum_state import parse_quorum_state
 from falkirk.storage.snapshot_file import read_snapshot
@@ -128,6 +135,31 @@ def test_the_conversion_is_told(made_cluster):
         "set controller.quorum.voters=1@host1:9093 on every node"
     )
     assert plan_for("3.9", made.root).conversions == []
+
+
+def test_kraft_version_goes_where_the_level_is_too_low_for_it_in_the_release_that_will_run(made_cluster):
+    made = made_cluster()
+    kraft = plan_for("3.8", made.root, read_by="4.0").kraft
+    assert (kraft.after, kraft.reason) == (0, "kraft.version 1 needs metadata.version 21 in Kafka 4.0")
+    assert kraft.quorum_voters == "1@host1:9093"
+
+
+def test_the_last_voters_of_the_log_count(made_cluster, tmp_path):
+    made = made_cluster(brokers=(1, 2), voters=(1,))
+    added = [*made._voters().voters, Voter(2, directory_id(2), [Endpoint("CONTROLLER", "added", 9093)])]
+    control = [
+        (ControlRecordType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
+        (ControlRecordType.KRAFT_VOTERS, VotersRecord(voters=added)),
+    ]
+    log, end = made.metadata(1) / "00000000000000000000.log", cluster_at(made.root).end_offset
+    records = [Record(end + at, NOW_MS, *encode_control_record(*each)) for at, each in enumerate(control)]
+    log.write_bytes(log.read_bytes() + build_batch(records, base_offset=end, leader_epoch=1, is_control=True))
+    with pytest.raises(NoMajorityError, match=r"1 of the 2 voters \[1, 2\] \(from the metadata log\)"):
+        cluster_at(made.folder(1))
+    shutil.copy(made.metadata(1) / "00000000000000000000.log", made.metadata(2) / "00000000000000000000.log")
+    assert plan_for("3.8", made.root).kraft.quorum_voters == "1@host1:9093,2@added:9093"
+    downgrade(DISK, plan_for("3.9", made.root), tmp_path / "out")
+    assert snapshot_of(metadata_of(tmp_path / "out", 1)).voters.voters == added
 
 
 def test_a_voter_that_was_killed_hard_takes_the_longest_log_as_an_election_would(made_cluster, tmp_path):

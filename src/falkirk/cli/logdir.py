@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -110,12 +110,13 @@ def plan(
     release: ReadByOption = None,
     everything: AllOption = False,
     json: JsonOption = False,
-) -> None:
+) -> NoReturn:
     """Print what a downgrade would do.
 
     Exit status: 1 if something is in the way, else 3 if something would be lost, else 0.
     """
-    made = _plan(directories, to, release)
+    with hold_locks(nodes := find_nodes(directories)):
+        made = _plan_of(nodes, to, release)
     choose_output(json=json).show(PlanView(made, everything=everything))
     raise typer.Exit(_status(made))
 
@@ -144,7 +145,6 @@ def downgrade_command(
     output = choose_output(json=json)
     if dry_run:
         plan(directories, to=to, release=release, everything=everything, json=json)
-        return
     if in_place:
         ledger = _finish_interrupted(directories)
         if ledger is not None:
@@ -223,11 +223,6 @@ def diff(
         with hold_locks(nodes := find_nodes([path])):
             clusters.append(read_cluster(PosixDisk(), nodes))
     choose_output(json=json).show(DifferenceView(list(differences(clusters[0].image, clusters[1].image)), *clusters))
-
-
-def _plan(directories: list[Path], to: str, release: str | None) -> Plan:
-    with hold_locks(nodes := find_nodes(directories)):
-        return _plan_of(nodes, to, release)
 
 
 def _plan_of(nodes: list[NodeDirs], to: str, release: str | None) -> Plan:
