@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,7 +70,7 @@ class Progress:
         """Say that some of it is done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for the sake of the cached property
 class DowngradeResult:
     """Where everything is. `nodes` has, for each node, its new log directories and what to configure."""
 
@@ -81,7 +81,11 @@ class DowngradeResult:
     nodes: tuple[dict[str, Any], ...]  # Any: JSON values
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the document of `downgrade --json`."""
+        """Give the document of `downgrade --json`, which is the ledger too."""
+        return self._document
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:  # Any: same
         return self.plan.as_json() | {
             "out": str(self.out),
             "bundle": str(self.bundle),
