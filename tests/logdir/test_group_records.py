@@ -121,6 +121,36 @@ def test_records_of_unknown_types_are_no_reason_to_touch_a_partition(made, tmp_p
     assert {loss["kind"] for loss in ledger["losses"]} == {"share_group"}
 
 
+def test_a_commit_that_would_end_the_load_is_an_offset_lost_until_undo(made_cluster, tmp_path):
+    log = Log("4.4")
+    log.commit("g", 0)
+    log.raw(offset_key("g", 1), struct.pack(">h", 9) + bytes(30))
+    made = made_cluster(level=33, partitions={"__consumer_offsets-0": group_batches(log.entries)})
+    plan = plan_for("4.0", made.root)
+    found = {loss["kind"]: loss["detail"] for loss in plan.losses}
+    assert found == {
+        "group_record": found["group_record"],
+        "committed_offsets": "1 of its offsets are not served in Kafka 4.0; undo puts its records back",
+    }
+    assert "value version 9" in found["group_record"]
+    result = downgrade(DISK, plan, tmp_path / "out", unsafe=True)
+    [partition] = (tmp_path / "out").glob("node-1/d0/__consumer_offsets-0")
+    assert offsets_of(partition) == [0]
+    assert undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back").restored_records == 1
+
+
+def test_a_share_group_without_such_records_stays_as_dead_data(made_cluster):
+    log = Log("4.4")
+    log.value(11, "shared", epoch=1)
+    made = made_cluster(level=33, partitions={"__consumer_offsets-0": group_batches(log.entries)})
+    [loss] = plan_for("3.9", made.root).losses
+    assert (loss["kind"], loss["key"]) == ("share_group", "group shared")
+    assert loss["detail"] == (
+        "its start offsets and delivery state cannot be used in Kafka 3.9; "
+        "the records stay, and count again after an upgrade"
+    )
+
+
 def test_a_safe_downgrade_refuses_and_changes_nothing(made, tmp_path):
     before = hashes(made.root)
     with pytest.raises(DataWouldBeLostError, match=r"4 things would be lost on the way to 4\.0-IV3"):

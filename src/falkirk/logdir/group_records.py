@@ -156,7 +156,11 @@ def _losses(answer: GroupsReadability, replica: Replica) -> list[dict[str, Any]]
             found.append(_group_loss("share_group", group, answer.release, replica, _SHARE_GROUP))
         offsets = counts.get(LossKind.COMMITTED_OFFSETS, 0) + counts.get(LossKind.PENDING_OFFSETS, 0)
         if offsets and group.hidden_by is None:
-            found.append(_group_loss("committed_offsets", group, answer.release, replica, f"{offsets} offsets"))
+            found.append(
+                _group_loss(
+                    "committed_offsets", group, answer.release, replica, f"{offsets} of its offsets are not served"
+                )
+            )
     return found
 
 
@@ -191,6 +195,8 @@ def _record_loss(record: FailingRecord, release: Release, replica: Replica) -> d
 def _group_loss(
     kind: str, group: GroupReadability, release: Release, replica: Replica, what: str
 ) -> dict[str, Any]:  # Any: JSON values
+    goes = any(loss.kind is LossKind.RECORDS for loss in group.losses)
+    stays = "undo puts its records back" if goes else "the records stay, and count again after an upgrade"
     return {
         "kind": kind,
         "key": f"group {group.group_id}",
@@ -200,7 +206,7 @@ def _group_loss(
         "source": str(replica.path),
         "before": {"members": group.members, "committed_offsets": group.committed_offsets},
         "after": None,
-        "detail": f"{what} in Kafka {release.word}; the records stay, and count again after an upgrade",
+        "detail": f"{what} in Kafka {release.word}; {stays}",
     }
 
 
