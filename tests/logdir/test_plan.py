@@ -4,8 +4,12 @@ import shutil
 
 import pytest
 from made_clusters import data_batches, directory_id
-from stopped_clusters import plan_for
+from stopped_clusters import DISK, cluster_at, plan_for
 
+from falkirk.logdir.group_records import read_groups
+from falkirk.logdir.plan import make_plan
+from falkirk.logdir.target import parse_target
+from falkirk.metadata.minimum_version import minimum_version
 from falkirk.protocol.messages import BeginTransactionRecord, ConfigRecord, FeatureLevelRecord, NoOpRecord
 from falkirk.protocol.uuid import uuid_text
 
@@ -76,3 +80,19 @@ def test_features_that_the_target_does_not_know_are_dropped_and_named(made_clust
     del found["metadata.version"]
     assert found == after
     assert plan.is_lossless
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0", "elr-4.3.1", "moved-4.3.1"])
+def test_metadata_is_lossless_exactly_from_the_minimum_level_on(kafka_directory, name):
+    cluster = cluster_at(kafka_directory(name))
+    lowest = minimum_version(cluster.image).version
+    at = cluster.image.features.metadata_version
+    seen = set()
+    for level in range(15, at.level + 1):
+        target = parse_target(str(level))
+        plan = make_plan(cluster, target, read_groups(DISK, cluster, target.release))
+        assert plan.blockers == ()
+        assert plan.report.is_lossless is (target.metadata_version >= lowest), str(target)
+        seen.add(plan.report.is_lossless)
+    assert True in seen
