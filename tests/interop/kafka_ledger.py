@@ -27,7 +27,9 @@ _GROUP_CONFIGS_FROM = (4, 0)
 _GROUP_CONFIG_LIST_FROM = (4, 1)
 _GROUP_CONFIG_LIST = "list of configs of GROUP"
 _GROUP_TYPES_FROM = (3, 8)
-_SHARE_GROUPS_FROM = (4, 1)
+# The release before has such groups as an unstable feature: it loads and lists them, and says no more.
+_SERVED_FROM = {"Share": (4, 1), "Streams": (4, 2)}
+_SHARE_EPOCH_FROM = (4, 3)
 # A broker keeps the value of a name that it does not know to itself.
 _STREAMS_CONFIGS_FROM = (4, 1)
 # What the members of a type of group bring along; a classic group of another name has none of it.
@@ -103,10 +105,13 @@ def _seen(before: Document, told: Document, release: tuple[int, ...]) -> Documen
             "members": [],
             "simple": True,
         }
-    elif group["type"] == "Share" and release < _SHARE_GROUPS_FROM:
+    elif release < _SERVED_FROM.get(group["type"], ()):
         for name in (*_MODERN, "members"):
             group.pop(name, None)
         group["state"] = "unsupported"
+    elif group["type"] == "Share" and release < _SHARE_EPOCH_FROM and group["group_epoch"] == 1:
+        # Never a member: its epoch stands in no record, and these releases count from 0.
+        group["group_epoch"] = 0
     if release < _GROUP_TYPES_FROM:
         # A client takes a group for simple only where it is told the type.
         group |= {"type": "untold", "simple": False}

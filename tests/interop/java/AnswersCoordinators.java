@@ -115,9 +115,15 @@ final class AnswersCoordinators {
     }
 
     private void streams(List<String> ids, Map<String, Map<String, Object>> groups) throws Exception {
-        Map<String, ListStreamsGroupOffsetsSpec> asked = new HashMap<>();
-        ids.forEach(id -> asked.put(id, new ListStreamsGroupOffsetsSpec()));
-        for (StreamsGroupDescription group : admin.describeStreamsGroups(ids).all().get().values()) {
+        Map<String, StreamsGroupDescription> described = Map.of();
+        try {
+            described = admin.describeStreamsGroups(ids).all().get();
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof UnsupportedVersionException)) throw e;
+            // 4.1 loads and lists streams groups, and serves them only as an unstable feature.
+            ids.forEach(id -> groups.get(id).put("state", "unsupported"));
+        }
+        for (StreamsGroupDescription group : described.values()) {
             Map<String, Object> facts = groups.get(group.groupId());
             facts.put("state", group.groupState().toString());
             facts.put("group_epoch", group.groupEpoch());
@@ -130,6 +136,8 @@ final class AnswersCoordinators {
             });
             facts.put("members", sorted(members));
         }
+        Map<String, ListStreamsGroupOffsetsSpec> asked = new HashMap<>();
+        ids.forEach(id -> asked.put(id, new ListStreamsGroupOffsetsSpec()));
         for (Map.Entry<String, Map<TopicPartition, OffsetAndMetadata>> group : admin.listStreamsGroupOffsets(asked).all().get().entrySet()) {
             groups.get(group.getKey()).put("committed", offsets(group.getValue()));
         }
