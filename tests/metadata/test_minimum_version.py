@@ -115,3 +115,13 @@ def test_of_real_clusters(release, version):
     image = load_log(directories(f"cluster-{release}.tar.gz")["."].log_batches())
 
     assert str(minimum_version(image).version) == version
+
+
+def test_an_address_range_is_nothing_to_lose_where_it_never_was_more_than_a_hosts_name():
+    range_acl = acl("10.0.0.0/8")
+    meant, taken_literally = image_of(range_acl, level=33), image_of(range_acl, level=30)
+
+    assert [loss.kind for loss in assess(meant, options_at(21)).losses] == ["cidr_allow_acl"]
+    assert minimum_version(meant).version.level > 30
+    assert assess(taken_literally, options_at(21)).losses == []
+    assert minimum_version(taken_literally).version == FLOOR

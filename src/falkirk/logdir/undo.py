@@ -98,7 +98,7 @@ def _new_metadata(cluster: Cluster, bundle: Bundle, merged: MergeResult, after: 
     release = _release_of(after, bundle)
     options = WriterOptions(metadata_version=after)
     report = assess(merged.image, options)
-    _check_going_up(cluster, after, report)
+    _check_going_up(after, report)
     tagged = _tagged_values(merged, options) if merged.unknown_tags else None
     merged.conflicts += [loss.detail for loss in report.losses if loss.kind == UNKNOWN_TAG]
     kraft_after = max(bundle.kraft_version_before, cluster.kraft_version)
@@ -125,17 +125,10 @@ def _tagged_values(merged: MergeResult, options: WriterOptions) -> list[bytes]:
     return values
 
 
-def _check_going_up(cluster: Cluster, after: MetadataVersion, report: LossReport) -> None:
-    """Raise MetadataError if going up would lose what is there now: then the levels are not what they say.
-
-    What the level before cannot hold any better is lost already: an address range that is a host's name there too.
-    """
-    now = cluster.image.features.metadata_version
-    if not report.losses or now is None:
-        return
-    lost = {(loss.kind, loss.key) for loss in assess(cluster.image, WriterOptions(metadata_version=now)).losses}
+def _check_going_up(after: MetadataVersion, report: LossReport) -> None:
+    """Raise MetadataError if going up would lose something: then the levels are not what they say."""
     for loss in report.losses:
-        if (loss.kind, loss.key) not in lost:
+        if loss.kind != UNKNOWN_TAG:
             raise MetadataError(f"going up to {after} would lose {loss.key_text}: {loss.detail}")
 
 

@@ -153,6 +153,8 @@ class LossRule:
     # Fields that say what becomes of it; none: the whole record goes.
     result_fields: tuple[str, ...] = ()
     elr: bool = False
+    # The record means what is lost only where the image's own level is at least `level`; below, it is lost already.
+    by_meaning: bool = False
     # Records that write it, with what must be true of them: the last one is where the loss is located.
     written_by: Mapping[str, Condition] = field(default_factory=dict)
 
@@ -164,6 +166,10 @@ class LossRule:
     def applies(self, at: MetadataVersion, *, elr_enabled: bool) -> bool:
         """Say whether a target level cannot hold it."""
         return self.level is None or at.level < self.level or (self.elr and not elr_enabled)
+
+    def has_meaning(self, own: MetadataVersion) -> bool:
+        """Say whether an image at a level has what the rule speaks of, wherever its condition holds."""
+        return not self.by_meaning or self.level is None or own.level >= self.level
 
 
 def _since(name: str) -> int:
@@ -374,6 +380,7 @@ CATALOGUE: Final = (
         detail="{key}: the address range is taken for the name of one host, so the ACL no longer gives access",
         fields=_ACL_FIELDS,
         result_fields=("host",),
+        by_meaning=True,
     ),
     LossRule(
         kind="cidr_deny_acl",
@@ -384,6 +391,7 @@ CATALOGUE: Final = (
         detail="{key}: the address range is taken for the name of one host, so the ACL no longer denies access",
         fields=_ACL_FIELDS,
         result_fields=("host",),
+        by_meaning=True,
     ),
     LossRule(
         kind=UNKNOWN_TAG,

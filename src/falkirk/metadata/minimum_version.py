@@ -20,7 +20,7 @@ from falkirk.metadata.record_key import (
     scram_key,
 )
 from falkirk.protocol.messages import ZkMigrationStateRecord
-from falkirk.versions.metadata_version import FLOOR, MetadataVersion
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSIONS, MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ def minimum_version(
     """
     version, count = floor, 0
     because: tuple[Because, ...] = ()
-    for level, rules in groupby(_rules_from_the_top(floor), key=lambda rule: rule.level or 0):
+    for level, rules in groupby(_rules_from_the_top(image, floor), key=lambda rule: rule.level or 0):
         forcing = _matches(image, list(rules))
         because = tuple(islice(forcing, because_max))
         if because:
@@ -110,8 +110,10 @@ def minimum_version(
     return MinimumVersion(version=version, because=because, because_count=count, features=tuple(needs))
 
 
-def _rules_from_the_top(floor: MetadataVersion) -> list[LossRule]:
+def _rules_from_the_top(image: MetadataImage, floor: MetadataVersion) -> list[LossRule]:
+    own = image.features.metadata_version or METADATA_VERSIONS[-1]
     rules = [rule for rule in CATALOGUE if rule.level is not None and rule.outcome is Outcome.LOST]
+    rules = [rule for rule in rules if rule.has_meaning(own)]
     above = [rule for rule in rules if (rule.level or 0) > floor.level]
     return sorted(above, key=lambda rule: rule.level or 0, reverse=True)
 

@@ -174,7 +174,11 @@ class _Writer:
         if enabled is None:
             enabled = self._levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
         self._elr_enabled = enabled and at.elr_supported
-        rules = [rule for rule in CATALOGUE if rule.applies(at, elr_enabled=self._elr_enabled)]
+        rules = [
+            rule
+            for rule in CATALOGUE
+            if rule.applies(at, elr_enabled=self._elr_enabled) and rule.has_meaning(self._own)
+        ]
         self._finder = LossFinder(image, rules)
 
     def records(self) -> Iterator[VersionedRecord]:
