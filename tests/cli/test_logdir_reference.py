@@ -11,7 +11,8 @@ from made_clusters import MadeCluster, data_batches, group_batches
 
 from falkirk.cli.exit_code import ExitCode
 from falkirk.logdir.verify import PROBLEM_KINDS
-from falkirk.metadata.loss import CATALOGUE, Outcome
+from falkirk.metadata.loss import Outcome
+from falkirk.metadata.loss_catalogue import CATALOGUE
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "reference"
 REFERENCE = (DOCS / "logdir.md").read_text()

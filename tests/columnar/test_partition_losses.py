@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from falkirk.columnar.metadata_tables import partition_records
 from falkirk.columnar.partition_losses import PARTITION_RULES, partition_losses
 from falkirk.metadata.condition import RowContext
-from falkirk.metadata.loss import CATALOGUE
+from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.protocol.messages import PartitionRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.versions.metadata_version import METADATA_VERSIONS, MetadataVersion

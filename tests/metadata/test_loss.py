@@ -18,7 +18,8 @@ from metadata_images import (
     written,
 )
 
-from falkirk.metadata.loss import CATALOGUE, UNKNOWN_TAG, LossError, Outcome
+from falkirk.metadata.loss import UNKNOWN_TAG, LossError, Outcome
+from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.metadata.writer import assess, write_image
 from falkirk.protocol.messages import (
     ConfigRecord,

@@ -1,6 +1,6 @@
 """What partitions lose at a lower metadata.version, evaluated on columns of PartitionRecords.
 
-The kinds, levels and conditions are those of the loss catalogue (`metadata.loss.CATALOGUE`), which stands in a layer
+The kinds, levels and conditions are those of the loss catalogue (`metadata.loss_catalogue`), which stands in a layer
 above this one: a test holds the two equal. A kind that applies gives a mask, so that losses can be counted in bulk and
 the partitions be named one by one.
 """

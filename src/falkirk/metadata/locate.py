@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.condition import Always, Condition, RowContext
 from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.unknown_tags import has_unknown_tags
-from falkirk.metadata.loss import CATALOGUE, UNKNOWN_TAG, Loss
+from falkirk.metadata.loss import UNKNOWN_TAG, Loss
+from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.metadata.record_key import ObjectKey, object_key
 from falkirk.metadata.record_reader import read_record, record_type
 

@@ -7,7 +7,8 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from falkirk.metadata.feature_levels import needed_metadata_version
-from falkirk.metadata.loss import CATALOGUE, LossRule, Outcome
+from falkirk.metadata.loss import LossRule, Outcome
+from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.metadata.loss_finder import LossFinder
 from falkirk.metadata.record_key import (
     ZK_MIGRATION_STATE_KEY,

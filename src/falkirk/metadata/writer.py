@@ -20,7 +20,8 @@ from falkirk.metadata.feature_levels import FeatureTarget, levels_at
 from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.partition_writer import PartitionWriter
-from falkirk.metadata.loss import CATALOGUE, Loss, Outcome, refuse_losses
+from falkirk.metadata.loss import Loss, Outcome, refuse_losses
+from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.metadata.loss_finder import LossFinder
 from falkirk.metadata.record_key import (
     ZK_MIGRATION_STATE_KEY,
