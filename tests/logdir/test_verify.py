@@ -1,5 +1,7 @@
 """Each kind of problem that `verify` finds, one damage at a time."""
 
+import struct
+
 import pytest
 from group_records import Log
 from made_clusters import METADATA, SEGMENT, TOPIC_ID, append_metadata, data_batches, directory_id, group_batches
@@ -226,12 +228,31 @@ def test_a_directory_of_an_earlier_topic_of_the_name_is_named(made):
     assert detail.startswith("its topic id is BBBBBBBBBBBBBBBBBBBBBA, the metadata says BwcHBwcHBwcHBwcHBwcHBw")
 
 
-def test_a_partition_metadata_file_that_says_nothing_is_named(made):
-    file = made.log_dir(1, 1) / "t-0" / "partition.metadata"
-    file.write_text("?")
+@pytest.mark.parametrize(
+    ("name", "contents"),
+    [
+        ("t-0/partition.metadata", b"?"),
+        ("t-0/leader-epoch-checkpoint", b"0\n1\n0"),
+        (f"t-0/{SEGMENT}.snapshot", struct.pack(">hIi", 1, 7, 0)),
+        (f"t-0/{SEGMENT}.txnindex", b"\0" * 33),
+        ("recovery-point-offset-checkpoint", b"0\n1\nt 0 x\n"),
+        ("replication-offset-checkpoint", b"0\n2\nt 0 1\n"),
+        ("log-start-offset-checkpoint", b"1\n0\n"),
+        ("cleaner-offset-checkpoint", b"?"),
+    ],
+)
+def test_a_small_file_that_is_damaged_is_named(made, name, contents):
+    file = made.log_dir(1, 1) / name
+    file.write_bytes(contents)
     [(kind, path, detail)] = problems(made)
-    assert (kind, path) == ("partition", str(file.parent))
+    assert (kind, path) == ("checksum", str(file))
     assert detail.startswith(str(file))
+
+
+def test_small_files_that_were_never_written_are_no_damage(made):
+    (made.log_dir(1, 1) / "recovery-point-offset-checkpoint").write_bytes(b"")
+    (made.log_dir(1, 1) / "t-0" / "leader-epoch-checkpoint").write_bytes(b"")
+    assert problems(made) == []
 
 
 def test_a_partition_in_the_wrong_log_directory_is_named(made):

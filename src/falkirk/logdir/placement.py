@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from falkirk.logdir.locate import METADATA_DIRECTORY
@@ -57,11 +58,9 @@ def _misfits(disk: Disk, cluster: Cluster, node: NodeDirs, path: Path, partition
         return
     file = str(path / PARTITION_METADATA)
     if disk.exists(file):
-        try:
+        # A file that is damaged says nothing, and is told by whoever looks for damage.
+        with suppress(CorruptFileError):
             topic_id = parse_partition_metadata(disk.read(file), file=file).topic_id
-        except CorruptFileError as error:
-            yield str(error)
-        else:
             if topic_id != topic.topic_id:
                 yield f"its topic id is {uuid_text(topic_id)}, the metadata says {uuid_text(topic.topic_id)}"
     placed = image.directories[image.replicas.index(node.node_id)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.placement import misplaced_partitions, partitions_of
+from falkirk.logdir.small_files import small_file_damage
 from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
@@ -137,6 +138,8 @@ def _check_files(disk: Disk, nodes: Sequence[NodeDirs], found: Verification, adv
         _check_bootstrap(node, found)
         for log_dir in node.log_dirs:
             _check_segments(disk, log_dir, found, advance)
+            for error in small_file_damage(disk, log_dir):
+                found.add("checksum", error.file, str(error))
 
 
 def _check_snapshots(disk: Disk, node: NodeDirs, found: Verification) -> None:

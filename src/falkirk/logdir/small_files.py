@@ -1,0 +1,64 @@
+"""The small files beside the segments: whether each holds what its checksum, or at least its form, promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.logdir.locate import METADATA_DIRECTORY
+from falkirk.logdir.placement import partitions_of
+from falkirk.storage import leader_epochs, offset_checkpoints, partition_metadata
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.partition_log import list_partition
+from falkirk.storage.producer_state import parse_producer_snapshot
+from falkirk.storage.segment import SegmentFile, format_segment_file
+from falkirk.storage.transaction_index import parse_transaction_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from falkirk.logdir.locate import LogDir
+    from falkirk.storage.disk import Disk
+
+
+def small_file_damage(disk: Disk, log_dir: LogDir) -> Iterator[CorruptFileError]:
+    """Give what is wrong with the checkpoints of a log directory and of its partitions, and with producer snapshots.
+
+    Indexes are left out: a broker makes them anew where they do not fit. A file that is not there is no damage.
+    """
+    for name in offset_checkpoints.FILE_NAMES:
+        yield from _damage(disk, f"{log_dir.path}/{name}", offset_checkpoints.parse_offset_checkpoint)
+    directories = [name for name, _, _ in partitions_of(disk, log_dir)]
+    if disk.is_directory(str(log_dir.path / METADATA_DIRECTORY)):
+        directories.append(METADATA_DIRECTORY)
+    for name in directories:
+        directory = f"{log_dir.path}/{name}"
+        for file_name, parse in _PARTITION_FILES.items():
+            yield from _damage(disk, f"{directory}/{file_name}", parse)
+        for file in list_partition(disk, directory).segment_files:
+            path = f"{directory}/{format_segment_file(file)}"
+            if file.kind == "snapshot":
+                yield from _damage(disk, path, parse_producer_snapshot)
+            elif file.kind == "txnindex":
+                yield from _transaction_index_damage(disk, path, file)
+
+
+_PARTITION_FILES: Final[dict[str, Callable[..., object]]] = {
+    leader_epochs.FILE_NAME: leader_epochs.parse_leader_epochs,
+    partition_metadata.FILE_NAME: partition_metadata.parse_partition_metadata,
+}
+
+
+def _damage(disk: Disk, file: str, parse: Callable[..., object]) -> Iterator[CorruptFileError]:
+    if not disk.exists(file):
+        return
+    try:
+        parse(disk.read(file), file=file)
+    except CorruptFileError as error:
+        yield error
+
+
+def _transaction_index_damage(disk: Disk, path: str, file: SegmentFile) -> Iterator[CorruptFileError]:
+    try:
+        parse_transaction_index(disk.read(path), base_offset=file.base_offset, file=path)
+    except CorruptFileError as error:
+        yield error
