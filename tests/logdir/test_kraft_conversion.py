@@ -15,8 +15,9 @@ from falkirk.protocol.control_record import ControlRecordType, encode_control_re
 from falkirk.protocol.messages import ConfigRecord, KRaftVersionRecord, VotersRecord
 from falkirk.protocol.messages.voters_record import Endpoint, Voter
 from falkirk.protocol.record import Record
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.uuid import uuid_text
-from falkirk.storage.quorum_state import parse_quorum_state
+from falkirk.storage.quorum_state import QuorumState, format_quorum_state, parse_quorum_state
 from falkirk.storage.snapshot_file import read_snapshot
 from falkirk.versions.release import Release
 
@@ -82,6 +83,30 @@ def test_nodes_of_all_roles_come_down_and_back_up(made_cluster, tmp_path, roles,
         assert restored.voters.directory_ids == {voter: directory_id(voter) for voter in voters}
         assert snapshot_of(metadata_of(tmp_path / "back", voters[0])).voters == made._voters()
     assert verify(DISK, restored, Release.parse("4.3")).problems == []
+
+
+@pytest.mark.parametrize("to", ["3.9", "3.8"])
+@pytest.mark.parametrize(
+    "election",
+    [
+        pytest.param((1, 1, False), id="somebody else won"),
+        pytest.param((1, 7, False), id="somebody else won an epoch that is not in the log"),
+        pytest.param((-1, 1, False), id="it never heard who won the log's epoch"),
+        pytest.param((-1, 7, True), id="nobody has won yet"),
+    ],
+)
+def test_a_vote_is_kept_for_as_long_as_its_election_is_open(made_cluster, tmp_path, to, election):
+    leader, epoch, kept = election
+    made = made_cluster(voters=(1, 2, 3))
+    cast = QuorumState(
+        data_version=1, leader_id=leader, leader_epoch=epoch, voted_id=3, voted_directory_id=directory_id(3)
+    )
+    (made.metadata(3) / "quorum-state").write_bytes(format_quorum_state(cast))
+    downgrade(DISK, plan_for(to, made.root), tmp_path / "out")
+    state = quorum_state_of(metadata_of(tmp_path / "out", 3))
+    assert (state.leader_id, state.leader_epoch) == (leader, epoch)
+    directory = directory_id(3) if kept and to == "3.9" else ZERO_UUID
+    assert (state.voted_id, state.voted_directory_id) == (3 if kept else -1, directory)
 
 
 def test_in_place_all_nodes_change_together(made_cluster, tmp_path):

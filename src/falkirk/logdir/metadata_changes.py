@@ -7,13 +7,14 @@ node that comes back with an older log fetches it.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from falkirk.logdir.changes import LogDirChanges, NodeChanges
 from falkirk.logdir.locate import METADATA_DIRECTORY
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.storage.bootstrap_checkpoint import (
     BOOTSTRAP_SNAPSHOT,
     bootstrap_values,
@@ -24,7 +25,7 @@ from falkirk.storage.bootstrap_checkpoint import (
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
-from falkirk.storage.quorum_state import format_quorum_state, parse_quorum_state
+from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, QuorumState, format_quorum_state, parse_quorum_state
 from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
 from falkirk.storage.snapshot_writer import write_snapshot
 from falkirk.versions.metadata_version import METADATA_VERSION
@@ -115,10 +116,22 @@ def _change_metadata_partition(
     old = parse_quorum_state(file.read_bytes(), file=str(file)) if file.is_file() else None
     state = new.kraft.quorum_state(old, voters)
     if state is not None:
-        changes.write_bytes(f"{METADATA_DIRECTORY}/{QUORUM_STATE}", format_quorum_state(state))
+        settled = _without_settled_vote(state, cluster.epoch)
+        changes.write_bytes(f"{METADATA_DIRECTORY}/{QUORUM_STATE}", format_quorum_state(settled))
     for entry in sorted(path.iterdir()):
         if entry.name != PARTITION_METADATA and entry.is_file():
             changes.remove(f"{METADATA_DIRECTORY}/{entry.name}")
+
+
+def _without_settled_vote(state: QuorumState, epoch: int) -> QuorumState:
+    """Leave out a vote of an election that has a winner: one whose leader is known, or whose epoch the log has reached.
+
+    4.x keeps such votes. A release before it takes the node's own one for a candidacy that goes on, and the node ends:
+    with records of its epoch no candidate is heard (INVALID_REQUEST). Nor can anybody else win that epoch any more.
+    """
+    if state.leader_id == NO_LEADER and state.leader_epoch > epoch:
+        return state
+    return replace(state, voted_id=NO_VOTE, voted_directory_id=ZERO_UUID)
 
 
 def _keep_bootstrap_snapshot(cluster: Cluster, changes: LogDirChanges, new: NewMetadata) -> None:
