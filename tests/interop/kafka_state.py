@@ -27,6 +27,12 @@ def leadership(cluster: KafkaCluster) -> Document:
     return told
 
 
+def producers(cluster: KafkaCluster) -> Document:
+    """Each partition's producers with their epochs and last sequence numbers."""
+    told: Document = answers(cluster.running_servers, "--sections", "producers")["producers"]
+    return told
+
+
 def newest_checkpoint(cluster: KafkaCluster, node_id: int = 1) -> Path:
     """The newest metadata snapshot of a node."""
     log_dirs = cluster.nodes[node_id].layout.log_dirs

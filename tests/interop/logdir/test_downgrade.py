@@ -16,7 +16,7 @@ from kafka_answers import differences, facts
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_java import load_snapshot, run_main, seed
 from kafka_ledger import expected_answers, expected_image, expected_replicas, image_lines
-from kafka_state import BOOT_USER, ask, leadership, newest_checkpoint, segment_names
+from kafka_state import BOOT_USER, ask, leadership, newest_checkpoint, producers, segment_names
 from stopped_clusters import hashes
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
@@ -34,6 +34,7 @@ class Source:
 
     cluster: KafkaCluster
     answered: dict[str, Any]
+    producers: dict[str, Any]
     files: dict[str, str]
     refused_while_running: Ended
 
@@ -51,6 +52,7 @@ class Lowered:
     ledger: dict[str, Any]
     answered: dict[str, Any]
     leaders: dict[str, Any]
+    producers: dict[str, Any]
     answered_later: dict[str, Any]
     # Our snapshot's name, and what Kafka's own reader makes of it.
     checkpoint: str
@@ -70,12 +72,18 @@ def source(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory) 
     cluster.format(scram=[BOOT_USER])
     with cluster.running():
         assert seed(cluster.bootstrap_servers)["left_out"] == {}
-        answered = ask(cluster)
+        answered, idempotent = ask(cluster), producers(cluster)
         out = tmp_path_factory.mktemp("running") / "out"
         refused = falkirk("logdir", "downgrade", *log_dirs(cluster), "--to", "3.9", "--out", out, "--unsafe")
         assert not out.exists()
     folder = cluster.layouts[0].log_dirs[0].parent
-    return Source(cluster=cluster, answered=answered, files=hashes(folder), refused_while_running=refused)
+    return Source(
+        cluster=cluster,
+        answered=answered,
+        producers=idempotent,
+        files=hashes(folder),
+        refused_while_running=refused,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +94,7 @@ def at_39(source: Source, module_clusters: Clusters, tmp_path_factory: pytest.Te
     image = image_lines(load_snapshot(checkpoint, "3.9.1"))
     with module_clusters.adopt(cluster).running():
         answered, leaders = ask(cluster, like=source.answered), leadership(cluster)
+        idempotent = producers(cluster)
         seed(cluster.bootstrap_servers, "--steps", "later")
         seed(cluster.bootstrap_servers, "--seed", "2", "--steps", "acls,scram,quotas")
         later = ask(cluster, like=source.answered)
@@ -96,6 +105,7 @@ def at_39(source: Source, module_clusters: Clusters, tmp_path_factory: pytest.Te
         ledger=ledger,
         answered=answered,
         leaders=leaders,
+        producers=idempotent,
         answered_later=later,
         checkpoint=checkpoint.name,
         image=image,
@@ -123,6 +133,8 @@ def test_safe_refuses_with_the_list_and_writes_nothing(source: Source, tmp_path:
 def test_391_answers_like_the_source_but_for_the_ledger(source: Source, at_39: Lowered) -> None:
     assert facts(source.answered) > 600
     assert differences(expected_answers(source.answered, at_39.ledger), at_39.answered) == []
+    assert facts(source.producers) > 50
+    assert at_39.producers == source.producers
     replicas = expected_replicas(source.answered, at_39.ledger)
     assert replicas == {partition: [1] for partition in at_39.leaders["partitions"]}
     assert {state["leader"] for state in at_39.leaders["partitions"].values()} == {1}
