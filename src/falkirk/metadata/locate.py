@@ -31,12 +31,17 @@ def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Los
     if wanted:
         partitions = {_partition_bytes(loss.key) for loss in losses if loss.key.kind == "partition"}
         for batch in batches:
-            for offset, value in enumerate(batch.values, batch.base_offset):
-                if value[:2] in _OF_PARTITIONS and value[_PARTITION_KEY] not in partitions:
-                    continue
+            values = batch.values
+            # Most values are of partitions that lose nothing: told by two slices, without decoding them.
+            for index in [
+                index
+                for index, value in enumerate(values)
+                if value[_PARTITION_KEY] in partitions or value[:2] not in _OF_PARTITIONS
+            ]:
+                offset = batch.base_offset + index
                 try:
-                    rules = wanted.get(record_type(value) or "")
-                    record = read_record(value) if rules else None
+                    rules = wanted.get(record_type(values[index]) or "")
+                    record = read_record(values[index]) if rules else None
                 except RecordError as error:
                     error.locate(offset, batch.source)
                     raise

@@ -197,7 +197,8 @@ class _Writer:
             topic_id = topic.topic_id
             yield encode_metadata_record(TopicRecord(topic.name, topic_id), 0)
             for partition_id, partition in topic.items():
-                yield writer.value(topic_id, partition_id, self._converted(partition))
+                has_elr = partition.eligible_leader_replicas or partition.last_known_elr
+                yield writer.value(topic_id, partition_id, self._converted(partition) if has_elr else partition)
         for record in self._behind_topics():
             yield encode_metadata_record(*record)
 

@@ -86,12 +86,23 @@ def decode_values(data: bytes, count: int) -> list[bytes] | None:
         raise RemoteProtocolError(f"{count} records can not stand in {len(data)} bytes", offset=0)
     values: list[bytes] = []
     at = 0
+    # Sizes as the last record has them: most records of a snapshot are as long as the one before.
+    head_bytes, value_bytes, sizes = -1, 0, (b"", b"")
     try:
         for head in kraft_record_heads(count):
-            size, start = _varlong(data, at)
-            end = start + size
-            value_size, at = _varlong(data, start + len(head))
-            if not data.startswith(head, start) or at + value_size + 1 != end or value_size < 0 or data[end - 1]:
+            if len(head) == head_bytes and data.startswith(prefix := head.join(sizes), at):
+                at += len(prefix)
+                end = at + value_bytes + 1
+            else:
+                size, start = _varlong(data, at)
+                end = start + size
+                size_bytes = data[at:start]
+                head_bytes = len(head)
+                value_bytes, at = _varlong(data, start + head_bytes)
+                if not data.startswith(head, start) or at + value_bytes + 1 != end or value_bytes < 0:
+                    return None
+                sizes = size_bytes, data[start + head_bytes : at]
+            if data[end - 1]:
                 return None
             values.append(data[at : end - 1])
             at = end

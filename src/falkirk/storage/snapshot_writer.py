@@ -1,6 +1,7 @@
 """Writes metadata snapshots byte for byte as Kafka does, batch borders included."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from falkirk.protocol.batch_builder import ValueBatchBuilder, build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
@@ -63,6 +64,14 @@ class SnapshotWriter:
         if len(self._group) < GROUP_RECORDS_MAX:
             return b""
         return self._append_group()
+
+    def append_all(self, values: Iterable[bytes]) -> Iterator[bytes]:
+        """Add records, and give what is ready to be written as it comes. Raises as `append`."""
+        iterator = iter(values)
+        while added := list(islice(iterator, GROUP_RECORDS_MAX - len(self._group))):
+            self._group += added
+            if len(self._group) == GROUP_RECORDS_MAX and (chunk := self._append_group()):
+                yield chunk
 
     def append_batch(self, batch: RecordBatch) -> bytes:
         """Add a whole data batch as it stands, moved to this snapshot's next offset and epoch.
@@ -156,8 +165,5 @@ def write_snapshot(
         kraft_version=kraft_version,
         voters=voters,
     )
-    for value in values:
-        chunk = writer.append(value)
-        if chunk:
-            yield chunk
+    yield from writer.append_all(values)
     yield writer.finish()
