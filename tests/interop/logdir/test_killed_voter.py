@@ -15,16 +15,18 @@ from kafka_state import ask, leadership
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
 THREE = {1: COMBINED, 2: COMBINED, 3: COMBINED}
+# So that a node that takes itself for a candidate asks the other before that begins an election of its own.
+PATIENT = {"controller.quorum.election.timeout.ms": "4000"}
 
 
 def starting_with(kind: str, state: dict[str, Any]) -> list[dict[str, Any]]:
     return [partition for name, partition in state["partitions"].items() if name.startswith(f"{kind}-")]
 
 
-def lose_an_election(cluster: KafkaCluster) -> None:
+def lose_an_election(cluster: KafkaCluster) -> int:
     """Give a follower the quorum-state that it has, by chance, when it stood for election itself and another node won.
 
-    3.9 and older take it for a candidate, and end, if they find its vote there.
+    3.9 and older take it for a candidate if they find its vote there, and end. Returns who leads.
     """
     for layout in cluster.layouts:
         log_dir = layout.log_dirs[0]
@@ -38,7 +40,7 @@ def lose_an_election(cluster: KafkaCluster) -> None:
                     line.split("=", 1)[1] for line in lines if line.startswith("directory.id=")
                 ]
             file.write_text(json.dumps(state, separators=(",", ":")))
-            return
+            return int(state["leaderId"])
     raise AssertionError("no node follows a leader")
 
 
@@ -64,13 +66,21 @@ def test_three_nodes_of_431_go_down_after_one_voter_was_killed_hard(
     [pair] = starting_with("pair", state)
     assert (pair["isr"], pair["elr"]) == ([2], [3])
     source.stop()
-    lose_an_election(source)
+    leader = lose_an_election(source)
     inspected = logdir("inspect", *log_dirs(source))
     assert [node["node_id"] for node in inspected["nodes"]] == [1, 2, 3]
 
-    target, ledger = downgraded(source, release, tmp_path / "down")
-    with clusters.adopt(target).running():
-        after, leaders = ask(target, like=before), leadership(target)
+    target, ledger = downgraded(source, release, tmp_path / "down", settings=PATIENT)
+    clusters.adopt(target)
+    # The others first: nobody is there who could tell the one that had lost.
+    for group in ([node_id for node_id in THREE if node_id != leader], [leader]):
+        for node_id in group:
+            target.nodes[node_id].start()
+        for node_id in group:
+            target.nodes[node_id].wait_started()
+    await_leadership(target, lambda state: state["brokers"] == [1, 2, 3])
+    after, leaders = ask(target, like=before), leadership(target)
+    target.stop()
     assert facts(before) > 600
     assert differences(expected_answers(before, ledger), after) == []
     assert leaders["voters"] == leaders["brokers"] == [1, 2, 3]
