@@ -11,7 +11,7 @@ from made_clusters import MadeCluster, data_batches, group_batches
 
 from falkirk.cli.exit_code import ExitCode
 from falkirk.logdir.verify import PROBLEM_KINDS
-from falkirk.metadata.loss import Outcome
+from falkirk.metadata.loss import UNKNOWN_CONFIG, Outcome
 from falkirk.metadata.loss_catalogue import CATALOGUE
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "reference"
@@ -104,6 +104,7 @@ def test_the_kinds_of_losses_are_those_of_the_catalogue():
     of_groups = {"group_record", "share_group", "committed_offsets"}
     assert lost == {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.LOST} | of_groups
     inaccessible = {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.INACCESSIBLE}
+    inaccessible.add(UNKNOWN_CONFIG)
     assert set(words(text)) - lost == inaccessible | {"__consumer_offsets", "inaccessible"}
 
 

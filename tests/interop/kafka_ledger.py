@@ -30,8 +30,6 @@ _GROUP_TYPES_FROM = (3, 8)
 # The release before has such groups as an unstable feature: it loads and lists them, and says no more.
 _SERVED_FROM = {"Share": (4, 1), "Streams": (4, 2)}
 _SHARE_EPOCH_FROM = (4, 3)
-# A broker keeps the value of a name that it does not know to itself.
-_STREAMS_CONFIGS_FROM = (4, 1)
 # What the members of a type of group bring along; a classic group of another name has none of it.
 _MODERN = ("group_epoch", "topology_epoch", "start_offsets")
 
@@ -49,8 +47,6 @@ def expected_answers(before: Document, ledger: Document) -> Document:
     answers = deepcopy(before)
     answers["features"] = {name: level for name, level in ledger["features"]["after"].items() if level > 0}
     _without_configs(answers, ledger["inaccessible"])
-    if release < _STREAMS_CONFIGS_FROM:
-        _hide_streams_configs(answers["configs"])
     told = {group["group"]: group for group in ledger["groups"]}
     groups = answers["groups"]["groups"]
     if told.keys() != groups.keys():
@@ -68,21 +64,19 @@ def expected_answers(before: Document, ledger: Document) -> Document:
 def _without_configs(answers: Document, inaccessible: Iterable[Document]) -> None:
     configs = answers["configs"]
     for loss in inaccessible:
-        if loss["kind"] != "group_config":
+        if loss["kind"] not in ("group_config", "unknown_config"):
             raise UnexplainedLossError(f"how would this show? {loss}")
         resource = f"group:{loss['key_fields']['resource']}"
+        if loss["kind"] == "unknown_config" and resource in configs:
+            # A broker keeps the value of a name that it does not know to itself.
+            configs[resource][loss["key_fields"]["config"]] = "(sensitive)"
+            continue
         if resource not in configs and _GROUP_CONFIG_LIST in answers["unsupported"]:
             # Of a group without any other record: the source has its configs too, but cannot list them.
             continue
         del configs[resource][loss["key_fields"]["config"]]
         if not configs[resource]:
             del configs[resource]
-
-
-def _hide_streams_configs(configs: Document) -> None:
-    for resource, entries in configs.items():
-        if resource.startswith("group:"):
-            entries.update({name: "(sensitive)" for name in entries if name.startswith("streams.")})
 
 
 def _seen(before: Document, told: Document, release: tuple[int, ...]) -> Document | None:
@@ -139,7 +133,11 @@ def expected_image(lines: Iterable[Document], ledger: Document) -> list[str]:
         for loss in ledger["losses"]
         if loss["kind"] in _CONVERTED
     }
-    unread = {(loss["key_fields"]["resource"], loss["key_fields"]["config"]) for loss in ledger["inaccessible"]}
+    unread = {
+        (loss["key_fields"]["resource"], loss["key_fields"]["config"])
+        for loss in ledger["inaccessible"]
+        if loss["kind"] == "group_config"
+    }
     features = ledger["features"]["after"]
     expected: list[Document] = [
         {"type": "FEATURE_LEVEL_RECORD", "version": 0, "data": {"name": name, "featureLevel": level}}

@@ -31,6 +31,7 @@ from falkirk.protocol.messages import (
     ZkMigrationStateRecord,
 )
 from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.release import Release
 
 SCRAM = UserScramCredentialRecord("alice", 2, b"salt", b"stored", b"server", 8192)
 TOKEN = DelegationTokenRecord("User:o", "User:r", ("User:p",), 1, 2, 3, "token-1")
@@ -255,3 +256,33 @@ def test_unknown_fields_are_lost_at_every_level():
         assert (loss.kind, loss.record, loss.key_text) == (UNKNOWN_TAG, "TopicRecord", "topic orders")
         assert loss.before == {"record": "TopicRecord", "path": "", "tag": 9, "data": "01" * 16}
         assert loss.level is None
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        ("3.7", {"compression.zstd.level": "unknown_config", "streams.num.standby.replicas": "group_config"}),
+        ("3.8", {"streams.num.standby.replicas": "group_config"}),
+        ("4.0", {"streams.num.standby.replicas": "unknown_config"}),
+        ("4.1", {}),
+    ],
+)
+def test_configs_that_the_release_does_not_know_stay_and_are_told_as_inaccessible(to, told):
+    configs = [
+        topic_config("compression.zstd.level", "3"),
+        topic_config("retention.ms", "1"),
+        ConfigRecord(32, "g", "streams.num.standby.replicas", "1"),
+        ConfigRecord(4, "1", "compression.zstd.level", "a broker's of the same name"),
+    ]
+    release = Release.parse(to)
+    options = options_at(release.latest_metadata_version.level, release=release)
+
+    report = assess(image_of(*configs), options)
+
+    assert {loss.key.identity[2]: loss.kind for loss in report.inaccessible} == told
+    assert report.is_lossless
+    written_configs = [
+        record for record, _ in write_image(image_of(*configs), options) if isinstance(record, ConfigRecord)
+    ]
+    assert len(written_configs) == len(configs)
+    assert all(config in written_configs for config in configs)

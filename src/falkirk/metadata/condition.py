@@ -92,6 +92,19 @@ class Differs(Condition):
 
 
 @dataclass(frozen=True, slots=True)
+class IsOneOf(Condition):
+    """A field has one of these values."""
+
+    name: str
+    values: frozenset[str]
+
+    @property
+    def expression(self) -> str:
+        """Look the field up."""
+        return f"row.{self.name} in {tuple(sorted(self.values))!r}"
+
+
+@dataclass(frozen=True, slots=True)
 class IsSet(Condition):
     """A field is not None: in a change record, that it changes."""
 

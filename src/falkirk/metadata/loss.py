@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.metadata_version import MetadataVersion
 
+UNKNOWN_CONFIG: Final = "unknown_config"
+"""The kind of what is told of configs that a release does not know."""
 UNKNOWN_TAG: Final = "unknown_tagged_field"
 """The kind of loss that any record type may have: a tagged field that no release knows."""
 

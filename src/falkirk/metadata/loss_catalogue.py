@@ -18,17 +18,21 @@ from falkirk.metadata.condition import (
     EqualsIgnoringCase,
     HasUnderivableDirectory,
     IsEmpty,
+    IsOneOf,
     IsSet,
     LongerThan,
 )
 from falkirk.metadata.image.acls import DENY
 from falkirk.metadata.image.configs import CLIENT_METRICS, GROUP, TOPIC
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
-from falkirk.metadata.loss import UNKNOWN_TAG, LossRule, Outcome
+from falkirk.metadata.loss import UNKNOWN_CONFIG, UNKNOWN_TAG, LossRule, Outcome
+from falkirk.versions.config_names import unknown_group_configs, unknown_topic_configs
 from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from falkirk.versions.release import Release
 
 
 def _since(name: str) -> int:
@@ -261,3 +265,26 @@ CATALOGUE: Final = (
     ),
 )
 """Every rule, by level. The last one is of all record types."""
+
+
+def config_rules(at: MetadataVersion, release: Release) -> list[LossRule]:
+    """Give the rules about configs whose names the servers of a release do not know, whatever the level.
+
+    Below the level of `group_config` that rule speaks of all configs of groups.
+    """
+    names = {TOPIC: unknown_topic_configs(release)}
+    if at.level >= _since("4.0-IV0"):
+        names[GROUP] = unknown_group_configs(release)
+    return [
+        LossRule(
+            kind=UNKNOWN_CONFIG,
+            record="ConfigRecord",
+            level=None,
+            condition=Equals("resource_type", resource_type) & IsOneOf("name", unknown),
+            outcome=Outcome.INACCESSIBLE,
+            detail=f"{{key}}: release {release} does not know it, and goes without",
+            fields=("value",),
+        )
+        for resource_type, unknown in names.items()
+        if unknown
+    ]

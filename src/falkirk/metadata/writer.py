@@ -21,7 +21,7 @@ from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.partition_writer import PartitionWriter
 from falkirk.metadata.loss import Loss, Outcome, refuse_losses
-from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.metadata.loss_catalogue import CATALOGUE, config_rules
 from falkirk.metadata.loss_finder import LossFinder
 from falkirk.metadata.record_key import (
     ZK_MIGRATION_STATE_KEY,
@@ -71,7 +71,8 @@ class VersionedRecord(NamedTuple):
 class WriterOptions:
     """How to write an image.
 
-    `release`: of the nodes that will read it; features that it does not support are dropped. `bootstrap_levels_bind`:
+    `release`: of the nodes that will read it; features that it does not support are dropped, configs that it does not
+    know are told. `bootstrap_levels_bind`:
     see FeatureTarget. `elr_enabled`: whether eligible leader replicas are on afterwards; None means as the features
     that are kept say. `bumps_partition_epochs`: raise the partition epoch of converted partitions, for live replicas.
     """
@@ -180,6 +181,8 @@ class _Writer:
             for rule in CATALOGUE
             if rule.applies(at, elr_enabled=self._elr_enabled) and rule.has_meaning(self._own)
         ]
+        if options.release is not None:
+            rules += config_rules(at, options.release)
         self._finder = LossFinder(image, rules)
 
     def records(self) -> Iterator[VersionedRecord]:
