@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ _JVM_OPTIONS = (
 )
 _LOG_OPTIONS = ("-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS")
 _COMPILE_TIMEOUT_S = 120
+_PROGRAMS_KEPT_S = 24 * 3600
 
 
 class KafkaProgramError(Exception):
@@ -177,9 +179,12 @@ class ClassSharing:
 
 
 def _remove_older(release: str, *, keep: str) -> None:
-    """Remove what belongs to earlier states of the sources; a JVM that has it open goes on."""
+    """Remove what belongs to earlier states of the sources; a JVM that has it open goes on.
+
+    What is young may be another clone's, with other sources and the same cache, at work now.
+    """
     for older in (release_dir(release) / "programs").glob("*"):
-        if older.name != keep:
+        if older.name != keep and time.time() - older.stat().st_mtime > _PROGRAMS_KEPT_S:
             shutil.rmtree(older)
             for archive in (release_dir(release) / "classes").glob(f"*-{older.name}.*"):
                 archive.unlink(missing_ok=True)
