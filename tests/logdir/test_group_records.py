@@ -113,6 +113,26 @@ def test_a_node_is_asked_as_what_its_properties_make_it(made):
     assert verdicts["classic"] == "readable"
 
 
+def test_a_plan_warns_of_a_protocol_with_which_the_target_does_not_start(made):
+    files = [made.root / f"server-{node_id}.properties" for node_id in (1, 2)]
+    for node_id, file in enumerate(files, 1):
+        protocols = "classic,consumer,streams" if node_id == 2 else "classic,consumer"
+        file.write_text(f"log.dirs={made.log_dir(node_id)}\ngroup.coordinator.rebalance.protocols={protocols}\n")
+
+    told = "node 2: its group.coordinator.rebalance.protocols names streams, and Kafka 4.0 does not start with that"
+    assert told in plan_for("4.0", *files).warnings
+    assert [warning for warning in plan_for("4.1", *files).warnings if "protocols" in warning] == []
+
+
+def test_a_plan_warns_of_nodes_that_would_run_different_coordinators(made):
+    file = made.root / "server-1.properties"
+    file.write_text(f"log.dirs={made.log_dir(1)}\ngroup.coordinator.new.enable=true\n")
+
+    [told] = [text for text in plan_for("3.9", file, made.folder(2)).warnings if "different group coordinators" in text]
+    assert "(node 1 the new, node 2 the old)" in told
+    assert "different" not in " ".join(plan_for("4.1", file, made.folder(2)).warnings)
+
+
 def test_records_of_unknown_types_are_no_reason_to_touch_a_partition(made, tmp_path):
     before = hashes(made.log_dir(1) / "__consumer_offsets-0")
     result = downgrade(DISK, plan_for("3.9", made.root), tmp_path / "out", unsafe=True)

@@ -122,6 +122,13 @@ def configured_coordinator(release: Release, properties: Mapping[str, str]) -> C
     return default
 
 
+def unknown_protocols(release: Release, properties: Mapping[str, str]) -> list[str]:
+    """Name what `group.coordinator.rebalance.protocols` asks for and a release does not know: it does not start."""
+    named = [protocol.strip() for protocol in properties.get(_PROTOCOLS, "").split(",") if protocol.strip()]
+    known = _REBALANCE_PROTOCOLS.get(release.name)
+    return [] if known is None else [protocol for protocol in named if protocol not in known]
+
+
 def reader_rules(release: Release) -> ReaderRules:
     """Give what the readers of a release's coordinators do, whichever of the group coordinators it runs.
 
@@ -135,6 +142,19 @@ def reader_rules(release: Release) -> ReaderRules:
 
 _NEW_COORDINATOR = "group.coordinator.new.enable"
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
+_BEFORE_SHARE: Final = frozenset({"classic", "consumer"})
+_BEFORE_STREAMS: Final = _BEFORE_SHARE | {"share"}
+_WITH_STREAMS: Final = _BEFORE_STREAMS | {"streams"}
+_REBALANCE_PROTOCOLS: Final = {
+    "3.7.2": _BEFORE_SHARE,
+    "3.8.1": _BEFORE_SHARE,
+    "3.9.1": _BEFORE_STREAMS,
+    "4.0.0": _BEFORE_STREAMS,
+    "4.1.1": _WITH_STREAMS,
+    "4.2.1": _WITH_STREAMS,
+    "4.3.1": _WITH_STREAMS,
+    "4.4.0": _WITH_STREAMS,
+}
 
 _CLASSIC_TYPES: Final = frozenset({0, 1, 2})
 _CONSUMER_TYPES: Final = frozenset({3, 4, 5, 6, 7, 8})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.coordinator.groups import GroupVerdict, LossKind, readable_groups
-from falkirk.coordinator.loader_rules import configured_coordinator
+from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
 from falkirk.coordinator.log_entry import log_entries
 from falkirk.coordinator.record_type import GroupType, record_type_name
 from falkirk.coordinator.transactions import unfinished_transactions
@@ -118,7 +118,7 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
         losses=losses,
         conversions=tuple(conversions),
         removed=removed,
-        warnings=tuple(_transaction_warnings(disk, cluster, release)),
+        warnings=(*_protocol_warnings(cluster, release), *_transaction_warnings(disk, cluster, release)),
     )
 
 
@@ -235,6 +235,24 @@ def _detail(group: GroupReadability) -> str:
         return f"appears empty; its {group.committed_offsets} offsets stay"
     parts = [f"{loss.count} {loss.kind.value.replace('_', ' ')}" for loss in group.losses]
     return f"not readable: {', '.join(parts)}"
+
+
+def _protocol_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
+    for node in cluster.nodes:
+        properties = {} if node.server_properties is None else node.server_properties.as_dict()
+        unknown = unknown_protocols(release, properties)
+        if unknown:
+            yield (
+                f"node {node.node_id}: its group.coordinator.rebalance.protocols names {', '.join(unknown)}, "
+                f"and Kafka {release.word} does not start with that"
+            )
+    kinds = {node.node_id: _coordinator(release, node) or default_coordinator(release) for node in cluster.nodes}
+    if len(set(kinds.values())) > 1:
+        named = ", ".join(f"node {node_id} the {kind}" for node_id, kind in kinds.items())
+        yield (
+            f"the nodes run different group coordinators in Kafka {release.word} ({named}), and each replica was judged "
+            "by its own node's: let all server.properties say the same"
+        )
 
 
 def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Iterator[str]:

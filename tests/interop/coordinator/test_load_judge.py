@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from load_judge import Judged, configured, judge
 
-from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
+from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator, unknown_protocols
 from falkirk.coordinator.loading import PartitionLoad
 from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
 from falkirk.coordinator.readability import (
@@ -84,6 +84,17 @@ def test_a_broker_runs_the_coordinator_that_its_properties_say(release):
     answers = configured(release, brokers)
     ours = [str(configured_coordinator(Release.parse(release), properties)) for properties in brokers]
     assert ours == answers
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", LOADERS)
+def test_a_broker_does_not_start_with_a_protocol_that_it_does_not_know(release):
+    lists = ("classic", "classic,consumer", "classic,share", "classic, streams", "classic,consumer,streams,share", "x")
+    brokers = [{"group.coordinator.rebalance.protocols": value} for value in lists]
+
+    fails = [answer.startswith("fails") for answer in configured(release, brokers)]
+
+    assert [bool(unknown_protocols(Release.parse(release), properties)) for properties in brokers] == fails
 
 
 def agree(release, logs):
