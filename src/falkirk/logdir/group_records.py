@@ -250,7 +250,7 @@ def _protocol_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
     if len(set(kinds.values())) > 1:
         named = ", ".join(f"node {node_id} the {kind}" for node_id, kind in kinds.items())
         yield (
-            f"the nodes run different group coordinators in Kafka {release.word} ({named}), and each replica was judged "
+            f"the nodes run different group coordinators in Kafka {release.word} ({named}), and each replica is judged "
             "by its own node's: let all server.properties say the same"
         )
 
