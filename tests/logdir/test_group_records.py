@@ -133,6 +133,14 @@ def test_a_plan_warns_of_nodes_that_would_run_different_coordinators(made):
     assert "different" not in " ".join(plan_for("4.1", file, made.folder(2)).warnings)
 
 
+def test_a_controllers_properties_choose_no_coordinator(made_cluster):
+    cluster = made_cluster(brokers=(1,), voters=(3,))
+    file = cluster.root / "server-3.properties"
+    file.write_text(f"log.dirs={cluster.log_dir(3)}\ngroup.coordinator.rebalance.protocols=classic,consumer,streams\n")
+
+    assert plan_for("3.9", file, cluster.folder(1)).warnings == ()
+
+
 def test_records_of_unknown_types_are_no_reason_to_touch_a_partition(made, tmp_path):
     before = hashes(made.log_dir(1) / "__consumer_offsets-0")
     result = downgrade(DISK, plan_for("3.9", made.root), tmp_path / "out", unsafe=True)

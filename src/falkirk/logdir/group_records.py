@@ -118,7 +118,7 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
         losses=losses,
         conversions=tuple(conversions),
         removed=removed,
-        warnings=(*_protocol_warnings(cluster, release), *_transaction_warnings(disk, cluster, release)),
+        warnings=(*_coordinator_warnings(cluster, release), *_transaction_warnings(disk, cluster, release)),
     )
 
 
@@ -237,8 +237,10 @@ def _detail(group: GroupReadability) -> str:
     return f"not readable: {', '.join(parts)}"
 
 
-def _protocol_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
-    for node in cluster.nodes:
+def _coordinator_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
+    """Say of brokers, as far as their server.properties are here, what keeps them from starting or from agreeing."""
+    brokers = [node for node in cluster.nodes if node.node_id in cluster.image.cluster.brokers]
+    for node in brokers:
         properties = {} if node.server_properties is None else node.server_properties.as_dict()
         unknown = unknown_protocols(release, properties)
         if unknown:
@@ -246,7 +248,7 @@ def _protocol_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
                 f"node {node.node_id}: its group.coordinator.rebalance.protocols names {', '.join(unknown)}, "
                 f"and Kafka {release.word} does not start with that"
             )
-    kinds = {node.node_id: _coordinator(release, node) or default_coordinator(release) for node in cluster.nodes}
+    kinds = {node.node_id: _coordinator(release, node) or default_coordinator(release) for node in brokers}
     if len(set(kinds.values())) > 1:
         named = ", ".join(f"node {node_id} the {kind}" for node_id, kind in kinds.items())
         yield (
