@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.logdir.locate import METADATA_DIRECTORY
@@ -10,7 +11,7 @@ from falkirk.storage import leader_epochs, offset_checkpoints, partition_metadat
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.producer_state import parse_producer_snapshot
-from falkirk.storage.segment import SegmentFile, format_segment_file
+from falkirk.storage.segment import format_segment_file
 from falkirk.storage.transaction_index import parse_transaction_index
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def small_file_damage(disk: Disk, log_dir: LogDir) -> Iterator[CorruptFileError]
             if file.kind == "snapshot":
                 yield from _damage(disk, path, parse_producer_snapshot)
             elif file.kind == "txnindex":
-                yield from _transaction_index_damage(disk, path, file)
+                yield from _damage(disk, path, partial(parse_transaction_index, base_offset=file.base_offset))
 
 
 _PARTITION_FILES: Final[dict[str, Callable[..., object]]] = {
@@ -53,12 +54,5 @@ def _damage(disk: Disk, file: str, parse: Callable[..., object]) -> Iterator[Cor
         return
     try:
         parse(disk.read(file), file=file)
-    except CorruptFileError as error:
-        yield error
-
-
-def _transaction_index_damage(disk: Disk, path: str, file: SegmentFile) -> Iterator[CorruptFileError]:
-    try:
-        parse_transaction_index(disk.read(path), base_offset=file.base_offset, file=path)
     except CorruptFileError as error:
         yield error

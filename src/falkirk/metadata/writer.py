@@ -200,6 +200,7 @@ class _Writer:
             topic_id = topic.topic_id
             yield encode_metadata_record(TopicRecord(topic.name, topic_id), 0)
             for partition_id, partition in topic.items():
+                # Asked here too, to spare two calls for each of the many partitions that have none.
                 has_elr = partition.eligible_leader_replicas or partition.last_known_elr
                 yield writer.value(topic_id, partition_id, self._converted(partition) if has_elr else partition)
         for record in self._behind_topics():

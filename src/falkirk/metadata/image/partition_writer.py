@@ -9,7 +9,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.image.partition_reader import HEAD_AT, NUMBERS_BYTES, ONE_BYTE_COUNT_MAX, head_size
+from falkirk.metadata.image.partition_reader import (
+    HEAD_AT,
+    NUMBERS_BYTES,
+    ONE_BYTE_COUNT_MAX,
+    TOPIC_ID_AT,
+    head_size,
+)
 from falkirk.protocol.metadata_record import encode_metadata_record
 
 if TYPE_CHECKING:
@@ -58,7 +64,7 @@ class PartitionWriter:
         value = encode_metadata_record(record, version)
         if all(len(ints) < ONE_BYTE_COUNT_MAX for ints in lists):
             numbers_at = HEAD_AT + head_size(value)
-            self._frame = value[: HEAD_AT - 20]
+            self._frame = value[: TOPIC_ID_AT - _PARTITION_ID.size]
             self._heads[lists] = value[HEAD_AT:numbers_at]
             self._tails[rest] = value[numbers_at + NUMBERS_BYTES :]
         return value
