@@ -13,7 +13,8 @@ def main() -> None:
     lock = ROOT / "requirements.lock"
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet", "--universal"]
     command += ["--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
-    command += ["--extra", "numba", "--group", "test", "--group", "lint", "--group", "bench", "--group", "build"]
+    command += ["--extra", "numba", "--extra", "spark"]
+    command += ["--group", "test", "--group", "lint", "--group", "bench", "--group", "build"]
     command += ["--output-file", str(lock), *sys.argv[1:]]
     subprocess.run(command, cwd=ROOT, check=True)
     lock.write_text(HEADER + lock.read_text())
