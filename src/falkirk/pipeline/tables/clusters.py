@@ -1,0 +1,76 @@
+"""What a fleet consists of: clusters, data directories, and whatever in their files gave no rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from falkirk.pipeline.tables.table import INTS, POSITION, SOURCE, TIMESTAMP, Table, column
+
+CLUSTERS: Final = Table(
+    name="clusters",
+    comment="One row for each cluster whose metadata was read: whose log counted, and up to where.",
+    schema=pa.schema(
+        [
+            column("cluster_id", pa.string(), "Id of the cluster, as its meta.properties have it."),
+            column("metadata_version", pa.int16(), "Finalized level of metadata.version; null: none."),
+            column("kraft_version", pa.int16(), "Level of kraft.version; 0 with static voters."),
+            column("epoch", pa.int32(), "Epoch of the last metadata record."),
+            column("end_offset", pa.int64(), "First offset behind the metadata that the tables tell of."),
+            column("last_timestamp", TIMESTAMP, "Append time of the last metadata record."),
+            column("chosen_node", pa.int32(), "Node whose metadata log counted; null: the cluster never ran."),
+            column("nodes", INTS, "Nodes whose directories are here."),
+            column("voters", INTS, "Ids of the voters; null: nothing says who votes."),
+            column("has_majority", pa.bool_(), "Whether a majority of the voters is here; else the log may be behind."),
+            column("is_complete", pa.bool_(), "Whether the metadata was read to its end, nothing damaged or unknown."),
+        ]
+    ),
+)
+
+LOG_DIRS: Final = Table(
+    name="log_dirs",
+    comment="One row for each data directory (log.dirs).",
+    schema=pa.schema(
+        [
+            column("node_id", pa.int32(), "Node that the directory belongs to (node.id)."),
+            column("path", pa.string(), "The directory."),
+            column("cluster_id", pa.string(), "Its cluster.id."),
+            column("directory_id", pa.string(), "Its directory.id; null: none (before 3.7)."),
+            column("version", pa.int16(), "Version of its meta.properties."),
+            column("bootstrap_level", pa.int16(), "metadata.version in its bootstrap.checkpoint; null: no such file."),
+            column("is_clean", pa.bool_(), "Whether the broker left a mark of a clean shutdown."),
+            column("partitions", pa.int32(), "Partition directories, that of the metadata not counted."),
+            column("log_bytes", pa.int64(), "Bytes of all segments."),
+            column("has_metadata", pa.bool_(), "Whether it holds the metadata log of its node."),
+            column("metadata_epoch", pa.int32(), "Epoch of the last batch of that log."),
+            column("metadata_end_offset", pa.int64(), "First offset behind it."),
+            column("snapshot_end_offset", pa.int64(), "End offset of its newest complete snapshot."),
+            column("snapshot_epoch", pa.int32(), "Epoch of that snapshot."),
+            column("leader_id", pa.int32(), "Leader that quorum-state remembers; -1: none."),
+            column("leader_epoch", pa.int32(), "Epoch that quorum-state remembers."),
+            column("voted_id", pa.int32(), "Candidate that the node voted for in that epoch; -1: none."),
+        ]
+    ),
+)
+
+PROBLEMS: Final = Table(
+    name="problems",
+    comment="Whatever in the files gave no rows, or makes rows doubtful; a fleet run goes on behind it.",
+    schema=pa.schema(
+        [
+            column("node_id", pa.int32(), "Node in whose directories it stands; null: it is of the whole cluster."),
+            SOURCE,
+            column(
+                "kind",
+                pa.string(),
+                "`torn tail`, `corrupt batch`, `bad record`, `unknown record`, `bad line`, `unreadable file`, "
+                "`no majority`, `gap`, `inconsistent record`, `open transaction`.",
+            ),
+            POSITION,
+            column("offset", pa.int64(), "Offset of the record, or base offset of the batch."),
+            column("count", pa.int64(), "How many there are of it; more than one only for unknown records and lines."),
+            column("detail", pa.string(), "What is wrong, as a sentence."),
+        ]
+    ),
+)
