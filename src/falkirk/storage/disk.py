@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 
-class Disk(Protocol):
-    """A file system: the real one in `posix_disk`, a fake in `memory_disk`; one behaviour suite runs on both."""
+class ReadableDisk(Protocol):
+    """As much of a file system as reading takes: what an object store can do, too."""
 
     def list(self, directory: str) -> list[str]:
         """Names (not paths) of what `directory` holds, sorted."""
@@ -37,6 +37,10 @@ class Disk(Protocol):
         The file must not be changed while the view is in use.
         """
         ...
+
+
+class Disk(ReadableDisk, Protocol):
+    """A file system: the real one in `posix_disk`, a fake in `memory_disk`; one behaviour suite runs on both."""
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Make or replace a whole file atomically: after a crash there is the old file or the new one.

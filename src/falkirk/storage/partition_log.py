@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from falkirk.storage.disk import Disk
+from falkirk.storage.disk import ReadableDisk
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.segment import SegmentFile, SegmentReader, format_segment_file, parse_segment_file
 from falkirk.storage.snapshot_file import SnapshotName, parse_snapshot_name
@@ -24,7 +24,7 @@ class PartitionFiles:
     other_files: tuple[str, ...]
 
 
-def list_partition(disk: Disk, directory: str) -> PartitionFiles:
+def list_partition(disk: ReadableDisk, directory: str) -> PartitionFiles:
     """Sort the names in a partition's directory."""
     segment_files: list[SegmentFile] = []
     snapshots: list[SnapshotName] = []
@@ -47,7 +47,7 @@ def list_partition(disk: Disk, directory: str) -> PartitionFiles:
 
 
 def read_segments(
-    disk: Disk, directory: str, *, contiguous: bool = False, check_crc: bool = True
+    disk: ReadableDisk, directory: str, *, contiguous: bool = False, check_crc: bool = True
 ) -> Iterator[SegmentReader]:
     """Give a reader for each segment in offset order; each must be iterated to its end before the next is taken.
 

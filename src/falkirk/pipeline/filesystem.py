@@ -1,0 +1,110 @@
+"""Where files are: a path of this machine, or a URI of an object store that PyArrow knows (s3, gs, abfs, hdfs).
+
+How to reach a store (endpoint, credentials) comes from the environment, as its own tools have it, so that no URI and
+no table holds a secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from fsspec.implementations.arrow import ArrowFSWrapper
+from pyarrow import fs
+
+from falkirk.pipeline.errors import InventoryError
+from falkirk.storage.posix_disk import PosixDisk
+
+if TYPE_CHECKING:
+    from falkirk.storage.disk import ReadableDisk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A file or directory: the disk that holds it, its path there, and its full name, as tables have it."""
+
+    disk: ReadableDisk
+    path: str
+    uri: str
+
+    def __truediv__(self, name: str) -> Location:
+        """Go into a directory."""
+        return Location(disk=self.disk, path=f"{self.path.rstrip('/')}/{name}", uri=f"{self.uri.rstrip('/')}/{name}")
+
+
+class ArrowDisk:
+    """A `ReadableDisk` on a filesystem of PyArrow."""
+
+    def __init__(self, filesystem: fs.FileSystem) -> None:
+        self._filesystem = filesystem
+
+    def list(self, directory: str) -> list[str]:
+        """Names in a directory, sorted."""
+        return sorted(info.base_name for info in self._filesystem.get_file_info(fs.FileSelector(directory)))
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+        return self._info(path).type != fs.FileType.NotFound
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        return bool(self._info(path).type == fs.FileType.Directory)
+
+    def size(self, path: str) -> int:
+        """Bytes of a file."""
+        info = self._info(path)
+        if info.type != fs.FileType.File:
+            raise FileNotFoundError(path)
+        return int(info.size)
+
+    def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
+        """Read a range of a file."""
+        with self._filesystem.open_input_file(path) as file:
+            file.seek(position)
+            return bytes(file.read(length))
+
+    def view(self, path: str) -> memoryview:
+        """Read a whole file into memory: there is nothing to map."""
+        return memoryview(self.read(path))
+
+    def _info(self, path: str) -> fs.FileInfo:
+        info: fs.FileInfo = self._filesystem.get_file_info(path)
+        return info
+
+
+def open_location(uri: str) -> Location:
+    """Give the place that a path or URI names; whether anything is there is not asked.
+
+    Raises InventoryError for a URI of no known kind.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if not separator or scheme == _LOCAL:
+        path = rest if separator else uri
+        return Location(disk=PosixDisk(), path=path, uri=path)
+    filesystem = _filesystem(scheme, rest.partition("/")[0], uri)
+    return Location(disk=ArrowDisk(filesystem), path=rest.rstrip("/"), uri=uri.rstrip("/"))
+
+
+def expand(pattern: str) -> list[str]:
+    """Give what a path or URI with wildcards (`*`, `?`, `[...]`, `**`) stands for, sorted; one without, as it is."""
+    if not any(character in pattern for character in "*?["):
+        return [pattern]
+    scheme, separator, rest = pattern.partition("://")
+    if not separator or scheme == _LOCAL:
+        path = rest if separator else pattern
+        return sorted(ArrowFSWrapper(fs.LocalFileSystem()).glob(path))
+    filesystem = _filesystem(scheme, rest.partition("/")[0], pattern)
+    return [f"{scheme}://{path}" for path in sorted(ArrowFSWrapper(filesystem).glob(rest))]
+
+
+_LOCAL: Final = "file"
+
+
+@cache
+def _filesystem(scheme: str, authority: str, uri: str) -> fs.FileSystem:
+    try:
+        found, _ = fs.FileSystem.from_uri(f"{scheme}://{authority}")
+    except (ValueError, NotImplementedError, OSError) as error:
+        raise InventoryError(f"{uri}: {error}") from error
+    return found

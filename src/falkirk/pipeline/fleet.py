@@ -1,0 +1,49 @@
+"""What a fleet consists of, as its inventory or its directories tell: clusters, nodes, their data directories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from falkirk.pipeline.filesystem import Location
+    from falkirk.storage.meta_properties import MetaProperties
+    from falkirk.storage.properties_file import PropertiesFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetLogDir:
+    """One data directory and what its meta.properties says."""
+
+    location: Location
+    meta: MetaProperties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetNode:
+    """All data directories of one node. `metadata_dir` is the one with the metadata partition, None if none has it."""
+
+    node_id: int
+    log_dirs: tuple[FleetLogDir, ...]
+    metadata_dir: FleetLogDir | None
+    server_properties: PropertiesFile | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLog:
+    """A request log; `node_id` where the inventory names the node that wrote it."""
+
+    location: Location
+    node_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCluster:
+    """One cluster. `cluster_id` is None where only request logs are known of it."""
+
+    name: str
+    cluster_id: str | None
+    nodes: tuple[FleetNode, ...] = ()
+    request_logs: tuple[RequestLog, ...] = ()
+    # State is derived as of this offset of the metadata log (exclusive); None: as of its end.
+    as_of: int | None = None

@@ -1,0 +1,1 @@
+"""Files to Arrow batches in the schemas of the tables."""

@@ -1,0 +1,72 @@
+"""The Spark session that a command or a test works in."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from falkirk.pipeline.errors import SparkUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+JAVA_MIN: Final = 17
+
+
+def start_session(
+    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "falkirk"
+) -> SparkSession:
+    """Start Spark, or join the session that is there.
+
+    Without a `master` it runs in this process on all cores, unless Spark's own configuration names another. Raises
+    SparkUnavailableError where there is no Java 17 or newer, or PySpark is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - to say in one sentence that it is missing
+    except ModuleNotFoundError as error:
+        raise SparkUnavailableError(
+            f"{error.name} is not installed: the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
+        ) from error
+    if SparkSession.getActiveSession() is None:
+        check_java()
+    # Workers would else take the first python3 of the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)  # type: ignore[attr-defined] # a class property that mypy does not see
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in {**_DEFAULTS, **(settings or {})}.items():
+        builder = builder.config(key, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def check_java() -> None:
+    """Make sure that there is a Java that Spark runs on. Raises SparkUnavailableError."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        where = f"JAVA_HOME is {home}, and has no bin/java" if home else "no java on the path, and no JAVA_HOME"
+        raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {where}")
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - found above
+    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
+    if answer.returncode != 0 or found is None:
+        raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} does not say which it is")
+    if int(found[1]) < JAVA_MIN:
+        raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} is Java {found[1]}")
+
+
+# Times are UTC everywhere. Arrow both ways; no progress bar between our own lines.
+_DEFAULTS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.showConsoleProgress": "false",
+}

@@ -1,0 +1,1 @@
+"""The state that logs tell at an offset, as tables."""

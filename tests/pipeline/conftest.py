@@ -1,0 +1,31 @@
+"""One Spark session for all tests of a process; without Java they fail with the sentence that says so."""
+
+import pytest
+
+from falkirk.pipeline.session import start_session
+
+SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spark")
+    settings = SETTINGS | {"spark.sql.warehouse.dir": str(folder), "spark.local.dir": str(folder)}
+    session = start_session(master="local[2]", settings=settings, name="falkirk tests")
+    yield session
+    session.stop()
+
+
+def pytest_collection_modifyitems(items):
+    # One session, in one process: a JVM and its workers are too many to have twice.
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.spark)
