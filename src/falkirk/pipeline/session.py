@@ -39,7 +39,7 @@ def start_session(
     # Workers would else take the first python3 of the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(name)  # type: ignore[attr-defined] # a class property that mypy does not see
+    builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
     for key, value in {**_DEFAULTS, **(settings or {})}.items():
