@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.coordinator.groups import GroupVerdict, LossKind, readable_groups
+from falkirk.coordinator.group_losses import group_conversions, group_detail, group_losses
+from falkirk.coordinator.groups import readable_groups
 from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
 from falkirk.coordinator.log_entry import log_entries
-from falkirk.coordinator.record_type import GroupType, record_type_name
+from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.transactions import unfinished_transactions
 from falkirk.logdir.placement import partitions_of
 from falkirk.storage.errors import errors_name
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
+    from falkirk.coordinator.groups import GroupReadability, GroupsReadability
     from falkirk.coordinator.loader_rules import CoordinatorKind
     from falkirk.coordinator.log_entry import LogEntry
     from falkirk.logdir.cluster import Cluster
@@ -111,8 +112,8 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
                 removed.setdefault(replica.log_dir.path, {})[replica.name] = goes
             if replica is longest:
                 groups += answer.groups
-                losses += _losses(answer, replica)
-                conversions += _conversions(answer, replica)
+                losses += group_losses(answer, name=replica.name, source=str(replica.path))
+                conversions += group_conversions(answer, name=replica.name)
     return GroupPlan(
         groups=tuple(sorted(groups, key=lambda group: group.group_id)),
         losses=losses,
@@ -146,70 +147,6 @@ def _goes(answer: GroupsReadability) -> frozenset[int]:
     return frozenset({record.offset for record in answer.failing} | hiding)
 
 
-def _losses(answer: GroupsReadability, replica: Replica) -> list[dict[str, Any]]:  # Any: JSON values
-    found = [_record_loss(record, answer.release, replica) for record in answer.failing]
-    for group in answer.groups:
-        if group.verdict is not GroupVerdict.UNREADABLE:
-            continue
-        counts = {loss.kind: loss.count for loss in group.losses}
-        if group.type is GroupType.SHARE and LossKind.GROUP in counts:
-            found.append(_group_loss("share_group", group, answer.release, replica, _SHARE_GROUP))
-        offsets = counts.get(LossKind.COMMITTED_OFFSETS, 0) + counts.get(LossKind.PENDING_OFFSETS, 0)
-        if offsets and group.hidden_by is None:
-            found.append(
-                _group_loss(
-                    "committed_offsets", group, answer.release, replica, f"{offsets} of its offsets are not served"
-                )
-            )
-    return found
-
-
-def _conversions(answer: GroupsReadability, replica: Replica) -> Iterator[str]:
-    for group in answer.groups:
-        if group.hidden_by is not None:
-            yield (
-                f"group {group.group_id}: the tombstone at offset {group.hidden_by} of {replica.name} goes, behind "
-                f"which Kafka {answer.release.word} would hide its {group.committed_offsets} offsets"
-            )
-
-
-_SHARE_GROUP = "its start offsets and delivery state cannot be used"
-
-
-def _record_loss(record: FailingRecord, release: Release, replica: Replica) -> dict[str, Any]:  # Any: JSON values
-    name = record_type_name(record.type)
-    of_group = "no group" if record.group_id is None else f"group {record.group_id}"
-    return {
-        "kind": "group_record",
-        "key": f"{of_group}: {name}",
-        "key_fields": {"group": record.group_id, "type": record.type, "partition": record.partition},
-        "record": name,
-        "offset": record.offset,
-        "source": str(replica.path),
-        "before": {"tombstone": record.is_tombstone},
-        "after": None,
-        "detail": f"with it Kafka {release.word} would load no group of {replica.name}: {record.reason}",
-    }
-
-
-def _group_loss(
-    kind: str, group: GroupReadability, release: Release, replica: Replica, what: str
-) -> dict[str, Any]:  # Any: JSON values
-    goes = any(loss.kind is LossKind.RECORDS for loss in group.losses)
-    stays = "undo puts its records back" if goes else "the records stay, and count again after an upgrade"
-    return {
-        "kind": kind,
-        "key": f"group {group.group_id}",
-        "key_fields": {"group": group.group_id, "partition": group.partition},
-        "record": f"{group.type.value} group",
-        "offset": None,
-        "source": str(replica.path),
-        "before": {"members": group.members, "committed_offsets": group.committed_offsets},
-        "after": None,
-        "detail": f"{what} in Kafka {release.word}; {stays}",
-    }
-
-
 def _listed_type(group: GroupReadability) -> GroupType:
     return GroupType.CLASSIC if group.type is GroupType.SIMPLE else group.type
 
@@ -224,17 +161,8 @@ def _group_json(group: GroupReadability) -> dict[str, Any]:  # Any: JSON values
         "pending_offsets": group.pending_offsets,
         "verdict": group.verdict.value,
         "lost": {loss.kind.value: loss.count for loss in group.losses},
-        "detail": _detail(group),
+        "detail": group_detail(group),
     }
-
-
-def _detail(group: GroupReadability) -> str:
-    if group.verdict is GroupVerdict.READABLE:
-        return "readable as it is"
-    if group.verdict is GroupVerdict.APPEARS_EMPTY:
-        return f"appears empty; its {group.committed_offsets} offsets stay"
-    parts = [f"{loss.count} {loss.kind.value.replace('_', ' ')}" for loss in group.losses]
-    return f"not readable: {', '.join(parts)}"
 
 
 def _coordinator_warnings(cluster: Cluster, release: Release) -> Iterator[str]:

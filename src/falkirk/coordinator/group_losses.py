@@ -1,0 +1,90 @@
+"""What groups lose to a release, in the words and fields in which plans, ledgers and tables tell it.
+
+Each function is about one partition of `__consumer_offsets`: `name` is that of its directory, `source` the directory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.coordinator.groups import GroupVerdict, LossKind
+from falkirk.coordinator.record_type import GroupType, record_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
+    from falkirk.versions.release import Release
+
+
+def group_losses(answer: GroupsReadability, *, name: str, source: str) -> list[dict[str, Any]]:  # Any: JSON values
+    """Give the losses of a partition: records that have to go, share groups, offsets that are not served."""
+    found = [_record_loss(record, answer.release, name, source) for record in answer.failing]
+    for group in answer.groups:
+        if group.verdict is not GroupVerdict.UNREADABLE:
+            continue
+        counts = {loss.kind: loss.count for loss in group.losses}
+        if group.type is GroupType.SHARE and LossKind.GROUP in counts:
+            found.append(_group_loss("share_group", group, answer.release, source, _SHARE_GROUP))
+        offsets = counts.get(LossKind.COMMITTED_OFFSETS, 0) + counts.get(LossKind.PENDING_OFFSETS, 0)
+        if offsets and group.hidden_by is None:
+            what = f"{offsets} of its offsets are not served"
+            found.append(_group_loss("committed_offsets", group, answer.release, source, what))
+    return found
+
+
+def group_conversions(answer: GroupsReadability, *, name: str) -> Iterator[str]:
+    """Give a sentence for each tombstone that goes so that offsets are served."""
+    for group in answer.groups:
+        if group.hidden_by is not None:
+            yield (
+                f"group {group.group_id}: the tombstone at offset {group.hidden_by} of {name} goes, behind "
+                f"which Kafka {answer.release.word} would hide its {group.committed_offsets} offsets"
+            )
+
+
+def group_detail(group: GroupReadability) -> str:
+    """Say in one clause what becomes of a group."""
+    if group.verdict is GroupVerdict.READABLE:
+        return "readable as it is"
+    if group.verdict is GroupVerdict.APPEARS_EMPTY:
+        return f"appears empty; its {group.committed_offsets} offsets stay"
+    parts = [f"{loss.count} {loss.kind.value.replace('_', ' ')}" for loss in group.losses]
+    return f"not readable: {', '.join(parts)}"
+
+
+_SHARE_GROUP: Final = "its start offsets and delivery state cannot be used"
+
+
+def _record_loss(record: FailingRecord, release: Release, name: str, source: str) -> dict[str, Any]:  # Any: JSON values
+    type_name = record_type_name(record.type)
+    of_group = "no group" if record.group_id is None else f"group {record.group_id}"
+    return {
+        "kind": "group_record",
+        "key": f"{of_group}: {type_name}",
+        "key_fields": {"group": record.group_id, "type": record.type, "partition": record.partition},
+        "record": type_name,
+        "offset": record.offset,
+        "source": source,
+        "before": {"tombstone": record.is_tombstone},
+        "after": None,
+        "detail": f"with it Kafka {release.word} would load no group of {name}: {record.reason}",
+    }
+
+
+def _group_loss(
+    kind: str, group: GroupReadability, release: Release, source: str, what: str
+) -> dict[str, Any]:  # Any: JSON values
+    goes = any(loss.kind is LossKind.RECORDS for loss in group.losses)
+    stays = "undo puts its records back" if goes else "the records stay, and count again after an upgrade"
+    return {
+        "kind": kind,
+        "key": f"group {group.group_id}",
+        "key_fields": {"group": group.group_id, "partition": group.partition},
+        "record": f"{group.type.value} group",
+        "offset": None,
+        "source": source,
+        "before": {"members": group.members, "committed_offsets": group.committed_offsets},
+        "after": None,
+        "detail": f"{what} in Kafka {release.word}; {stays}",
+    }
