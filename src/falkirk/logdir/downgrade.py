@@ -12,7 +12,6 @@ from falkirk.logdir import bundle as undo_bundle
 from falkirk.logdir.bundle import LEDGER_FILE, Bundle, ObjectChange, write_bundle
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.in_place import change_in_place
-from falkirk.logdir.locate import UNDO_SUFFIX
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
 from falkirk.logdir.segment_rewrite import remove_records
 from falkirk.logdir.unknown_tags import kept_tag
@@ -22,6 +21,7 @@ from falkirk.metadata.loss import UNKNOWN_TAG
 from falkirk.metadata.record_key import broker_key
 from falkirk.metadata.writer import write_values, written_records
 from falkirk.protocol.messages import RegisterBrokerRecord
+from falkirk.storage.log_dir_names import UNDO_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -20,8 +20,8 @@ import msgspec
 
 from falkirk.logdir.bundle import RESULT_FILES
 from falkirk.logdir.errors import OutputError
-from falkirk.logdir.locate import BACKUP_SUFFIX, NEW_SUFFIX
 from falkirk.logdir.write_tree import check_out, check_outside, write_file
+from falkirk.storage.log_dir_names import BACKUP_SUFFIX, NEW_SUFFIX
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 
 if TYPE_CHECKING:

@@ -12,14 +12,11 @@ from pathlib import Path
 
 from falkirk.logdir.errors import DifferentClustersError, InterruptedChangeError, NotALogDirError
 from falkirk.storage import meta_properties
+from falkirk.storage.log_dir_names import NEW_SUFFIX, OWN_SUFFIXES
 from falkirk.storage.meta_properties import MetaProperties, parse_meta_properties
 from falkirk.storage.properties_file import PropertiesFile, parse_properties
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
-# What a change in place puts beside a log directory `d0`: `d0.falkirk-new` and so on. None of them is one itself.
-NEW_SUFFIX = ".falkirk-new"
-BACKUP_SUFFIX = ".falkirk-backup"
-UNDO_SUFFIX = ".falkirk-undo"
 _DEPTH_MAX = 2
 
 
@@ -104,8 +101,7 @@ def _folders(path: Path, depth: int) -> list[Path]:
 
 def _children(path: Path) -> list[Path]:
     """Give the folders in a folder that may be log directories, or hold some."""
-    ours = (NEW_SUFFIX, BACKUP_SUFFIX, UNDO_SUFFIX)
-    return sorted(child for child in path.iterdir() if child.is_dir() and not child.name.endswith(ours))
+    return sorted(child for child in path.iterdir() if child.is_dir() and not child.name.endswith(OWN_SUFFIXES))
 
 
 def _log_dirs_of(path: Path) -> tuple[PropertiesFile | None, list[Path]]:
