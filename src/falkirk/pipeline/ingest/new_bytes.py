@@ -1,0 +1,102 @@
+"""What of the files of a kind is not in the tables yet: which pieces stay, and which ranges are to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.pipeline.ingest.file_growth import end_crc, has_only_grown
+from falkirk.pipeline.ingest.unit import Unit, UnitKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from falkirk.pipeline.filesystem import Location
+    from falkirk.pipeline.ingest.manifest import Piece
+
+SMALL_PIECES_MAX: Final = 16
+"""So many small pieces of one file may there be; with more, the file is read anew into large ones."""
+SMALL_BYTES: Final = 1 << 20
+HEAD_BYTES: Final = 512
+"""So many bytes tell request logs apart, whatever they are called: a log that is full gets another name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file whose records go into a table."""
+
+    kind: UnitKind
+    cluster: str
+    location: Location
+    node_id: int | None
+    partition: int = 0
+    is_snapshot: bool = False
+
+    def unit(self, start: int, end: int) -> Unit:
+        """Make the work of a range of it."""
+        return Unit(
+            kind=self.kind,
+            cluster=self.cluster,
+            location=self.location,
+            node_id=self.node_id,
+            start=start,
+            end=end,
+            partition=self.partition,
+            is_snapshot=self.is_snapshot,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class NewBytes:
+    """What stays of a kind, and what is to be done."""
+
+    kept: list[Piece] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+
+
+def new_bytes(
+    files: Iterable[SourceFile],
+    pieces: Sequence[Piece],
+    split: Callable[[Location, int, int], list[tuple[int, int]]],
+) -> NewBytes:
+    """Compare files with the pieces that are made of them; pieces of files that are gone do not stay.
+
+    `split(location, start, end)` cuts a range into those that workers read.
+    """
+    by_source: dict[str, list[Piece]] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.start):
+        by_source.setdefault(piece.source, []).append(piece)
+    found = NewBytes()
+    for file in files:
+        size = file.location.disk.size(file.location.path)
+        of_file = _pieces_of(file, size, by_source)
+        start = of_file[-1].end if of_file else 0
+        found.kept += of_file
+        if size > start:
+            found.units += [file.unit(*each) for each in split(file.location, start, size)]
+    return found
+
+
+def _pieces_of(file: SourceFile, size: int, by_source: dict[str, list[Piece]]) -> list[Piece]:
+    """Give the pieces that still hold: none if the file was written anew, or has too many small ones."""
+    pieces = by_source.get(file.location.uri, [])
+    if file.kind is UnitKind.REQUESTS and not _holds(file, size, pieces):
+        pieces = next((each for each in by_source.values() if _holds(file, size, each)), [])
+    if not _holds(file, size, pieces):
+        return []
+    small = sum(piece.end - piece.start < SMALL_BYTES for piece in pieces)
+    return [] if small > SMALL_PIECES_MAX and size > pieces[-1].end else pieces
+
+
+def _holds(file: SourceFile, size: int, pieces: Sequence[Piece]) -> bool:
+    if not pieces or not has_only_grown(file.location, size, pieces[-1]):
+        return False
+    if file.kind is not UnitKind.REQUESTS:
+        return True
+    # Lines end alike more often than batches do.
+    return pieces[0].fingerprint == head_fingerprint(file.location, pieces[0].end)
+
+
+def head_fingerprint(location: Location, end: int) -> str:
+    """Tell how a file begins, as far as its first piece goes."""
+    return f"{end_crc(location, min(end, HEAD_BYTES)):08x}"

@@ -1,0 +1,99 @@
+"""Runs one function on many things in Spark's workers, and says how far it is."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    T = TypeVar("T")
+    R = TypeVar("R")
+
+
+class Progress(Protocol):
+    """Is told how many of the tasks are done."""
+
+    def update(self, title: str, done: int, total: int) -> None:
+        """Take note."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoProgress:
+    """Nobody watches."""
+
+    def update(self, title: str, done: int, total: int) -> None:
+        """Do nothing."""
+
+
+def run_tasks(
+    spark: SparkSession,
+    function: Callable[[T], R],
+    items: Sequence[T],
+    weights: Sequence[int],
+    *,
+    title: str,
+    progress: Progress,
+) -> list[R]:
+    """Give function(item) for each item, in no order. Function and items are pickled; weights are bytes to read.
+
+    The heavy ones begin first, and light ones share a task.
+    """
+    if not items:
+        return []
+    context = spark.sparkContext
+    slices = _packed(items, weights, context.defaultParallelism)
+    group = f"falkirk-{uuid.uuid4().hex}"
+    done = threading.Event()
+
+    def tell(completed: int) -> None:
+        progress.update(title, min(completed, len(slices)), len(slices))
+
+    watcher = threading.Thread(target=_watch, args=(spark, group, done, tell), daemon=True)
+    context.setJobGroup(group, title)
+    watcher.start()
+    try:
+        found = context.parallelize(slices, len(slices)).flatMap(lambda part: [function(item) for item in part])
+        return found.collect()
+    finally:
+        done.set()
+        watcher.join()
+        tell(len(slices))
+
+
+TASK_BYTES: Final = 16 * 1024 * 1024
+TASKS_PER_CORE: Final = 4
+_POLL_SECONDS: Final = 0.2
+
+
+def _packed(items: Sequence[T], weights: Sequence[int], cores: int) -> list[list[T]]:
+    """Sort things into tasks: none of much more than its share, and no more tasks than it takes to keep all cores."""
+    total = sum(weights)
+    share = max(TASK_BYTES, total // (cores * TASKS_PER_CORE) + 1)
+    count_max = max(-(-len(items) // (cores * TASKS_PER_CORE)), 1)
+    slices: list[list[T]] = []
+    filled = 0
+    for index in sorted(range(len(items)), key=lambda index: -weights[index]):
+        if not slices or filled + weights[index] > share or len(slices[-1]) >= count_max:
+            slices.append([])
+            filled = 0
+        slices[-1].append(items[index])
+        filled += weights[index]
+    return slices
+
+
+def _watch(spark: SparkSession, group: str, done: threading.Event, tell: Callable[[int], None]) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    while not done.wait(_POLL_SECONDS):
+        completed = 0
+        for job in tracker.getJobIdsForGroup(group):
+            info = tracker.getJobInfo(job)
+            for stage in [] if info is None else info.stageIds:
+                of_stage = tracker.getStageInfo(stage)
+                completed += 0 if of_stage is None else of_stage.numCompletedTasks
+        tell(completed)

@@ -1,0 +1,229 @@
+"""First look at a cluster, in a worker: which log counts, its state, and what of its files is not in the tables yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.pipeline.ingest.data_files import DataFileWriter
+from falkirk.pipeline.ingest.file_growth import fingerprint
+from falkirk.pipeline.ingest.manifest import Manifest, Piece
+from falkirk.pipeline.ingest.new_bytes import SourceFile, new_bytes
+from falkirk.pipeline.ingest.unit import Unit, UnitKind
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.readers.splits import split_batches, split_lines
+from falkirk.pipeline.state.group_state import coordinator_replicas
+from falkirk.pipeline.state.log_dir_rows import log_dir_row
+from falkirk.pipeline.state.metadata_state import metadata_state
+from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
+from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
+from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.partition_log import list_partition
+from falkirk.storage.segment import SegmentFile, format_segment_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from falkirk.pipeline.filesystem import Location
+    from falkirk.pipeline.fleet import FleetCluster, FleetNode
+
+GROUPS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+GROUP_STATE_TABLES: Final = frozenset({"groups", "group_members", "committed_offsets"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions:
+    """How to ingest: where to, under which name of a run, and which tables are wanted."""
+
+    warehouse: str
+    run: str
+    tables: frozenset[str]
+    split_bytes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ClusterSurvey:
+    """What is known of a cluster after the first look.
+
+    `pieces` are those that stay, and those that were made just now; `units` is the work that is left.
+    """
+
+    cluster: str
+    cluster_id: str | None
+    before: Manifest | None
+    pieces: list[Piece] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+
+
+def survey_cluster(
+    cluster: FleetCluster,
+    problems: Sequence[dict[str, Any]],  # Any: values of columns
+    options: IngestOptions,
+) -> ClusterSurvey:
+    """Look at a cluster; `problems` are rows on directories of it that could not be read."""
+    return _Surveyor(cluster, options).survey(problems)
+
+
+class _Surveyor:
+    def __init__(self, cluster: FleetCluster, options: IngestOptions) -> None:
+        self._cluster = cluster
+        self._options = options
+        self._warehouse = Warehouse.open(options.warehouse)
+        before = self._warehouse.manifest(cluster.name)
+        self._before: dict[str, Piece] = {} if before is None else before.pieces
+        self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)
+
+    def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
+        self._rows("discovery", PROBLEMS.name, problems)
+        if self._cluster.nodes:
+            rows = [log_dir_row(log_dir, node.node_id) for node in self._cluster.nodes for log_dir in node.log_dirs]
+            self._rows("log_dirs", LOG_DIRS.name, rows)
+            metadata = self._metadata()
+            self._records(UnitKind.METADATA_RECORDS, list(self._metadata_files(metadata)))
+            self._coordinators()
+        self._requests()
+        return self._found
+
+    def _rows(self, key: str, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: same
+        """Make a piece of few rows; it stays as it is if they are the same."""
+        made_of = fingerprint([], *rows)
+        if self._stays(key, made_of) or not rows:
+            return
+        with DataFileWriter(self._warehouse, self._options.run, self._cluster.name, key) as writer:
+            writer.write_rows(table, rows)
+            piece = Piece(key=key, kind=key, source="", fingerprint=made_of, files=writer.close())
+        self._found.pieces.append(piece)
+
+    def _stays(self, key: str, made_of: str) -> bool:
+        piece = self._before.get(key)
+        if piece is None or piece.fingerprint != made_of:
+            return False
+        self._found.pieces.append(piece)
+        return True
+
+    def _metadata(self) -> Piece:
+        key = "metadata"
+        wanted = self._options.tables
+        facts = (sorted(wanted), self._cluster.as_of, [_properties(node) for node in self._cluster.nodes])
+        made_of = fingerprint(_metadata_locations(self._cluster), *facts)
+        if self._stays(key, made_of):
+            return self._before[key]
+        state = metadata_state(self._cluster, tables=wanted - {LOG_DIRS.name, METADATA_RECORDS.name} | {PROBLEMS.name})
+        with DataFileWriter(self._warehouse, self._options.run, self._cluster.name, key) as writer:
+            for table, batches in state.tables.items():
+                for rows in batches:
+                    writer.write(table, rows)
+            piece = Piece(
+                key=key,
+                kind=key,
+                source="" if state.snapshot is None else state.snapshot.uri,
+                fingerprint=made_of,
+                chosen_node=state.chosen_node,
+                files=writer.close(),
+            )
+        self._found.pieces.append(piece)
+        return piece
+
+    def _metadata_files(self, metadata: Piece) -> Iterator[SourceFile]:
+        """Give the snapshot and the segments of the log that counted."""
+        for node in self._cluster.nodes:
+            if node.node_id != metadata.chosen_node or node.metadata_dir is None:
+                continue
+            directory = node.metadata_dir.location / METADATA_DIRECTORY
+            snapshots = [directory / metadata.source.rpartition("/")[2]] if metadata.source else []
+            for location in (*snapshots, *_segments(directory)):
+                yield SourceFile(
+                    kind=UnitKind.METADATA_RECORDS,
+                    cluster=self._cluster.name,
+                    location=location,
+                    node_id=node.node_id,
+                    is_snapshot=location in snapshots,
+                )
+
+    def _coordinators(self) -> None:
+        tables = self._options.tables
+        group_files: list[SourceFile] = []
+        for partition, (directory, node_id) in coordinator_replicas(self._cluster, GROUPS_TOPIC).items():
+            if tables & (GROUP_STATE_TABLES | {"group_records"}):
+                self._state(UnitKind.GROUP_STATE, directory, partition, node_id)
+            group_files += [
+                SourceFile(
+                    kind=UnitKind.GROUP_RECORDS,
+                    cluster=self._cluster.name,
+                    location=location,
+                    node_id=node_id,
+                    partition=partition,
+                )
+                for location in _segments(directory)
+            ]
+        self._records(UnitKind.GROUP_RECORDS, group_files)
+        if "transactions" in tables:
+            for partition, (directory, node_id) in coordinator_replicas(self._cluster, TRANSACTIONS_TOPIC).items():
+                self._state(UnitKind.TRANSACTIONS, directory, partition, node_id)
+
+    def _state(self, kind: UnitKind, directory: Location, partition: int, node_id: int) -> None:
+        segments = _segments(directory)
+        unit = Unit(
+            kind=kind,
+            cluster=self._cluster.name,
+            location=directory,
+            node_id=node_id,
+            partition=partition,
+            end=sum(location.disk.size(location.path) for location in segments),
+            fingerprint=fingerprint(segments, sorted(self._options.tables & GROUP_STATE_TABLES)),
+        )
+        if not self._stays(unit.key, unit.fingerprint):
+            self._found.units.append(unit)
+
+    def _requests(self) -> None:
+        self._records(
+            UnitKind.REQUESTS,
+            [
+                SourceFile(
+                    kind=UnitKind.REQUESTS, cluster=self._cluster.name, location=log.location, node_id=log.node_id
+                )
+                for log in self._cluster.request_logs
+            ],
+        )
+
+    def _records(self, kind: UnitKind, files: list[SourceFile]) -> None:
+        """Find the new bytes of a kind; a table that is not wanted stays as it is."""
+        pieces = [piece for piece in self._before.values() if piece.kind == kind]
+        if kind not in self._options.tables:
+            self._found.pieces += pieces
+            return
+        cut = split_lines if kind is UnitKind.REQUESTS else split_batches
+        found = new_bytes(
+            files, pieces, lambda location, start, end: cut(location, start, end, self._options.split_bytes)
+        )
+        self._found.pieces += found.kept
+        self._found.units += found.units
+
+
+def _metadata_locations(cluster: FleetCluster) -> list[Location]:
+    """Give the files that the state of the metadata is made of."""
+    found: list[Location] = []
+    for node in cluster.nodes:
+        for log_dir in node.log_dirs:
+            checkpoint = log_dir.location / BOOTSTRAP_CHECKPOINT
+            if checkpoint.disk.exists(checkpoint.path):
+                found.append(checkpoint)
+        if node.metadata_dir is not None:
+            directory = node.metadata_dir.location / METADATA_DIRECTORY
+            names = directory.disk.list(directory.path)
+            found += [directory / name for name in names if name.endswith(_METADATA_FILES)]
+    return found
+
+
+_METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
+
+
+def _properties(node: FleetNode) -> str:
+    return "" if node.server_properties is None else repr(sorted(node.server_properties.as_dict().items()))
+
+
+def _segments(directory: Location) -> list[Location]:
+    bases = list_partition(directory.disk, directory.path).segments
+    return [directory / format_segment_file(SegmentFile(base_offset=base, kind="log")) for base in bases]

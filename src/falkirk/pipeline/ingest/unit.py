@@ -1,0 +1,48 @@
+"""A unit of work of an ingest: some bytes of files that become one piece of the warehouse."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from falkirk.pipeline.filesystem import Location
+
+
+class UnitKind(enum.StrEnum):
+    """What is to be made of the bytes."""
+
+    METADATA_RECORDS = "metadata_records"
+    GROUP_RECORDS = "group_records"
+    GROUP_STATE = "group_state"
+    TRANSACTIONS = "transactions"
+    REQUESTS = "requests"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Work for one worker. `location` is a file with a range of bytes, or (for a state) a partition's directory."""
+
+    kind: UnitKind
+    cluster: str
+    location: Location
+    node_id: int | None
+    start: int = 0
+    end: int = 0
+    # Partition of a coordinator's topic.
+    partition: int = 0
+    is_snapshot: bool = False
+    # Of the files that a state is made of.
+    fingerprint: str = ""
+
+    @property
+    def key(self) -> str:
+        """Give the name of the piece."""
+        if self.kind in STATES:
+            return f"{self.kind} {self.partition}"
+        return f"{self.kind} {self.location.uri} {self.start}"
+
+
+STATES = frozenset({UnitKind.GROUP_STATE, UnitKind.TRANSACTIONS})
+"""Kinds that are made anew as a whole when anything changes."""
