@@ -5,42 +5,24 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from falkirk.logdir.errors import DamagedLogError, NoMajorityError
 from falkirk.logdir.metadata_log import MetadataLog, read_metadata_log
 from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader, OpenTransaction
+from falkirk.storage import metadata_quorum
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.errors import MalformedVotersError
+from falkirk.storage.metadata_quorum import STATIC_VOTERS_CONFIG, Voters, choose_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from falkirk.logdir.locate import NodeDirs
-    from falkirk.protocol.messages import VotersRecord
     from falkirk.storage.disk import Disk
-
-STATIC_VOTERS_CONFIG: Final = "controller.quorum.voters"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where a voter listens; empty host and port 0 where nothing tells."""
-
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Voters:
-    """Who votes. `directory_ids` and the listeners come from the log (kraft.version 1), `source` says from where."""
-
-    ids: frozenset[int]
-    endpoints: dict[int, Endpoint]
-    directory_ids: dict[int, bytes]
-    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,74 +111,36 @@ def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -
 
 def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters | None:
     """Say who votes: as the latest log says (kraft.version 1), else as configured, else as quorum-state remembers."""
-    latest = max(logs.values(), key=_freshness, default=None)
-    if latest is not None and latest.kraft_version > 0 and latest.voters is not None:
-        return _dynamic_voters(latest.voters)
-    for node in nodes:
-        configured = None if node.server_properties is None else node.server_properties.get(STATIC_VOTERS_CONFIG)
-        if configured:
-            return _configured_voters(configured, f"node {node.node_id}'s {STATIC_VOTERS_CONFIG}")
-    remembered = {
-        voter
-        for log in logs.values()
-        if log.quorum_state is not None
-        for voter in log.quorum_state.current_voters or ()
-    }
-    if remembered:
-        return Voters(ids=frozenset(remembered), endpoints={}, directory_ids={}, source="quorum-state")
-    return None
-
-
-def _freshness(log: MetadataLog) -> tuple[int, int]:
-    return log.epoch, log.end_offset
-
-
-def _dynamic_voters(record: VotersRecord) -> Voters:
-    return Voters(
-        ids=frozenset(voter.voter_id for voter in record.voters),
-        endpoints={
-            voter.voter_id: Endpoint(host=voter.endpoints[0].host, port=voter.endpoints[0].port)
-            for voter in record.voters
-            if voter.endpoints
-        },
-        directory_ids={voter.voter_id: voter.voter_directory_id for voter in record.voters},
-        source="the metadata log",
+    configured = (
+        (f"node {node.node_id}'s {STATIC_VOTERS_CONFIG}", node.server_properties.get(STATIC_VOTERS_CONFIG))
+        for node in nodes
+        if node.server_properties is not None
     )
-
-
-def _configured_voters(text: str, source: str) -> Voters:
-    """Read `1@host:9093,2@[::1]:9093`, as controller.quorum.voters has it. Raises DamagedLogError."""
-    endpoints: dict[int, Endpoint] = {}
-    for part in text.split(","):
-        node_id, _, address = part.strip().partition("@")
-        host, _, port = address.rpartition(":")
-        if not (node_id.isdigit() and host and port.isdigit()):
-            raise DamagedLogError(f"{source}: {part.strip()!r} is not <id>@<host>:<port>")
-        endpoints[int(node_id)] = Endpoint(host=host, port=int(port))
-    return Voters(ids=frozenset(endpoints), endpoints=endpoints, directory_ids={}, source=source)
+    try:
+        return metadata_quorum.find_voters(logs.values(), configured)
+    except MalformedVotersError as error:
+        raise DamagedLogError(str(error)) from error
 
 
 def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None) -> int | None:
     """Choose the node whose log an election among the given voters would follow."""
     if not logs:
         return None
-    if voters is None and not any(log.end_offset for log in logs.values()):
-        return min(logs)  # formatted, never ran: nothing was ever voted on
+    choice = choose_log(logs, voters)
+    if choice.has_majority is not False:
+        return choice.node_id
     if voters is None:
         raise NoMajorityError(
             f"{', '.join(str(log.directory) for log in logs.values())}: nothing says who votes "
             f"(no voters in the log or in quorum-state); name a node's server.properties with {STATIC_VOTERS_CONFIG}"
         )
-    here = sorted(voters.ids & set(logs))
-    if len(here) * 2 <= len(voters.ids):
-        missing = sorted(voters.ids - set(logs))
-        given = ", ".join(str(node.log_dirs[0].path) for node in nodes)
-        raise NoMajorityError(
-            f"{given}: {len(here)} of the {len(voters.ids)} voters {sorted(voters.ids)} (from {voters.source}) are "
-            f"here, a majority is {len(voters.ids) // 2 + 1}; add the directories of node "
-            f"{' or '.join(str(voter) for voter in missing)}"
-        )
-    return max(here, key=lambda node_id: (*_freshness(logs[node_id]), -node_id))
+    missing = sorted(voters.ids - set(logs))
+    given = ", ".join(str(node.log_dirs[0].path) for node in nodes)
+    raise NoMajorityError(
+        f"{given}: {len(choice.voters_here)} of the {len(voters.ids)} voters {sorted(voters.ids)} (from "
+        f"{voters.source}) are here, a majority is {voters.majority}; add the directories of node "
+        f"{' or '.join(str(voter) for voter in missing)}"
+    )
 
 
 @contextmanager

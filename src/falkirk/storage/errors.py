@@ -18,6 +18,10 @@ class CorruptFileError(RemoteProtocolError):
         return f"{self.file}: {self.reason} (byte {self.offset})"
 
 
+class MalformedVotersError(Exception):
+    """Configured voters that cannot be read, as one line that says where they are configured."""
+
+
 @contextmanager
 def errors_name(file: str) -> Iterator[None]:
     """Name `file` in every RemoteProtocolError that is raised inside; whoever knows the full path wraps last."""
