@@ -1,0 +1,24 @@
+"""Clusters on disk as the fleet pipeline takes them."""
+
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+from falkirk.pipeline.fleet import FleetCluster
+from falkirk.pipeline.inventory import find_fleet
+
+CLUSTERS = Path(__file__).parent.parent / "data" / "clusters"
+CLUSTER_NAMES = sorted(path.name.removesuffix(".tar.gz") for path in CLUSTERS.glob("*.tar.gz"))
+
+
+def unpack_cluster(name: str, folder: Path) -> Path:
+    """Unpack a cluster that real Kafka ran; give its `data` folder."""
+    with tarfile.open(CLUSTERS / f"{name}.tar.gz") as file:
+        file.extractall(folder, filter="data")
+    return folder / "data"
+
+
+def fleet_cluster(*paths: Path, as_of: int | None = None) -> FleetCluster:
+    """Give the one cluster whose directories stand at or below the paths."""
+    [cluster] = find_fleet([str(path) for path in paths]).clusters
+    return replace(cluster, as_of=as_of)
