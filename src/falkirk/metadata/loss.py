@@ -146,11 +146,18 @@ class LossRule:
     by_meaning: bool = False
     # Records that write it, with what must be true of them: the last one is where the loss is located.
     written_by: Mapping[str, Condition] = field(default_factory=dict)
+    # Records of changes after which the condition is true of the object, with what is true of them.
+    borne_by: Mapping[str, Condition] = field(default_factory=dict)
 
     @property
     def writers(self) -> Mapping[str, Condition]:
         """Give the records that write what the rule speaks of."""
         return self.written_by or {self.record: Always()}
+
+    @property
+    def bearers(self) -> Mapping[str, Condition]:
+        """Give the records that bring into the log what the rule speaks of, with what is true of them."""
+        return {self.record: self.condition, **self.borne_by}
 
     def applies(self, at: MetadataVersion, *, elr_enabled: bool) -> bool:
         """Say whether a target level cannot hold it."""

@@ -73,6 +73,7 @@ CATALOGUE: Final = (
             "RegisterBrokerRecord": Always(),
             "BrokerRegistrationChangeRecord": Differs("in_controlled_shutdown", 0),
         },
+        borne_by={"BrokerRegistrationChangeRecord": Equals("in_controlled_shutdown", 1)},
     ),
     LossRule(
         kind="migrating_zk_broker",
@@ -150,6 +151,7 @@ CATALOGUE: Final = (
         fields=("log_dirs",),
         result_fields=("log_dirs",),
         written_by={"RegisterBrokerRecord": Always(), "BrokerRegistrationChangeRecord": LongerThan("log_dirs", 0)},
+        borne_by={"BrokerRegistrationChangeRecord": LongerThan("log_dirs", 1)},
     ),
     LossRule(
         kind="directory_assignment",
@@ -161,6 +163,7 @@ CATALOGUE: Final = (
         fields=("replicas", "directories"),
         result_fields=("directories",),
         written_by={"PartitionRecord": Always(), "PartitionChangeRecord": IsSet("directories")},
+        borne_by={"PartitionChangeRecord": HasUnderivableDirectory()},
     ),
     LossRule(
         kind="group_config",
@@ -183,6 +186,7 @@ CATALOGUE: Final = (
         result_fields=("isr", "leader", "leader_recovery_state"),
         elr=True,
         written_by=_ELR_WRITERS,
+        borne_by={"PartitionChangeRecord": IsSet("isr") & _NO_ISR & _HAS_ELR},
     ),
     LossRule(
         kind="last_known_leader_to_isr",
@@ -196,6 +200,9 @@ CATALOGUE: Final = (
         result_fields=("isr", "leader", "leader_recovery_state"),
         elr=True,
         written_by=_ELR_WRITERS,
+        borne_by={
+            "PartitionChangeRecord": IsSet("isr") & _NO_ISR & IsEmpty("eligible_leader_replicas") & _HAS_LAST_KNOWN_ELR
+        },
     ),
     LossRule(
         kind="eligible_leader_replicas",
@@ -209,6 +216,8 @@ CATALOGUE: Final = (
         result_fields=("isr", "leader", "leader_recovery_state"),
         elr=True,
         written_by=_ELR_WRITERS,
+        # A change that leaves the ISR as it is may be of a partition without; that it has ELR is what counts here.
+        borne_by={"PartitionChangeRecord": (_HAS_ISR | Equals("isr", None)) & (_HAS_ELR | _HAS_LAST_KNOWN_ELR)},
     ),
     LossRule(
         kind="partition_without_replica",
@@ -231,6 +240,7 @@ CATALOGUE: Final = (
         fields=("cordoned_log_dirs",),
         result_fields=("cordoned_log_dirs",),
         written_by={"RegisterBrokerRecord": Always(), "BrokerRegistrationChangeRecord": IsSet("cordoned_log_dirs")},
+        borne_by={"BrokerRegistrationChangeRecord": LongerThan("cordoned_log_dirs", 0)},
     ),
     LossRule(
         kind="cidr_allow_acl",

@@ -15,8 +15,27 @@ if TYPE_CHECKING:
 # (entity type, entity name or None for the default entity), sorted by type.
 QuotaEntity = tuple[tuple[str, str | None], ...]
 
+
+class Naming(NamedTuple):
+    """How values of one kind are told: by their names, and in the form of `otherwise` where they have none."""
+
+    names: Mapping[Any, str]  # Any: int or str
+    otherwise: str
+
+    def of(self, value: object) -> str:
+        """Tell one value."""
+        name = self.names.get(value)
+        return self.otherwise.format(value) if name is None else name
+
+
 RESOURCE_TYPES: Final = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
 SCRAM_MECHANISMS: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+NAMINGS: Final[Mapping[str, Naming]] = {
+    "resource_type": Naming(RESOURCE_TYPES, "resource of type {}"),
+    "resource": Naming({"": "<default>"}, "{}"),
+    "mechanism": Naming(SCRAM_MECHANISMS, "mechanism {}"),
+}
+"""By the part of an identity that is told so; all other parts are told as they are."""
 
 
 class ObjectKey(NamedTuple):
@@ -30,20 +49,14 @@ class ObjectKey(NamedTuple):
 
     def fields(self) -> dict[str, Any]:  # Any: JSON values
         """Give the identity by name, as JSON has it: uuids in Kafka's text form."""
-        names = _IDENTITY_NAMES[self.kind]
+        names = IDENTITY_NAMES[self.kind]
         return {name: _plain(value) for name, value in zip(names, self.identity, strict=True)}
 
     def text(self, topic_name: str | None = None) -> str:
-        """Give one phrase for an operator; partitions are named by `topic_name` where it is known."""
-        if self.kind == "partition":
-            topic = uuid_text(self.identity[0]) if topic_name is None else topic_name
-            return f"topic {topic} partition {self.identity[1]}"
-        if self.kind == "topic":
-            return f"topic {uuid_text(self.identity[0]) if topic_name is None else topic_name}"
-        describe = _TEXTS.get(self.kind)
-        if describe is not None:
-            return describe(*self.identity)
-        return " ".join([self.kind.replace("_", " "), *(str(_plain(value)) for value in self.identity)])
+        """Give one phrase for an operator; topics and partitions are named by `topic_name` where it is known."""
+        if topic_name is not None and self.kind in _OF_TOPICS:
+            return PHRASES[self.kind].format(topic_name, *self.identity[1:])
+        return PHRASES[self.kind].format(*map(_word, IDENTITY_NAMES[self.kind], self.identity))
 
 
 def feature_key(name: str) -> ObjectKey:
@@ -114,7 +127,7 @@ def object_key(record: WireMessage) -> ObjectKey | None:
     return None if key_of is None else key_of(record)
 
 
-_IDENTITY_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+IDENTITY_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "feature": ("feature",),
     "zk_migration_state": (),
     "broker": ("broker",),
@@ -129,7 +142,21 @@ _IDENTITY_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "scram_credential": ("user", "mechanism"),
     "delegation_token": ("token",),
 }
+"""What each kind of object is told from others of its kind by."""
 
+PHRASES: Final[Mapping[str, str]] = {
+    kind: " ".join([kind.replace("_", " "), *(f"{{{index}}}" for index in range(len(names)))])
+    for kind, names in IDENTITY_NAMES.items()
+} | {
+    "topic": "topic {0}",
+    "partition": "topic {0} partition {1}",
+    "config": "config {2} of {0} {1}",
+    "client_quota": "quota {1} of {0}",
+    "scram_credential": "user {0} {1}",
+}
+"""How each kind of object is told to an operator; the numbers stand for the parts of its identity."""
+
+_OF_TOPICS: Final = frozenset(kind for kind, names in IDENTITY_NAMES.items() if names[:1] == ("topic_id",))
 _Key = ObjectKey
 # Any: each function is called with records of the class that its name says, and no other.
 _KEY_OF: Final[Mapping[str, Callable[[Any], ObjectKey]]] = {
@@ -159,25 +186,13 @@ _KEY_OF: Final[Mapping[str, Callable[[Any], ObjectKey]]] = {
 }
 
 
-def _config_text(resource_type: int, resource_name: str, name: str) -> str:
-    kind = RESOURCE_TYPES.get(resource_type, f"resource of type {resource_type}")
-    return f"config {name} of {kind} {resource_name or '<default>'}"
-
-
-def _quota_text(entity: QuotaEntity, key: str) -> str:
-    who = ", ".join(f"{kind} {'<default>' if name is None else name}" for kind, name in entity)
-    return f"quota {key} of {who}"
-
-
-def _scram_text(user: str, mechanism: int) -> str:
-    return f"user {user} {SCRAM_MECHANISMS.get(mechanism, f'mechanism {mechanism}')}"
-
-
-_TEXTS: Final[Mapping[str, Callable[..., str]]] = {
-    "config": _config_text,
-    "client_quota": _quota_text,
-    "scram_credential": _scram_text,
-}
+def _word(name: str, value: Any) -> Any:  # Any: part of an identity in, something to print out
+    naming = NAMINGS.get(name)
+    if naming is not None:
+        return naming.of(value)
+    if isinstance(value, tuple):
+        return ", ".join(f"{kind} {'<default>' if who is None else who}" for kind, who in value)
+    return _plain(value)
 
 
 def _plain(value: Any) -> Any:  # Any: part of an identity in, JSON value out
