@@ -5,12 +5,9 @@ import pytest
 from falkirk.pipeline.session import start_session
 
 SETTINGS = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
 }
 
 

@@ -25,24 +25,36 @@ class DataWouldBeLostError(CommandFailedError):
     exit_code = ExitCode.DATA_WOULD_BE_LOST
 
 
+EXTRA_MODULES = {"fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "yaml"}
+"""What comes with the extra `spark`."""
+
+
 def explain(error: Exception) -> tuple[ExitCode, str] | None:
     """Give exit code and message of an expected error; None for a bug of ours."""
     # The layers below are imported late: most commands touch one or two of them, and none of them fails most times.
     from falkirk.logdir.errors import LogDirError  # noqa: PLC0415
     from falkirk.metadata.errors import MetadataError  # noqa: PLC0415
+    from falkirk.pipeline.errors import PipelineError  # noqa: PLC0415
     from falkirk.protocol.errors import ProtocolError  # noqa: PLC0415
     from falkirk.versions.errors import VersionsError  # noqa: PLC0415
 
     match error:
         case CommandFailedError():
             return error.exit_code, str(error)
+        case ModuleNotFoundError(name=name) if name in EXTRA_MODULES:
+            extra = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
+            return ExitCode.FAILED, f"{name} is not installed: {extra}"
         case LogDirError() if error.would_lose_data:
             return ExitCode.DATA_WOULD_BE_LOST, str(error)
-        case ProtocolError() | VersionsError() | MetadataError() | LogDirError():
+        case ProtocolError() | VersionsError() | MetadataError() | LogDirError() | PipelineError():
             return ExitCode.FAILED, str(error)
-        case OSError(filename=None):
-            return ExitCode.FAILED, error.strerror or str(error)
         case OSError():
-            return ExitCode.FAILED, f"{error.filename}: {error.strerror}"
+            return ExitCode.FAILED, _of_system(error)
         case _:
             return None
+
+
+def _of_system(error: OSError) -> str:
+    if error.filename is None:
+        return error.strerror or str(error)
+    return f"{error.filename}: {error.strerror}"

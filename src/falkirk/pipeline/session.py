@@ -39,10 +39,13 @@ def start_session(
     # Workers would else take the first python3 of the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    # Spark's own lines, up to its first error, are of no use to an operator.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={Path(__file__).with_name(_LOG_SETTINGS)}")
     builder = SparkSession.builder.appName(name)
     if master is not None:
         builder = builder.master(master)
-    for key, value in {**_DEFAULTS, **(settings or {})}.items():
+    local = _LOCAL if (master or "local").startswith("local") else {}
+    for key, value in {**_DEFAULTS, **local, **(settings or {})}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
@@ -64,9 +67,19 @@ def check_java() -> None:
         raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} is Java {found[1]}")
 
 
-# Times are UTC everywhere. Arrow both ways; no progress bar between our own lines.
+# Times are UTC everywhere. Arrow both ways; no progress bar between our own lines. Listing a few thousand files in the
+# driver is quicker than the job that Spark makes of it.
 _DEFAULTS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.ui.showConsoleProgress": "false",
 }
+# In one process nobody else has to reach it.
+_LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.ui.enabled": "false",
+}
+_LOG_SETTINGS: Final = "log4j2.properties"

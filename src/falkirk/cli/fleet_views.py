@@ -1,0 +1,130 @@
+"""How the results of `falkirk fleet` look."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from falkirk.pipeline.ingest.run import IngestReport
+    from falkirk.pipeline.made_fleet import FleetShape
+    from falkirk.pipeline.reports.fleet_report import FleetReport
+    from falkirk.pipeline.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class IngestView:
+    """What an ingest did."""
+
+    report: IngestReport
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Print the tables with their rows."""
+        report = self.report
+        yield f"{_count(report.clusters, 'cluster')}, {len(report.changed)} of them changed"
+        for table, rows in report.rows.items():
+            new = report.new_rows.get(table, 0)
+            yield f"  {table:<20} {rows:>12,} rows" + (f"  ({new:,} new)" if new else "")
+        problems = report.rows.get("problems", 0)
+        if problems:
+            yield f"{_count(problems, 'problem')}: see the table `problems`"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Give `ingest --json`."""
+        return self.report.as_json()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRound:
+    """One round of a stream."""
+
+    number: int
+    report: IngestReport
+
+    def show(self, *, json: bool) -> None:
+        """Print a line, at once."""
+        report = self.report
+        if json:
+            line = msgspec.json.encode({"round": self.number, **report.as_json()}).decode()
+        else:
+            rows = sum(report.new_rows.values())
+            line = f"round {self.number}: {', '.join(report.changed)}: {_count(rows, 'new row')}"
+        print(line)
+        sys.stdout.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """What a report says, in short."""
+
+    report: FleetReport
+    out: Path
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Print the verdict for each cluster that is not clear."""
+        report = self.report
+        yield report.headline
+        for verdict in report.verdicts:
+            if verdict["status"]:
+                yield f"  {verdict['cluster']}: {verdict['summary']}"
+        yield f"Written: {self.out / 'report.html'}, {self.out / 'report.json'}, {self.out / 'tables'}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Give `report --json`: what report.json has."""
+        return self.report.document
+
+
+@dataclass(frozen=True, slots=True)
+class TablesView:
+    """The tables and their columns."""
+
+    tables: Mapping[str, Table]
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Print each table with its columns."""
+        for table in self.tables.values():
+            yield f"{table.name}: {table.comment}"
+            for field in table.full_schema:
+                yield f"  {field.name} ({field.type}): {field.metadata[b'comment'].decode()}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Give `tables --json`."""
+        return {
+            table.name: {
+                "comment": table.comment,
+                "columns": [
+                    {"name": field.name, "type": str(field.type), "comment": field.metadata[b"comment"].decode()}
+                    for field in table.full_schema
+                ],
+            }
+            for table in self.tables.values()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedView:
+    """A fleet that was made up."""
+
+    out: Path
+    shape: FleetShape
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Print what was made."""
+        clusters, partitions = _count(self.shape.clusters, "cluster"), _count(self.shape.partitions, "partition")
+        yield f"{self.out}: {clusters} of {partitions} each"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Give `generate --json`."""
+        return {"out": str(self.out), "clusters": self.shape.clusters, "partitions": self.shape.partitions}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

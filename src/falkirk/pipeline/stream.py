@@ -1,0 +1,65 @@
+"""Keeps the tables of a warehouse current while files grow.
+
+Each round is an ingest, which reads only what is new and commits cluster by cluster. The manifests in the warehouse are
+the checkpoints: whenever a run is killed, the next one goes on behind the bytes that were committed, so every record is
+in the tables once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+
+from falkirk.pipeline.ingest.run import IngestReport, ingest
+from falkirk.pipeline.inventory import find_fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+
+    from falkirk.pipeline.ingest.warehouse import Warehouse
+
+
+def stream(
+    spark: SparkSession,
+    warehouse: Warehouse,
+    inputs: Sequence[str],
+    *,
+    request_logs: Sequence[str] = (),
+    tables: frozenset[str],
+    interval_seconds: float,
+    rounds: int | None = None,
+) -> Iterator[tuple[int, IngestReport]]:
+    """Ingest again and again; give the number and report of each round that changed something.
+
+    Inputs are looked at anew each time, so new clusters and files join. Ends after `rounds`, or behind the round in
+    which SIGINT or SIGTERM came. Raises as `find_fleet` and `ingest`.
+    """
+    with _stop_signals() as stopped:
+        for number in count(1):
+            report = ingest(spark, warehouse, find_fleet(inputs, request_logs=request_logs), tables=tables)
+            if report.changed:
+                yield number, report
+            if number == rounds or stopped.wait(interval_seconds):
+                return
+
+
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """Set an event on SIGINT and SIGTERM instead of being cut off."""
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
