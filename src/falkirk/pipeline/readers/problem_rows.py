@@ -1,0 +1,55 @@
+"""What a read met besides rows, as rows of the table `problems`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.protocol.record_batch import MAGIC_AT
+
+if TYPE_CHECKING:
+    from falkirk.columnar.report import Problem, ReadReport
+    from falkirk.pipeline.readers.origin import Origin
+
+    Row = dict[str, Any]  # Any: values of columns
+
+UNREADABLE: Final = "unreadable file"
+
+
+def problem_rows(report: ReadReport, origin: Origin) -> list[Row]:
+    """Give a row for each problem; unknown records have one for each type and version, with how many there are."""
+    found = [problem_row(problem, origin) for problem in report.problems if problem.kind != _UNKNOWN]
+    first = {(each.position, each.reason): each.offset for each in report.problems if each.kind == _UNKNOWN}
+    for unknown in report.unknown.values():
+        offset = first[unknown.first_position, unknown.what]
+        row = _row(origin, _UNKNOWN, unknown.what, position=unknown.first_position, offset=offset)
+        found.append(row | {"count": unknown.count})
+    return found
+
+
+def problem_row(problem: Problem, origin: Origin) -> Row:
+    """Give the row of one problem."""
+    kind: str = problem.kind
+    reason = problem.reason
+    if kind == "corrupt batch" and problem.offset is None and problem.position <= MAGIC_AT:
+        kind, reason = UNREADABLE, f"no log of Kafka, or damaged at its very beginning: {reason}"
+    return _row(origin, kind, reason, position=problem.position, offset=problem.offset)
+
+
+def unreadable_row(origin: Origin, detail: str) -> Row:
+    """Give the row of a file that could not be read at all."""
+    return _row(origin, UNREADABLE, detail)
+
+
+_UNKNOWN: Final = "unknown record"
+
+
+def _row(origin: Origin, kind: str, detail: str, *, position: int | None = None, offset: int | None = None) -> Row:
+    return {
+        "node_id": origin.node_id,
+        "source": origin.source,
+        "kind": kind,
+        "position": position,
+        "offset": offset,
+        "count": 1,
+        "detail": detail,
+    }

@@ -1,0 +1,46 @@
+"""Columns that rows of several tables have: where they come from, and times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from falkirk.columnar.arrow_arrays import buffer_of, constant_array
+from falkirk.pipeline.tables.table import TIMESTAMP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from falkirk.pipeline.readers.origin import Origin
+
+NO_TIME: Final = -1
+"""Kafka's "no timestamp"."""
+
+
+def origin_columns(origin: Origin, count: int) -> dict[str, pa.Array[Any]]:  # Any: of the column's own type
+    """Give `node_id` and `source` of some rows of one file."""
+    return {
+        "node_id": constant_array(origin.node_id, count, pa.int32()),
+        "source": constant_array(origin.source, count, pa.string()),
+    }
+
+
+def timestamps(milliseconds: pa.Array[Any]) -> pa.Array[Any]:  # Any: int64 to timestamp
+    """Turn milliseconds since 1970 into times, and Kafka's "none" into null."""
+    return null_if(milliseconds, NO_TIME).view(TIMESTAMP)
+
+
+def null_if(array: pa.Array[Any], number: int) -> pa.Array[Any]:  # Any: of numbers
+    """Put nulls where a number stands that means "none"."""
+    filled = array.fill_null(number) if array.null_count else array
+    gone = filled.to_numpy(zero_copy_only=False) == number
+    return null_where(array, gone) if gone.any() else array
+
+
+def null_where(array: pa.Array[Any], gone: NDArray[np.bool_]) -> pa.Array[Any]:  # Any: of fixed width, or text
+    """Put nulls in some places; what was null there, or elsewhere, must be null already in `gone`."""
+    copied = array if array.offset == 0 else pa.concat_arrays([array])
+    validity = buffer_of(np.packbits(~gone, bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [validity, *copied.buffers()[1:]])
