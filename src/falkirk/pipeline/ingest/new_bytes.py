@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from falkirk.pipeline.ingest.file_growth import end_crc, has_only_grown
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
 
@@ -81,7 +83,11 @@ def _pieces_of(file: SourceFile, size: int, by_source: dict[str, list[Piece]]) -
     """Give the pieces that still hold: none if the file was written anew, or has too many small ones."""
     pieces = by_source.get(file.location.uri, [])
     if file.kind is UnitKind.REQUESTS and not _holds(file, size, pieces):
-        pieces = next((each for each in by_source.values() if _holds(file, size, each)), [])
+        renamed = next((each for each in by_source.values() if _holds(file, size, each)), [])
+        pieces = [
+            msgspec.structs.replace(piece, key=file.unit(piece.start, piece.end).key, source=file.location.uri)
+            for piece in renamed
+        ]
     if not _holds(file, size, pieces):
         return []
     small = sum(piece.end - piece.start < SMALL_BYTES for piece in pieces)

@@ -3,7 +3,7 @@
     WAREHOUSE/<table>/cluster=<name>/<file>.parquet
     WAREHOUSE/_falkirk/warehouse.json           format of the whole
     WAREHOUSE/_falkirk/clusters/<name>.json     the manifest: which data files count
-    WAREHOUSE/_falkirk/intents/<name>.json      data files that a commit is about to bring in
+    WAREHOUSE/_falkirk/intents/<name>.json      data files that a commit brings in or takes away
     WAREHOUSE/_falkirk/staging/<run>/           data files of a run that has not committed yet
 
 Spark passes over names that begin with `_`. New data files have names of their own and come in before the manifest,
@@ -109,7 +109,7 @@ class Warehouse:
         old = set() if before is None else before.paths()
         new = sorted(manifest.paths() - old)
         intent = f"{_INTENTS}/{manifest.cluster}{_JSON}"
-        self.replace(intent, msgspec.json.encode(new))
+        self.replace(intent, msgspec.json.encode(sorted(manifest.paths() ^ old)))
         for path in new:
             target = self.path(path)
             self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
