@@ -1,0 +1,62 @@
+"""The segments of a coordinator's partition: how far they go, and their records one segment after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from falkirk.columnar.report import ReadReport
+from falkirk.pipeline.readers.batch_borders import iter_borders
+from falkirk.pipeline.readers.chunks import iter_chunks
+from falkirk.pipeline.readers.origin import Origin
+from falkirk.pipeline.readers.problem_rows import problem_rows, unreadable_row
+from falkirk.protocol.record_batch import HEADER, HEADER_BYTES
+from falkirk.storage.partition_log import list_partition
+from falkirk.storage.segment import SegmentFile, format_segment_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import pyarrow as pa
+
+    from falkirk.pipeline.filesystem import Location
+    from falkirk.pipeline.readers.chunks import Chunk
+
+    SegmentReader = Callable[[Iterable[Chunk], Origin, ReadReport], Iterator[pa.RecordBatch]]
+    Row = dict[str, Any]  # Any: values of columns
+
+
+def segments_of(directory: Location) -> list[Location]:
+    """Give the `.log` files of a partition in the order of their offsets. Raises OSError."""
+    bases = list_partition(directory.disk, directory.path).segments
+    return [directory / format_segment_file(SegmentFile(base_offset=base, kind="log")) for base in bases]
+
+
+def read_partition(
+    directory: Location, node_id: int | None, read: SegmentReader, problems: list[Row]
+) -> Iterator[pa.RecordBatch]:
+    """Give what `read` makes of each segment; what it met besides is added to `problems`, rows of that table.
+
+    A segment that cannot be read is one of them, and those behind it are read all the same. Raises OSError if the
+    directory itself cannot be listed.
+    """
+    for location in segments_of(directory):
+        origin = Origin(source=location.uri, node_id=node_id)
+        report = ReadReport()
+        try:
+            yield from read(iter_chunks(location.disk, location.path, report), origin, report)
+        except OSError as error:
+            problems.append(unreadable_row(origin, f"{location.uri}: {error}"))
+        problems += problem_rows(report, origin)
+
+
+def end_offset(directory: Location) -> int:
+    """Give the first offset behind the last whole batch of a partition; 0 without any. Raises OSError."""
+    for location in reversed(segments_of(directory)):
+        disk, path = location.disk, location.path
+        start = end = 0
+        for border in iter_borders(disk, path, 0, disk.size(path)):
+            start, end = end, border
+        if end:
+            base_offset, _, _, _, _, _, last_offset_delta, *_ = HEADER.unpack(disk.read(path, start, HEADER_BYTES))
+            return int(base_offset + last_offset_delta + 1)
+    return 0
