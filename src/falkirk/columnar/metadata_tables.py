@@ -37,6 +37,8 @@ METADATA_TABLES: Final[dict[str, pa.Schema]] = {
     OTHER: schemas.OTHER_METADATA_RECORDS,
 }
 """Table -> schema. All but one are named after their record."""
+OTHER_TYPES: Final = frozenset(number for number, name in METADATA_RECORDS.items() if name not in METADATA_TABLES)
+"""Numbers of the record types that have no table of their own."""
 
 
 def iter_metadata_tables(
@@ -119,10 +121,9 @@ def _one_table(buffer: Any, table: str, options: dict[str, Any]) -> Iterator[pa.
 
 
 _TYPES: Final = {name: record_type for record_type, name in METADATA_RECORDS.items()}
-_OTHER_TYPES: Final = frozenset(record_type for name, record_type in _TYPES.items() if name not in METADATA_TABLES)
 
 
 def _rows(block: RecordBlock, frames: MetadataFrames, table: str, report: ReadReport) -> pa.RecordBatch | None:
     if table == OTHER:
-        return other_records(block, frames, _OTHER_TYPES, report)
+        return other_records(block, frames, OTHER_TYPES, report)
     return typed_rows(block, frames, _TYPES[table], METADATA_TABLES[table], report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -51,26 +51,42 @@ KEY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 """Fields, by their names in JSON, that say which object a record is about; none where there is but one."""
 
 
-def other_records(
+class OtherMessage(NamedTuple):
+    """A record that was decoded by the row codec, and its row in the block."""
+
+    row: int
+    record_type: int
+    version: int
+    message: WireMessage
+
+
+def other_messages(
     block: RecordBlock, frames: MetadataFrames, record_types: frozenset[int], report: ReadReport
-) -> pa.RecordBatch | None:
-    """Decode the records of some types by the row codec; None where the block has none of them."""
-    kept: list[tuple[int, tuple[Any, ...]]] = []  # Any: one value a column
+) -> list[OtherMessage]:
+    """Decode the records of some types by the row codec, in the order of the block; problems go to `report`."""
+    found = []
     for (record_type, version), rows in frames.rows.items():
         if record_type in record_types:
             cls = message_class(METADATA_RECORDS[record_type])
             for row in rows.tolist():
                 message = _decoded(block, frames, cls, version, row) or read_record(block, row, report)
                 if message is not None:
-                    kept.append((row, _columns(message, record_type, version)))
-    if not kept:
+                    found.append(OtherMessage(row, record_type, version, message))
+    found.sort(key=lambda other: other.row)
+    return found
+
+
+def other_records(
+    block: RecordBlock, frames: MetadataFrames, record_types: frozenset[int], report: ReadReport
+) -> pa.RecordBatch | None:
+    """Give the records of some types as rows of their JSON form; None where the block has none of them."""
+    found = other_messages(block, frames, record_types, report)
+    if not found:
         return None
-    kept.sort(key=lambda item: item[0])
-    order = np.array([row for row, _ in kept], np.int64)
-    arrays = place_columns(block, order)
+    values = [_columns(other.message, other.record_type, other.version) for other in found]
+    arrays = place_columns(block, np.array([other.row for other in found], np.int64))
     for index, name in enumerate(_COLUMNS):
-        type_ = OTHER_METADATA_RECORDS.field(name).type
-        arrays[name] = pa.array([values[index] for _, values in kept], type_)
+        arrays[name] = pa.array([row[index] for row in values], OTHER_METADATA_RECORDS.field(name).type)
     return table_batch(OTHER_METADATA_RECORDS, arrays)
 
 
