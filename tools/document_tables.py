@@ -1,0 +1,55 @@
+"""Write docs/reference/fleet-tables.md from the schemas of the tables; `--check` only says whether it is fresh."""
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+
+from falkirk.pipeline.tables import TABLES
+
+FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "fleet-tables.md"
+HEAD = """# Tables of a fleet's warehouse
+
+Made by `tools/document_tables.py` from the schemas; `falkirk fleet tables` prints the same.
+Names are those of Kafka's own fields in snake_case.
+Uuids are text in Kafka's form, times are UTC.
+Every table has the column `cluster`, by which its files are partitioned.
+A `written` column says which record wrote the object, or that part of it, last:
+its type (`record`), its `offset`, and the file (`source`).
+"""
+
+
+def main() -> int:
+    text = document()
+    if "--check" in sys.argv:
+        fresh = FILE.exists() and FILE.read_text() == text
+        print(f"{FILE.name}: {'fresh' if fresh else 'stale: run tools/document_tables.py'}")
+        return 0 if fresh else 1
+    FILE.write_text(text)
+    return 0
+
+
+def document() -> str:
+    parts = [HEAD]
+    for table in TABLES.values():
+        rows = [f"| `{field.name}` | {type_text(field.type)} | {comment(field)} |" for field in table.schema]
+        parts.append(
+            f"## `{table.name}`\n\n{table.comment}\n\n| column | type | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        )
+    return "\n".join(parts)
+
+
+def comment(field: pa.Field) -> str:
+    return field.metadata[b"comment"].decode().replace("|", "\\|")
+
+
+def type_text(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_):
+        return f"list of {type_text(type_.value_type)}"
+    if pa.types.is_struct(type_):
+        return "struct of " + ", ".join(f"`{type_.field(index).name}`" for index in range(type_.num_fields))
+    return {"timestamp[ms, tz=UTC]": "timestamp", "double": "float64"}.get(str(type_), str(type_))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
