@@ -1,0 +1,76 @@
+"""Falkirk's own request log: one JSON object a line, with the keys of Kafka's request logger.
+
+    {"timestamp":1767225600123,"nodeId":1,"isForwarded":false,"requestHeader":{"requestApiKey":18,...},"request":{...},
+     "response":{...},"connection":"127.0.0.1:9092-127.0.0.1:50000-0","totalTimeMs":1.5,...}
+
+Kafka's logger writes the same object behind a prefix that its configuration decides; time and node stand in the object
+here, so that a line needs no configuration to be read.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from falkirk.protocol.errors import RemoteProtocolError
+
+UNKNOWN = "unknown"
+"""What the log says of a client's software before the client told it."""
+
+
+class RequestHeader(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Header of a request. `request_api_version_deprecated` is there only where it is true, as in Kafka."""
+
+    request_api_key: int
+    request_api_version: int
+    correlation_id: int
+    client_id: str | None
+    request_api_key_name: str
+    request_api_version_deprecated: bool = False
+
+
+class ClientInformation(msgspec.Struct, rename="camel"):
+    """What the client said of itself when it asked for the API versions."""
+
+    software_name: str = UNKNOWN
+    software_version: str = UNKNOWN
+
+
+class RequestLine(msgspec.Struct, rename="camel", kw_only=True):
+    """A request that was answered. Request and response are JSON objects in Kafka's JSON form; times are in ms."""
+
+    timestamp: int
+    node_id: int
+    is_forwarded: bool = False
+    request_header: RequestHeader
+    request: msgspec.Raw
+    response: msgspec.Raw
+    # Both addresses, and a number that tells connections of the same ports apart.
+    connection: str
+    total_time_ms: float = 0.0
+    request_queue_time_ms: float = 0.0
+    local_time_ms: float = 0.0
+    remote_time_ms: float = 0.0
+    throttle_time_ms: int = 0
+    response_queue_time_ms: float = 0.0
+    send_time_ms: float = 0.0
+    security_protocol: str
+    principal: str
+    listener: str
+    client_information: ClientInformation = msgspec.field(default_factory=ClientInformation)
+
+
+def write_request_line(line: RequestLine) -> bytes:
+    """Give the line with its end."""
+    return _ENCODER.encode(line) + b"\n"
+
+
+def read_request_line(line: bytes) -> RequestLine:
+    """Read a line, with or without its end. Raises RemoteProtocolError if it is none."""
+    try:
+        return _DECODER.decode(line)
+    except msgspec.DecodeError as error:
+        raise RemoteProtocolError(f"no line of a request log: {error}", offset=0) from error
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(RequestLine)
