@@ -29,9 +29,10 @@ def member_rows(group_type: GroupType, records: list[LastRecord]) -> Iterator[Ro
     A member whose record no release can read has but its id.
     """
     if group_type is GroupType.CLASSIC:
-        for record in records:
-            if record.type == GroupRecordType.GROUP_METADATA and record.fields is not None:
-                yield from _classic_rows(record.fields)
+        # A classic group has one record, and that was written last.
+        fields = records[-1].fields
+        if fields is not None:
+            yield from _classic_rows(fields)
         return
     types = _TYPES.get(group_type)
     if types is None:

@@ -149,7 +149,7 @@ def _by_text(texts: pa.Array[Any], numbers: list[int]) -> dict[str, int]:  # Any
 def _of_group(group_type: GroupType, records: list[LastRecord]) -> Row:
     """Give what the group's own record says, if it is there and can be read."""
     wanted = _GROUP_TYPES.get(group_type, GroupRecordType.GROUP_METADATA)
-    for record in records:
+    for record in reversed(records):
         if record.type != wanted:
             continue
         if wanted is not GroupRecordType.GROUP_METADATA:

@@ -53,7 +53,8 @@ class LastTransactions:
 
     def __init__(self, partition: int) -> None:
         self._partition = partition
-        self._rows: dict[str, Row] = {}
+        # Id -> offset of its last record, and its row; None: a tombstone of this chunk.
+        self._rows: dict[str, tuple[int, Row | None]] = {}
 
     def add(self, records: pa.RecordBatch) -> None:
         """Take the next records."""
@@ -68,10 +69,11 @@ class LastTransactions:
             code = int(codes[row])
             if code not in (done, _NO_KEY) and self._take(records, row):
                 done = code
+        self._rows = {name: row for name, row in self._rows.items() if row[1] is not None}
 
     def table(self) -> pa.Table:
         """Give the table `transactions`, by id."""
-        rows = [self._rows[name] for name in sorted(self._rows)]
+        rows = [row for _, (_, row) in sorted(self._rows.items()) if row is not None]
         return pa.Table.from_batches([TRANSACTIONS.rows(rows)])
 
     def _take(self, records: pa.RecordBatch, row: int) -> bool:
@@ -81,12 +83,15 @@ class LastTransactions:
             record = _READER.decode(records["key"][row].as_py(), value)
         except (ReadError, UnknownTypeError):
             return False
-        transactional_id = record.key["transactional_id"]
-        self._rows.pop(transactional_id, None)
-        if record.value is not None:
-            version = KafkaReader(value).int16()
-            head = {"partition": self._partition, "offset": records["offset"][row].as_py(), "value_version": version}
-            self._rows[transactional_id] = head | _row(transactional_id, record.value, is_flexible=version > 0)
+        transactional_id, offset = record.key["transactional_id"], int(records["offset"][row].as_py())
+        before = self._rows.get(transactional_id)
+        # Bytes behind a key are ignored, so that keys which differ may name one id.
+        if before is None or before[0] < offset:
+            self._rows[transactional_id] = offset, None
+            if record.value is not None:
+                version = KafkaReader(value).int16()
+                head = {"partition": self._partition, "offset": offset, "value_version": version}
+                self._rows[transactional_id] = offset, head | _row(transactional_id, record.value, version)
         return True
 
 
@@ -96,7 +101,7 @@ _NO_TIME: Final = -1
 _NO_PRODUCER: Final = -1
 
 
-def _row(transactional_id: str, value: Fields, *, is_flexible: bool) -> Row:
+def _row(transactional_id: str, value: Fields, version: int) -> Row:
     topics = value["transaction_partitions"]
     return {
         "transactional_id": transactional_id,
@@ -112,7 +117,7 @@ def _row(transactional_id: str, value: Fields, *, is_flexible: bool) -> Row:
         if topics is None
         else [{"topic": topic["topic"], "partitions": topic["partition_ids"]} for topic in topics],
         # Records that are not flexible do not tell.
-        "client_transaction_version": value.get("client_transaction_version", 0) if is_flexible else None,
+        "client_transaction_version": value.get("client_transaction_version", 0) if version else None,
     }
 
 
