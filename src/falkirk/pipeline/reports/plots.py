@@ -6,7 +6,7 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.colors import ListedColormap
@@ -27,6 +27,13 @@ CLEAR: Final = "#009e73"
 LOSSY: Final = "#e69f00"
 BLOCKED: Final = "#d55e00"
 NEUTRAL: Final = "#0072b2"
+# Names of clusters and clients may hold any character, and are no formulas.
+_SETTINGS: Final[dict[Any, Any]] = {  # Any: Matplotlib's own names and values
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+}
 _LINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _CLUSTERS_DRAWN_MAX: Final = 7
 
@@ -40,6 +47,7 @@ class LevelChange:
     level: int
 
 
+@mpl.rc_context(_SETTINGS)
 def levels_over_time(changes: Sequence[LevelChange], until: Mapping[str, datetime], target: int) -> str:
     """Draw at which level each cluster was when; of many clusters, how many were at which.
 
@@ -73,11 +81,13 @@ def levels_over_time(changes: Sequence[LevelChange], until: Mapping[str, datetim
     return _svg(figure, "levels")
 
 
+@mpl.rc_context(_SETTINGS)
 def losses_by_kind(counts: Mapping[str, int]) -> str:
     """Draw how much of each kind would be lost."""
     return _bars(counts, color=LOSSY, label="objects that lose something", name="losses")
 
 
+@mpl.rc_context(_SETTINGS)
 def groups_by_type(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Draw groups by type, and what they would be at the target: type -> verdict -> count."""
     figure, axes = _figure(height=0.8 + 0.45 * len(counts))
@@ -105,6 +115,7 @@ class ApiVersions:
     works: bool
 
 
+@mpl.rc_context(_SETTINGS)
 def api_versions_by_client(cells: Sequence[ApiVersions]) -> str:
     """Draw which software uses which versions of which API; what stops working stands out."""
     apis = sorted({cell.api for cell in cells})
@@ -194,7 +205,7 @@ def _figure(*, height: float, width: float = 8.0) -> tuple[Figure, Axes]:
 def _svg(figure: Figure, name: str) -> str:
     """Give the picture as an element of a page: text stays text, and nothing is named that stands elsewhere."""
     out = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif", "font.size": 9}):
+    with mpl.rc_context({"svg.hashsalt": name}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
