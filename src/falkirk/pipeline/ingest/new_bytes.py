@@ -59,7 +59,7 @@ class NewBytes:
 def new_bytes(
     files: Iterable[SourceFile],
     pieces: Sequence[Piece],
-    split: Callable[[Location, int, int], list[tuple[int, int]]],
+    split: Callable[[Location, int, int], Sequence[tuple[int, int]]],
 ) -> NewBytes:
     """Compare files with the pieces that are made of them; pieces of files that are gone do not stay.
 

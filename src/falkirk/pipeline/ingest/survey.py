@@ -11,7 +11,11 @@ from falkirk.pipeline.ingest.manifest import Manifest, Piece
 from falkirk.pipeline.ingest.new_bytes import SourceFile, new_bytes
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
 from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.readers.lines import last_line_end
+from falkirk.pipeline.readers.origin import Origin
+from falkirk.pipeline.readers.problem_rows import problem_row
 from falkirk.pipeline.readers.splits import split_batches, split_lines
+from falkirk.pipeline.state.coordinator_segments import segments_of
 from falkirk.pipeline.state.group_state import coordinator_replicas
 from falkirk.pipeline.state.log_dir_rows import log_dir_row
 from falkirk.pipeline.state.metadata_state import metadata_state
@@ -19,14 +23,12 @@ from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
-from falkirk.storage.partition_log import list_partition
-from falkirk.storage.segment import SegmentFile, format_segment_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from falkirk.pipeline.filesystem import Location
-    from falkirk.pipeline.fleet import FleetCluster, FleetNode
+    from falkirk.pipeline.fleet import FleetCluster, FleetNode, RequestLog
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
@@ -133,7 +135,7 @@ class _Surveyor:
                 continue
             directory = node.metadata_dir.location / METADATA_DIRECTORY
             snapshots = [directory / metadata.source.rpartition("/")[2]] if metadata.source else []
-            for location in (*snapshots, *_segments(directory)):
+            for location in (*snapshots, *segments_of(directory)):
                 yield SourceFile(
                     kind=UnitKind.METADATA_RECORDS,
                     cluster=self._cluster.name,
@@ -156,7 +158,7 @@ class _Surveyor:
                     node_id=node_id,
                     partition=partition,
                 )
-                for location in _segments(directory)
+                for location in segments_of(directory)
             ]
         self._records(UnitKind.GROUP_RECORDS, group_files)
         if "transactions" in tables:
@@ -164,7 +166,7 @@ class _Surveyor:
                 self._state(UnitKind.TRANSACTIONS, directory, partition, node_id)
 
     def _state(self, kind: UnitKind, directory: Location, partition: int, node_id: int) -> None:
-        segments = _segments(directory)
+        segments = segments_of(directory)
         unit = Unit(
             kind=kind,
             cluster=self._cluster.name,
@@ -187,6 +189,8 @@ class _Surveyor:
                 for log in self._cluster.request_logs
             ],
         )
+        tails = [row for log in self._cluster.request_logs for row in _unfinished_line(log)]
+        self._rows("request_tails", PROBLEMS.name, tails)
 
     def _records(self, kind: UnitKind, files: list[SourceFile]) -> None:
         """Find the new bytes of a kind; a table that is not wanted stays as it is."""
@@ -220,10 +224,16 @@ def _metadata_locations(cluster: FleetCluster) -> list[Location]:
 _METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 
 
+def _unfinished_line(log: RequestLog) -> Iterator[dict[str, Any]]:  # Any: values of columns
+    """Tell of a last line without its end: it counts once it is written."""
+    disk, path = log.location.disk, log.location.path
+    size = disk.size(path)
+    end = last_line_end(disk, path, 0, size)
+    if end < size:
+        detail = f"the last {size - end} bytes are a line without its end: it counts once it is written"
+        origin = Origin(source=log.location.uri, node_id=log.node_id)
+        yield problem_row(origin, "torn tail", detail, position=end)
+
+
 def _properties(node: FleetNode) -> str:
     return "" if node.server_properties is None else repr(sorted(node.server_properties.as_dict().items()))
-
-
-def _segments(directory: Location) -> list[Location]:
-    bases = list_partition(directory.disk, directory.path).segments
-    return [directory / format_segment_file(SegmentFile(base_offset=base, kind="log")) for base in bases]

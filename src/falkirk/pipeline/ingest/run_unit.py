@@ -1,0 +1,124 @@
+"""Does one unit of an ingest, in a worker: reads bytes, writes the data files of one piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.columnar.records import records
+from falkirk.columnar.report import ReadReport
+from falkirk.pipeline.ingest.data_files import DataFileWriter
+from falkirk.pipeline.ingest.file_growth import end_crc
+from falkirk.pipeline.ingest.manifest import Piece
+from falkirk.pipeline.ingest.new_bytes import head_fingerprint
+from falkirk.pipeline.ingest.unit import STATES, Unit, UnitKind
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.readers.chunks import iter_chunks
+from falkirk.pipeline.readers.group_records import read_group_records
+from falkirk.pipeline.readers.lines import iter_line_chunks
+from falkirk.pipeline.readers.metadata_records import read_metadata_records
+from falkirk.pipeline.readers.origin import Origin
+from falkirk.pipeline.readers.problem_rows import unreadable_row
+from falkirk.pipeline.readers.requests import RequestReport, read_requests
+from falkirk.pipeline.state.coordinator_segments import read_partition
+from falkirk.pipeline.state.group_state import GroupState
+from falkirk.pipeline.state.transactions import LastTransactions
+from falkirk.pipeline.tables.clusters import PROBLEMS
+from falkirk.pipeline.tables.groups import TRANSACTIONS
+from falkirk.pipeline.tables.requests import REQUESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import pyarrow as pa
+
+    from falkirk.pipeline.ingest.survey import IngestOptions
+    from falkirk.pipeline.readers.chunks import Chunk
+
+
+def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
+    """Make the piece of a unit; give it with the name of its cluster.
+
+    What cannot be read becomes rows of `problems`: those of a state tell of all its files, so ranges of the same files
+    say nothing. Data files are in the run's staging directory, and count once the manifest names them.
+    """
+    warehouse = Warehouse.open(options.warehouse)
+    crc = 0
+    with DataFileWriter(warehouse, options.run, unit.cluster, unit.key) as writer:
+        try:
+            crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
+            _WORK[unit.kind](unit, writer, options)
+        except OSError as error:
+            origin = Origin(source=unit.location.uri, node_id=unit.node_id)
+            writer.write_rows(PROBLEMS.name, [unreadable_row(origin, f"{unit.location.uri}: {error}")])
+        files = writer.close()
+    fingerprint = unit.fingerprint
+    if unit.kind is UnitKind.REQUESTS and unit.start == 0:
+        fingerprint = head_fingerprint(unit.location, unit.end)
+    piece = Piece(
+        key=unit.key,
+        kind=unit.kind,
+        source=unit.location.uri,
+        fingerprint=fingerprint,
+        start=unit.start,
+        end=unit.end,
+        end_crc=crc,
+        files=files,
+    )
+    return unit.cluster, piece
+
+
+def _records(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+    """Write the records of a range of a log."""
+    report = ReadReport()
+    read = read_metadata_records if unit.kind is UnitKind.METADATA_RECORDS else read_group_records
+    chunks = iter_chunks(unit.location.disk, unit.location.path, report, start=unit.start, end=unit.end)
+    for rows in read(chunks, Origin(source=unit.location.uri, node_id=unit.node_id), report):
+        writer.write(unit.kind, rows)
+
+
+def _requests(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+    """Write the requests of a range of lines, and what was wrong with lines."""
+    report = RequestReport()
+    origin = Origin(source=unit.location.uri, node_id=unit.node_id)
+    chunks = iter_line_chunks(unit.location.disk, unit.location.path, start=unit.start, end=unit.end)
+    for rows in read_requests(chunks, origin, report):
+        writer.write(REQUESTS.name, rows)
+    writer.write_rows(PROBLEMS.name, report.problem_rows(origin))
+
+
+def _group_state(unit: Unit, writer: DataFileWriter, options: IngestOptions) -> None:
+    """Write the groups of a partition as they are at its end."""
+    state = GroupState(unit.partition)
+    problems: list[dict[str, Any]] = []  # Any: values of columns
+    for rows in read_partition(unit.location, unit.node_id, read_group_records, problems):
+        state.add(rows)
+    for table, found in state.tables().items():
+        if table in options.tables:
+            for rows in found.to_batches():
+                writer.write(table, rows)
+    writer.write_rows(PROBLEMS.name, problems)
+
+
+def _transactions(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+    """Write the transactional ids of a partition as they are at its end."""
+    last = LastTransactions(unit.partition)
+    problems: list[dict[str, Any]] = []  # Any: values of columns
+    for rows in read_partition(unit.location, unit.node_id, _raw_records, problems):
+        last.add(rows)
+    for rows in last.table().to_batches():
+        writer.write(TRANSACTIONS.name, rows)
+    writer.write_rows(PROBLEMS.name, problems)
+
+
+def _raw_records(chunks: Iterable[Chunk], _origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
+    for chunk in chunks:
+        yield from records(chunk.data, report=report, file_position=chunk.position)
+
+
+_WORK: Final[dict[UnitKind, Callable[[Unit, DataFileWriter, IngestOptions], None]]] = {
+    UnitKind.METADATA_RECORDS: _records,
+    UnitKind.GROUP_RECORDS: _records,
+    UnitKind.GROUP_STATE: _group_state,
+    UnitKind.TRANSACTIONS: _transactions,
+    UnitKind.REQUESTS: _requests,
+}
