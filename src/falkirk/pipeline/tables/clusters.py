@@ -8,6 +8,17 @@ import pyarrow as pa
 
 from falkirk.pipeline.tables.table import INTS, POSITION, SOURCE, TIMESTAMP, Table, column
 
+DYNAMIC_VOTERS_TYPE: Final = pa.list_(
+    pa.struct(
+        [
+            pa.field("voter_id", pa.int32()),
+            pa.field("directory_id", pa.string()),
+            pa.field("host", pa.string()),
+            pa.field("port", pa.int32()),
+        ]
+    )
+)
+
 CLUSTERS: Final = Table(
     name="clusters",
     comment="One row for each cluster whose metadata was read: whose log counted, and up to where.",
@@ -22,6 +33,11 @@ CLUSTERS: Final = Table(
             column("chosen_node", pa.int32(), "Node whose metadata log counted; null: the cluster never ran."),
             column("nodes", INTS, "Nodes whose directories are here."),
             column("voters", INTS, "Ids of the voters; null: nothing says who votes."),
+            column(
+                "dynamic_voters",
+                DYNAMIC_VOTERS_TYPE,
+                "The voters as the log has them, each with its first listener (null: it has none); null: kraft.version 0.",
+            ),
             column("has_majority", pa.bool_(), "Whether a majority of the voters is here; else the log may be behind."),
             column("is_complete", pa.bool_(), "Whether the metadata was read to its end, nothing damaged or unknown."),
         ]
