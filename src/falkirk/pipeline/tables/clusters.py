@@ -36,7 +36,7 @@ CLUSTERS: Final = Table(
             column(
                 "dynamic_voters",
                 DYNAMIC_VOTERS_TYPE,
-                "The voters as the log has them, each with its first listener (null: it has none); null: kraft.version 0.",
+                "Voters as the log has them, each with its first listener (null: none); null: kraft.version 0.",
             ),
             column("has_majority", pa.bool_(), "Whether a majority of the voters is here; else the log may be behind."),
             column("is_complete", pa.bool_(), "Whether the metadata was read to its end, nothing damaged or unknown."),
