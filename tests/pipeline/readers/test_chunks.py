@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from falkirk.columnar.batch_table import iter_batch_tables
 from falkirk.columnar.report import ReadReport
+from falkirk.pipeline.filesystem import Location
 from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.chunks import iter_chunks
-from falkirk.pipeline.readers.splits import split_file, whole_end
+from falkirk.pipeline.readers.splits import split_batches, split_file, whole_end
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.storage.memory_disk import MemoryDisk
@@ -29,6 +30,10 @@ class CountingDisk(MemoryDisk):
         found = super().read(path, position, length)
         self.ranges.append((position, len(found)))
         return found
+
+
+def place(disk):
+    return Location(disk=disk, path=PATH, uri=PATH)
 
 
 def batch(offset, payload=b"", *, count=1):
@@ -53,7 +58,7 @@ def test_ranges_and_chunks_of_any_size_are_the_file_cut_between_batches(sizes, s
     ends = {0} | {sum(map(len, batches[: index + 1])) for index in range(len(batches))}
     disk = CountingDisk(data)
     assert {0, *iter_borders(disk, PATH, 0, len(data), block_bytes=block_bytes)} == ends
-    ranges = split_file(disk, PATH, split_bytes=split_bytes)
+    ranges = split_file(place(disk), split_bytes)
     assert [each.start for each in ranges] == [0, *(each.end for each in ranges[:-1])]
     assert ranges[-1].end == len(data)
     assert all(each.end - each.start >= split_bytes for each in ranges[:-1])
@@ -76,14 +81,14 @@ def test_a_batch_larger_than_a_chunk_is_a_chunk_of_its_own():
 
 def test_a_file_of_one_range_is_not_read_to_plan_it():
     disk = CountingDisk(batch(0, bytes(1000)))
-    assert len(split_file(disk, PATH, split_bytes=5000)) == 1
+    assert len(split_file(place(disk), 5000)) == 1
     assert disk.ranges == []
 
 
 def test_borders_are_found_by_blocks_and_not_by_a_request_for_each_batch():
     data = b"".join(batch(offset) for offset in range(1000))
     disk = CountingDisk(data)
-    assert len(split_file(disk, PATH, split_bytes=1000)) > 50
+    assert len(split_file(place(disk), 1000)) > 50
     assert len(disk.ranges) == 1
 
 
@@ -98,11 +103,19 @@ def test_the_end_of_a_torn_file_is_handed_to_the_last_range_and_told_once():
     whole = [batch(offset, bytes(100)) for offset in range(10)]
     data = b"".join(whole) + whole[0][:50]
     border = len(data) - 50
-    ranges = split_file(CountingDisk(data), PATH, split_bytes=300)
+    ranges = split_file(place(CountingDisk(data)), 300)
     told = [problem for each in ranges for problem in read(data, start=each.start, end=each.end)[1]]
     reason = "50 bytes are left, a batch has a header of 61; the last 50 bytes of the file give no rows"
     assert told == [("torn tail", border, reason)]
     assert whole_end(CountingDisk(data), PATH).end == border
+    assert split_batches(place(CountingDisk(data)), 0, len(data), 300) == [*ranges[:-1], (ranges[-1].start, border)]
+
+
+def test_a_file_without_a_whole_batch_has_one_range_if_all_of_it_is_wanted_and_none_else():
+    disk = CountingDisk(b"x" * 500)
+    assert split_file(place(disk), 100) == [(0, 500)]
+    assert split_batches(place(disk), 0, 500, 100) == []
+    assert split_file(place(CountingDisk(b"")), 100) == []
 
 
 @pytest.mark.parametrize("zeros", [1, 61, 5000])

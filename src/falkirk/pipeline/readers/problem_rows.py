@@ -17,33 +17,33 @@ UNREADABLE: Final = "unreadable file"
 
 def problem_rows(report: ReadReport, origin: Origin) -> list[Row]:
     """Give a row for each problem; unknown records have one for each type and version, with how many there are."""
-    found = [problem_row(problem, origin) for problem in report.problems if problem.kind != _UNKNOWN]
+    found = [row_of(problem, origin) for problem in report.problems if problem.kind != _UNKNOWN]
     first = {(each.position, each.reason): each.offset for each in report.problems if each.kind == _UNKNOWN}
     for unknown in report.unknown.values():
-        offset = first[unknown.first_position, unknown.what]
-        row = _row(origin, _UNKNOWN, unknown.what, position=unknown.first_position, offset=offset)
+        position = unknown.first_position
+        row = problem_row(origin, _UNKNOWN, unknown.what, position=position, offset=first[position, unknown.what])
         found.append(row | {"count": unknown.count})
     return found
 
 
-def problem_row(problem: Problem, origin: Origin) -> Row:
-    """Give the row of one problem."""
+def row_of(problem: Problem, origin: Origin) -> Row:
+    """Give the row of one problem with batches or records."""
     kind: str = problem.kind
     reason = problem.reason
     if kind == "corrupt batch" and problem.offset is None and problem.position <= MAGIC_AT:
         kind, reason = UNREADABLE, f"no log of Kafka, or damaged at its very beginning: {reason}"
-    return _row(origin, kind, reason, position=problem.position, offset=problem.offset)
+    return problem_row(origin, kind, reason, position=problem.position, offset=problem.offset)
 
 
 def unreadable_row(origin: Origin, detail: str) -> Row:
     """Give the row of a file that could not be read at all."""
-    return _row(origin, UNREADABLE, detail)
+    return problem_row(origin, UNREADABLE, detail)
 
 
-_UNKNOWN: Final = "unknown record"
-
-
-def _row(origin: Origin, kind: str, detail: str, *, position: int | None = None, offset: int | None = None) -> Row:
+def problem_row(
+    origin: Origin, kind: str, detail: str, *, position: int | None = None, offset: int | None = None
+) -> Row:
+    """Give a row about a place in a file."""
     return {
         "node_id": origin.node_id,
         "source": origin.source,
@@ -53,3 +53,6 @@ def _row(origin: Origin, kind: str, detail: str, *, position: int | None = None,
         "count": 1,
         "detail": detail,
     }
+
+
+_UNKNOWN: Final = "unknown record"

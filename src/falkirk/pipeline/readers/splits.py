@@ -1,13 +1,17 @@
-"""Byte ranges of a log file that end where batches end, so that several workers can read one file."""
+"""Byte ranges of a file that end where batches or lines end, so that several workers can read one file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.pipeline.readers.batch_borders import iter_borders, tail_problem
+from falkirk.pipeline.readers.lines import last_line_end, next_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from falkirk.columnar.report import Problem
+    from falkirk.pipeline.filesystem import Location
     from falkirk.storage.disk import ReadableDisk
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
@@ -28,25 +32,24 @@ class WholeEnd(NamedTuple):
     problem: Problem | None
 
 
-def split_file(
-    disk: ReadableDisk, path: str, *, start: int = 0, end: int | None = None, split_bytes: int = SPLIT_BYTES
-) -> list[FileRange]:
-    """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into ranges of whole batches.
+def split_batches(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut the bytes from `start`, where a batch begins, up to the last whole batch before `end` into ranges.
 
-    Each has at least `split_bytes`, and ends with the batch that reaches them. The last one has everything to `end`,
-    also what is no batch, so that its reader tells of it. A small file is not read at all. Raises OSError.
+    Each but the last has at least `split_bytes`, and ends with the batch that reaches them. For files that grow: what
+    stands behind the ranges is told by `whole_end`. Raises OSError.
     """
-    end = disk.size(path) if end is None else end
-    ranges = []
-    first = start
-    if end - start > split_bytes:
-        for border in iter_borders(disk, path, start, end):
-            if border - first >= split_bytes and border < end:
-                ranges.append(FileRange(first, border))
-                first = border
-    if first < end:
-        ranges.append(FileRange(first, end))
-    return ranges
+    return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
+
+
+def split_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut a whole file of batches into ranges.
+
+    As `split_batches`, but the last range has everything to the file's end, also what is no batch, so that its reader
+    tells of it; and a small file is not read at all. Raises OSError.
+    """
+    end = location.disk.size(location.path)
+    borders = iter_borders(location.disk, location.path, 0, end) if end > split_bytes else ()
+    return _to_end(_cut(borders, 0, split_bytes), end)
 
 
 def whole_end(disk: ReadableDisk, path: str, *, start: int = 0, end: int | None = None) -> WholeEnd:
@@ -59,3 +62,43 @@ def whole_end(disk: ReadableDisk, path: str, *, start: int = 0, end: int | None 
     for last in iter_borders(disk, path, start, end):  # noqa: B007 - the last one is wanted
         pass
     return WholeEnd(last, tail_problem(disk, path, last, end) if last < end else None)
+
+
+def split_lines(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut the bytes from `start`, where a line begins, up to the last line end before `end` into ranges of whole lines.
+
+    Each but the last has at least `split_bytes`. Raises OSError.
+    """
+    disk, path = location.disk, location.path
+    end = last_line_end(disk, path, start, end)
+    ranges = []
+    while start < end:
+        border = next_line(disk, path, start + split_bytes - 1, end) if end - start > split_bytes else end
+        ranges.append(FileRange(start, border))
+        start = border
+    return ranges
+
+
+def split_text_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut a whole text file into ranges of whole lines; the last one has a line without an end, too. Raises OSError."""
+    end = location.disk.size(location.path)
+    return _to_end(split_lines(location, 0, end, split_bytes), end)
+
+
+def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange]:
+    ranges = []
+    border = start
+    for border in borders:
+        if border - start >= split_bytes:
+            ranges.append(FileRange(start, border))
+            start = border
+    if start < border:
+        ranges.append(FileRange(start, border))
+    return ranges
+
+
+def _to_end(ranges: list[FileRange], end: int) -> list[FileRange]:
+    """Have the last range reach to the file's end."""
+    if not end:
+        return []
+    return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(0, end)]
