@@ -151,6 +151,7 @@ def test_real_logs_tell_software_groups_transactions_and_forwarding(name):
     assert {row["timestamp"] is None for row in rows} == {name.startswith("simple")}
 
 
+@pytest.mark.slow
 @given(st.integers(1, 200_000), st.integers(1, 200_000))
 def test_ranges_and_chunks_of_any_size_give_the_rows_of_the_whole(split_bytes, chunk_bytes):
     data = sample("simple-3.9.1")

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from falkirk.pipeline.readers.lines import LINE_BYTES_MAX
 from falkirk.pipeline.readers.problem_rows import problem_row
+from falkirk.pipeline.readers.row_columns import TIME_END, TIME_MIN
 from falkirk.pipeline.tables.requests import REQUESTS as TABLE
 from falkirk.protocol.messages import REQUESTS
 from falkirk.storage.request_log import UNKNOWN
@@ -99,8 +100,7 @@ def read_requests(
 
 _Int16 = Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)]
 _Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
-# Years 1 to 9999, as far as Spark goes.
-_Milliseconds = Annotated[int, msgspec.Meta(ge=-62135596800000, lt=253402300800000)]
+_Milliseconds = Annotated[int, msgspec.Meta(ge=TIME_MIN, lt=TIME_END)]
 
 
 class _Header(msgspec.Struct, rename="camel"):

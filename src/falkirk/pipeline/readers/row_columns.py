@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 NO_TIME: Final = -1
 """Kafka's "no timestamp"."""
+TIME_MIN: Final = -62_135_596_800_000
+"""The first millisecond of the year 1."""
+TIME_END: Final = 253_402_300_800_000
+"""The first millisecond behind the year 9999; Spark's own times overflow some way behind it."""
 
 
 def origin_columns(origin: Origin, count: int) -> dict[str, pa.Array[Any]]:  # Any: of the column's own type
@@ -28,8 +32,11 @@ def origin_columns(origin: Origin, count: int) -> dict[str, pa.Array[Any]]:  # A
 
 
 def timestamps(milliseconds: pa.Array[Any]) -> pa.Array[Any]:  # Any: int64 to timestamp
-    """Turn milliseconds since 1970 into times, and Kafka's "none" into null."""
-    return null_if(milliseconds, NO_TIME).view(TIMESTAMP)
+    """Turn milliseconds since 1970 into times; Kafka's "none" is null, and what no calendar has (years 1 to 9999)."""
+    filled = milliseconds.fill_null(NO_TIME) if milliseconds.null_count else milliseconds
+    numbers = filled.to_numpy(zero_copy_only=False)
+    gone = (numbers == NO_TIME) | (numbers < TIME_MIN) | (numbers >= TIME_END)
+    return (null_where(milliseconds, gone) if gone.any() else milliseconds).view(TIMESTAMP)
 
 
 def null_if(array: pa.Array[Any], number: int) -> pa.Array[Any]:  # Any: of numbers
