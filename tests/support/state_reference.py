@@ -187,7 +187,7 @@ def _clusters(cluster: Cluster) -> list[Row]:
             "chosen_node": cluster.chosen if has_run else None,
             "nodes": [node.node_id for node in cluster.nodes],
             "voters": None if cluster.voters is None else sorted(cluster.voters.ids),
-            "has_majority": None if cluster.voters is None else True,
+            "has_majority": None if cluster.voters is None or cluster.chosen is None else True,
             "is_complete": True,
         }
     ]

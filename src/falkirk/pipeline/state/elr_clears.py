@@ -1,0 +1,102 @@
+"""ClearElrRecords: they take the eligible leader replicas of one topic, or of all (KIP-966). There are few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from falkirk.metadata.errors import InconsistentRecordError
+from falkirk.metadata.record_key import ObjectKey
+from falkirk.pipeline.state.partition_keys import KeyedRows, PartitionKeys, list_lengths
+from falkirk.protocol.messages import ClearElrRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from falkirk.pipeline.state.inconsistencies import Inconsistencies
+    from falkirk.pipeline.state.metadata_rows import OtherRecord
+    from falkirk.pipeline.state.topic_lives import TopicLives
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+class ElrClear(NamedTuple):
+    """One record. `life` is the topic's; None: all topics."""
+
+    order: int
+    life: int | None
+
+
+class ClearedPartitions(NamedTuple):
+    """Partitions that lost their eligible or last known leader replicas, in the order in which they did."""
+
+    key: Ints
+    order: Ints
+
+
+def elr_clears(others: Sequence[OtherRecord], lives: TopicLives, problems: Inconsistencies) -> list[ElrClear]:
+    """Find the topics of ClearElrRecords; one that names no topic of its time is told, and left out."""
+    found = []
+    clears = [(other, other.message) for other in others if isinstance(other.message, ClearElrRecord)]
+    named = lives.named([message.topic_name for _, message in clears if message.topic_name])
+    for other, message in clears:
+        if not message.topic_name:
+            found.append(ElrClear(other.order, None))
+            continue
+        for life in named[message.topic_name]:
+            if lives.rows.order[life] < other.order < lives.end[life]:
+                found.append(ElrClear(other.order, life))
+                break
+        else:
+            key = ObjectKey("topic_elr", (message.topic_name,))
+            problems.add(other, InconsistentRecordError("ClearElrRecord", "no topic has this name", key=key))
+    return found
+
+
+def cleared_partitions(
+    keys: PartitionKeys, created: KeyedRows, changed: KeyedRows, clears: Sequence[ElrClear]
+) -> ClearedPartitions:
+    """Find what each clear finds to take; partitions that are written more than once are not told right."""
+    parts: list[ClearedPartitions] = []
+    has_elr = np.zeros(len(keys), np.bool_)
+    has_last_known = np.zeros(len(keys), np.bool_)
+    fields = {"eligible_leader_replicas": has_elr, "last_known_elr": has_last_known}
+    walks = [_Walk(created, field, flags, sets_all=True) for field, flags in fields.items()]
+    walks += [_Walk(changed, field, flags, sets_all=False) for field, flags in fields.items()]
+    for clear in clears:
+        for walk in walks:
+            walk.advance(clear.order)
+        span = slice(None) if clear.life is None else keys.of_life(clear.life)
+        key = np.flatnonzero(has_elr[span] | has_last_known[span]) + (span.start or 0)
+        has_elr[key] = has_last_known[key] = False
+        parts.append(ClearedPartitions(key, np.full(len(key), clear.order)))
+    return ClearedPartitions(
+        np.concatenate([np.empty(0, np.int64), *(part.key for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.order for part in parts)]),
+    )
+
+
+class _Walk:
+    """Goes through rows, and keeps up which partitions have something in a list.
+
+    A PartitionRecord `sets_all`: what it leaves out is empty.
+    """
+
+    def __init__(self, rows: KeyedRows, field: str, flags: Flags, *, sets_all: bool) -> None:
+        column = rows.rows.columns[field]
+        at = np.arange(len(column)) if sets_all else np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+        self._order = rows.rows.order[at]
+        self._key = rows.key[at]
+        self._has_any = list_lengths(column)[at] > 0
+        self._flags = flags
+        self._next = 0
+
+    def advance(self, order: int) -> None:
+        """Go on to the rows below an order."""
+        until = int(np.searchsorted(self._order, order))
+        self._flags[self._key[self._next : until]] = self._has_any[self._next : until]
+        self._next = until

@@ -1,0 +1,73 @@
+"""What is not of topics or configs, by the image's own code: these records are few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.condition import Always, Condition, RowContext
+from falkirk.metadata.errors import InconsistentRecordError
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import EMPTY, Provenance
+from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.metadata.record_key import object_key
+from falkirk.protocol.messages import ClearElrRecord, RemoveTopicRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.record_key import ObjectKey
+    from falkirk.pipeline.state.inconsistencies import Inconsistencies
+    from falkirk.pipeline.state.metadata_rows import OtherRecord
+
+WRITERS: Final = {rule.kind: rule.writers for rule in CATALOGUE}
+"""Kind of loss -> the records that write what it is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherState:
+    """The image of brokers, controllers, features, ACLs and so on, and the records that it was made of.
+
+    `records` has no refused ones, and the earlier ones too; `by_key` the same by the object that they are about.
+    """
+
+    image: MetadataImage
+    records: Sequence[OtherRecord]
+    by_key: Mapping[ObjectKey, Sequence[OtherRecord]]
+
+    def writer(self, key: ObjectKey, writers: Mapping[str, Condition] | str) -> OtherRecord | None:
+        """Find the last record that wrote an object: of some types under conditions, or any of one type."""
+        wanted = {writers: Always()} if isinstance(writers, str) else writers
+        for other in reversed(self.by_key.get(key, ())):
+            condition = wanted.get(type(other.message).__name__)
+            if condition is not None and condition.holds(other.message, _NO_CONTEXT):
+                return other
+        return None
+
+
+def other_state(others: Sequence[OtherRecord], problems: Inconsistencies) -> OtherState:
+    """Replay records; one that contradicts those before it is told, and changes nothing.
+
+    Removals of topics and ClearElrRecords are let through: they are none of this.
+    """
+    delta = MetadataDelta(EMPTY)
+    sound: list[OtherRecord] = []
+    for other in others:
+        if not other.is_earlier and not isinstance(other.message, RemoveTopicRecord | ClearElrRecord):
+            try:
+                # Each of these raises before it changes anything.
+                delta.replay(other.message)
+            except InconsistentRecordError as error:
+                problems.add(other, error)
+                continue
+        sound.append(other)
+    by_key: dict[ObjectKey, list[OtherRecord]] = {}
+    for other in sound:
+        key = object_key(other.message)
+        if key is not None:
+            by_key.setdefault(key, []).append(other)
+    return OtherState(image=delta.apply(Provenance()), records=sound, by_key=by_key)
+
+
+_NO_CONTEXT: Final = RowContext()

@@ -1,0 +1,156 @@
+"""Which partition each record is about, and which records contradict what was there before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from falkirk.metadata.errors import InconsistentRecordError
+from falkirk.metadata.image.partition import NO_RECOVERY_CHANGE, RECOVERED, RECOVERING
+from falkirk.metadata.record_key import partition_key
+from falkirk.pipeline.state.metadata_rows import PARTITION, PARTITION_CHANGE
+from falkirk.pipeline.state.topic_lives import NEVER, NO_LIFE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from falkirk.pipeline.state.inconsistencies import Inconsistencies
+    from falkirk.pipeline.state.metadata_rows import BulkRows
+    from falkirk.pipeline.state.topic_lives import TopicLives
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+UNKNOWN: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionKeys:
+    """All partitions by the life of their topic and their number; both rise."""
+
+    life: Ints
+    number: Ints
+
+    def __len__(self) -> int:
+        """Count the partitions."""
+        return len(self.life)
+
+    def index_of(self, life: Ints, number: Ints) -> Ints:
+        """Look partitions up; UNKNOWN where there is none."""
+        if not len(self):
+            return np.full(len(life), UNKNOWN)
+        codes, wanted = _codes(self.life, self.number), _codes(life, number)
+        index = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        return np.where(codes[index] == wanted, index, UNKNOWN)
+
+    def of_life(self, life: int) -> slice:
+        """Give the partitions of one topic."""
+        return slice(*np.searchsorted(self.life, [life, life + 1]).tolist())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedRows:
+    """Records that fit what was there before them, and the partition of each."""
+
+    rows: BulkRows
+    key: Ints
+
+    def select(self, wanted: Flags) -> KeyedRows:
+        """Give some of them."""
+        return KeyedRows(rows=self.rows.select(wanted), key=self.key[wanted])
+
+
+def created_partitions(rows: BulkRows, lives: TopicLives, problems: Inconsistencies) -> tuple[PartitionKeys, KeyedRows]:
+    """Take PartitionRecords; those that cannot be are told, and left out."""
+    life = lives.at(rows.columns["topic_id"], rows.order)
+    number = rows.numbers("partition_id").astype(np.int64)
+    replicas, directories = list_lengths(rows.columns["replicas"]), list_lengths(rows.columns["directories"])
+    state = rows.numbers("leader_recovery_state")
+    sound = _sound(
+        rows,
+        PARTITION,
+        [
+            (number < 0, lambda _: "the number is negative"),
+            (life == NO_LIFE, lambda _: "no topic has this id"),
+            (
+                (directories > 0) & (directories != replicas),
+                lambda row: f"{directories[row]} directories for {replicas[row]} replicas",
+            ),
+            (_is_no_state(state), lambda row: f"unknown leader recovery state {state[row]}"),
+        ],
+        problems,
+    )
+    rows, life, number = rows.select(sound), life[sound], number[sound]
+    codes = _codes(life, number)
+    if (codes[1:] > codes[:-1]).all():
+        # As a snapshot has them: topic by topic, number by number.
+        return PartitionKeys(life=life, number=number), KeyedRows(rows=rows, key=np.arange(len(rows)))
+    codes, first, key = np.unique(codes, return_index=True, return_inverse=True)
+    return PartitionKeys(life=life[first], number=number[first]), KeyedRows(rows=rows, key=key)
+
+
+def changed_partitions(
+    rows: BulkRows, lives: TopicLives, keys: PartitionKeys, created: KeyedRows, problems: Inconsistencies
+) -> KeyedRows:
+    """Take PartitionChangeRecords in the same way; directories are not looked at yet."""
+    life = lives.at(rows.columns["topic_id"], rows.order)
+    key = keys.index_of(life, rows.numbers("partition_id").astype(np.int64))
+    since = np.full(len(keys) + 1, NEVER)
+    since[created.key[::-1]] = created.rows.order[::-1]
+    state = rows.numbers("leader_recovery_state")
+    sound = _sound(
+        rows,
+        PARTITION_CHANGE,
+        [
+            (life == NO_LIFE, lambda _: "no topic has this id"),
+            (since[key] > rows.order, lambda row: f"topic {lives.names[int(life[row])]} has no such partition"),
+            (
+                _is_no_state(state) & (state != NO_RECOVERY_CHANGE),
+                lambda row: f"unknown leader recovery state {state[row]}",
+            ),
+        ],
+        problems,
+    )
+    return KeyedRows(rows=rows.select(sound), key=key[sound])
+
+
+def partition_error(rows: BulkRows, record: str, row: int, reason: str) -> InconsistentRecordError:
+    """Say what is wrong with a record."""
+    topic_id, number = rows.columns["topic_id"][row].as_py(), rows.columns["partition_id"][row].as_py()
+    return InconsistentRecordError(record, reason, key=partition_key(topic_id, number))
+
+
+def list_lengths(lists: pa.Array[Any]) -> Ints:  # Any: of lists
+    """Give the length of each list; a null is empty."""
+    assert isinstance(lists, pa.ListArray)
+    return np.asarray(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+
+
+def _codes(life: Ints, number: Ints) -> Ints:
+    return (life << 32) | number
+
+
+def _is_no_state(state: NDArray[np.int8]) -> Flags:
+    found: Flags = (state != RECOVERED) & (state != RECOVERING)
+    return found
+
+
+def _sound(
+    rows: BulkRows,
+    record: str,
+    checks: Sequence[tuple[Flags, Callable[[int], str]]],
+    problems: Inconsistencies,
+) -> Flags:
+    """Give the rows that pass all checks; of each other the first check that it fails is told."""
+    sound = np.ones(len(rows), np.bool_)
+    for fails, reason in checks:
+        wrong = np.flatnonzero(fails & sound)
+        if len(wrong):
+            problems.add_rows(rows, wrong, lambda row: partition_error(rows, record, row, reason(row)))  # noqa: B023
+            sound[wrong] = False
+    return sound

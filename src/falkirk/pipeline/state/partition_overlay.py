@@ -1,0 +1,184 @@
+"""Partitions with all their changes applied, for all partitions at once.
+
+A change sets some fields and leaves the others. So a field is what the last row that sets it says, and to know that row
+for each partition is enough: rows put their numbers down in order, and the last one stays. What takes more than one row
+to tell (directories that do not fit the replicas, a partition that is written anew) is rare, and replayed by the
+image's own code, partition by partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from falkirk.metadata.image.partition import MIGRATING, NO_LEADER_CHANGE, NO_RECOVERY_CHANGE
+from falkirk.pipeline.state.elr_clears import ClearedPartitions, cleared_partitions
+from falkirk.pipeline.state.partition_directories import odd_directories
+from falkirk.pipeline.state.partition_keys import list_lengths
+from falkirk.pipeline.state.partition_replay import replay_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.pipeline.state.elr_clears import ElrClear
+    from falkirk.pipeline.state.inconsistencies import Inconsistencies
+    from falkirk.pipeline.state.partition_keys import KeyedRows, PartitionKeys
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Column = pa.Array[Any]  # Any: of the column's own type
+
+LISTS: Final = (
+    "replicas",
+    "isr",
+    "removing_replicas",
+    "adding_replicas",
+    "directories",
+    "eligible_leader_replicas",
+    "last_known_elr",
+)
+NUMBERS: Final = ("leader", "leader_recovery_state", "leader_epoch", "partition_epoch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListState:
+    """A list of each partition: the element of `values` that `row` says; None: that of the partition's own number."""
+
+    values: Column
+    row: Ints | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """The fields of all partitions, and the changes that were refused after all."""
+
+    lists: dict[str, ListState]
+    numbers: dict[str, Ints]
+    refused: list[int]
+
+
+def overlay(
+    keys: PartitionKeys,
+    created: KeyedRows,
+    changed: KeyedRows,
+    clears: Sequence[ElrClear],
+    problems: Inconsistencies,
+) -> PartitionState:
+    """Apply all changes. Changes whose directories cannot be are told, and left out."""
+    if not len(changed.key) and not clears and len(created.key) == len(keys) and _has_all_directories(created):
+        return _as_created(created)
+    return _Overlay(keys, created, changed, clears, problems).state()
+
+
+_ELR: Final = ("eligible_leader_replicas", "last_known_elr")
+
+
+def _has_all_directories(created: KeyedRows) -> bool:
+    columns = created.rows.columns
+    return bool((list_lengths(columns["directories"]) == list_lengths(columns["replicas"])).all())
+
+
+def _as_created(created: KeyedRows) -> PartitionState:
+    """Give what one PartitionRecord of each partition says, as a snapshot has them."""
+    row = None if (created.key[1:] > created.key[:-1]).all() else _last(created.key, len(created.key))
+    numbers = {name: created.rows.numbers(name).astype(np.int64) for name in NUMBERS}
+    return PartitionState(
+        lists={name: ListState(values=created.rows.columns[name], row=row) for name in LISTS},
+        numbers=numbers if row is None else {name: values[row] for name, values in numbers.items()},
+        refused=[],
+    )
+
+
+def _last(key: Ints, count: int) -> Ints:
+    last = np.full(count, -1)
+    last[key] = np.arange(len(key))
+    return last
+
+
+class _Overlay:
+    def __init__(
+        self,
+        keys: PartitionKeys,
+        created: KeyedRows,
+        changed: KeyedRows,
+        clears: Sequence[ElrClear],
+        problems: Inconsistencies,
+    ) -> None:
+        self._keys = keys
+        self._created = created
+        self._changed = changed
+        self._base = _last(created.key, len(keys))
+        odd = odd_directories(created, changed, len(keys)) | (np.bincount(created.key, minlength=len(keys)) > 1)
+        replayed = replay_partitions(np.flatnonzero(odd), keys, created, changed, clears, problems=problems)
+        self._replayed: dict[int, Partition] = replayed.partitions
+        self._refused = replayed.refused
+        self._cleared = cleared_partitions(keys, created, changed, clears)
+
+    def state(self) -> PartitionState:
+        """Give all fields."""
+        lists = {name: self._list(name) for name in LISTS if name != "directories"}
+        lists["directories"] = self._directories(lists["replicas"])
+        return PartitionState(lists=lists, numbers=self._numbers(), refused=self._refused)
+
+    def _list(self, name: str) -> ListState:
+        key, row = self._changes_of(name)
+        extra: list[list[Any]] = [[]]  # Any: of the list's own type
+        created, changed = self._created.rows.columns[name], self._changed.rows.columns[name]
+        first_extra = len(created) + len(changed)
+        if name in _ELR and len(self._cleared.key):
+            key, row = self._with_clears(key, row, first_extra)
+        found = self._base.copy()
+        found[key] = row
+        for partition_key, partition in self._replayed.items():
+            found[partition_key] = first_extra + len(extra)
+            extra.append(list(getattr(partition, name)))
+        return ListState(values=pa.concat_arrays([created, changed, pa.array(extra, created.type)]), row=found)
+
+    def _changes_of(self, name: str) -> tuple[Ints, Ints]:
+        """Give the partitions whose list is set by changes, in order, and which element each gets."""
+        rows = np.flatnonzero(self._changed.rows.columns[name].is_valid().to_numpy(zero_copy_only=False))
+        return self._changed.key[rows], rows + len(self._created.key)
+
+    def _with_clears(self, key: Ints, row: Ints, empty: int) -> tuple[Ints, Ints]:
+        cleared: ClearedPartitions = self._cleared
+        order = np.concatenate([self._changed.rows.order[row - len(self._created.key)], cleared.order])
+        sequence = np.argsort(order, kind="stable")
+        return (
+            np.concatenate([key, cleared.key])[sequence],
+            np.concatenate([row, np.full(len(cleared.key), empty)])[sequence],
+        )
+
+    def _directories(self, replicas: ListState) -> ListState:
+        """Give the directories; of partitions that nobody has said anything of, as many zeros as replicas."""
+        state = self._list("directories")
+        assert state.row is not None
+        assert replicas.row is not None
+        wanted = list_lengths(replicas.values)[replicas.row]
+        unknown = np.flatnonzero(list_lengths(state.values)[state.row] != wanted)
+        if not len(unknown):
+            return state
+        counts = np.unique(wanted[unknown])
+        zeros = pa.array([[MIGRATING] * count for count in counts.tolist()], state.values.type)
+        state.row[unknown] = len(state.values) + np.searchsorted(counts, wanted[unknown])
+        return ListState(values=pa.concat_arrays([state.values, zeros]), row=state.row)
+
+    def _numbers(self) -> dict[str, Ints]:
+        found = {name: self._created.rows.numbers(name).astype(np.int64)[self._base] for name in NUMBERS}
+        key, count = self._changed.key, len(self._keys)
+        leader, state = self._changed.rows.numbers("leader"), self._changed.rows.numbers("leader_recovery_state")
+        names_leader, names_state = leader != NO_LEADER_CHANGE, state != NO_RECOVERY_CHANGE
+        found["leader"][key[names_leader]] = leader[names_leader]
+        found["leader_recovery_state"][key[names_state]] = state[names_state]
+        found["leader_epoch"] += np.bincount(key[names_leader], minlength=count)
+        found["partition_epoch"] += np.bincount(key, minlength=count)
+        found["partition_epoch"] += np.bincount(self._cleared.key, minlength=count)
+        for partition_key, partition in self._replayed.items():
+            for name in NUMBERS:
+                found[name][partition_key] = getattr(partition, name)
+        return found

@@ -1,0 +1,149 @@
+"""Rows of the table `unknown_tags`: tagged fields that no release up to 4.4 has. Hardly ever is there any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from falkirk.columnar.message_columns import UNKNOWN_TAGS
+from falkirk.columnar.schemas import UUID
+from falkirk.metadata.image.unknown_tags import UnknownTagsDelta, UnknownTagsImage, has_unknown_tags
+from falkirk.metadata.record_key import object_key
+from falkirk.pipeline.state.metadata_rows import CONFIG, PARTITION, PARTITION_CHANGE, TOPIC
+from falkirk.pipeline.state.topic_lives import NO_LIFE
+from falkirk.protocol.messages import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    TopicRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from falkirk.metadata.image.unknown_tags import UnknownTag
+    from falkirk.metadata.record_key import ObjectKey
+    from falkirk.pipeline.state.metadata_rows import BulkRows, OtherRecord
+    from falkirk.pipeline.state.topic_lives import TopicLives
+    from falkirk.protocol.schema import WireMessage
+
+    Row = dict[str, Any]  # Any: values of columns
+
+
+class _Told(NamedTuple):
+    """A record that may carry unknown fields, or takes those of its object away."""
+
+    order: int
+    offset: int
+    file: int
+    is_earlier: bool
+    message: WireMessage
+
+
+def unknown_tag_rows(
+    state: Mapping[str, BulkRows],
+    earlier: Mapping[str, BulkRows],
+    others: Sequence[OtherRecord],
+    lives: TopicLives,
+    files: Sequence[str],
+) -> list[Row]:
+    """Give the fields of all objects that are there. No record is among the others or the rows that was refused."""
+    told = [_Told(other.order, other.offset, other.file, other.is_earlier, other.message) for other in others]
+    if not any(has_unknown_tags(each.message) for each in told) and not any(
+        _tagged(rows).any() for part in (state, earlier) for rows in part.values()
+    ):
+        return []
+    told += [each for record, rows in state.items() for each in _concerned(record, rows, state)]
+    told += [each for record, rows in earlier.items() for each in _tagged_rows(record, rows)]
+    told.sort(key=lambda each: each.order)
+    names = dict(lives.removals)
+    delta = UnknownTagsDelta(UnknownTagsImage())
+    for each in told:
+        if not each.is_earlier:
+            delta.replay(each.message, names.get(each.order))
+    places = _places(told, files)
+    return [row for key, tags in delta.apply().tags.items() for row in _rows(key, tags, places, lives)]
+
+
+# Any: each is called with rows that have its class's own fields.
+_MESSAGES: Final[Mapping[str, Callable[[Any], WireMessage]]] = {
+    TOPIC: lambda row: TopicRecord(row["name"], row["topic_id"]),
+    PARTITION: lambda row: PartitionRecord(row["partition_id"], row["topic_id"]),
+    PARTITION_CHANGE: lambda row: PartitionChangeRecord(row["partition_id"], row["topic_id"]),
+    CONFIG: lambda row: ConfigRecord(row["resource_type"], row["resource_name"], row["name"], row.get("value")),
+}
+_FIELDS: Final = ("topic_id", "partition_id", "resource_type", "resource_name", "name", "value", UNKNOWN_TAGS)
+# What tells objects apart, column by column; a row that shares them all with a tagged one may be of the same object.
+_KEY: Final = ("topic_id", "partition_id", "resource_name")
+
+
+def _tagged(rows: BulkRows) -> NDArray[np.bool_]:
+    return np.asarray(rows.columns[UNKNOWN_TAGS].is_valid().to_numpy(zero_copy_only=False))
+
+
+def _tagged_rows(record: str, rows: BulkRows) -> Iterator[_Told]:
+    return _messages(record, rows, np.flatnonzero(_tagged(rows)), is_earlier=True)
+
+
+def _concerned(record: str, rows: BulkRows, state: Mapping[str, BulkRows]) -> Iterator[_Told]:
+    """Give the rows of objects of which some row has unknown fields: each may take them away."""
+    wanted = np.ones(len(rows), np.bool_)
+    for column in _KEY:
+        if column in rows.columns:
+            values = [
+                part.columns[column].filter(pa.array(_tagged(part)))
+                for part in state.values()
+                if column in part.columns
+            ]
+            wanted &= np.asarray(pc.is_in(rows.columns[column], value_set=pa.concat_arrays(values)))
+    return _messages(record, rows, np.flatnonzero(wanted), is_earlier=False)
+
+
+def _messages(record: str, rows: BulkRows, wanted: NDArray[np.int64], *, is_earlier: bool) -> Iterator[_Told]:
+    columns = {name: rows.columns[name].take(wanted).to_pylist() for name in _FIELDS if name in rows.columns}
+    for index, at in enumerate(wanted.tolist()):
+        row = {name: values[index] for name, values in columns.items()}
+        message: Any = _MESSAGES[record](row)  # Any: generated classes without a common field
+        message.unknown_tagged_fields = tuple((tag["tag"], tag["data"]) for tag in row[UNKNOWN_TAGS] or ())
+        yield _Told(int(rows.order[at]), int(rows.offset[at]), int(rows.file[at]), is_earlier, message)
+
+
+def _places(told: Iterable[_Told], files: Sequence[str]) -> dict[tuple[ObjectKey, str], tuple[int, Row]]:
+    """Give, by object and type of record, order and place of the last record that carried unknown fields."""
+    found: dict[tuple[ObjectKey, str], tuple[int, Row]] = {}
+    for each in told:
+        key = object_key(each.message)
+        if key is not None and has_unknown_tags(each.message):
+            record = type(each.message).__name__
+            found[key, record] = each.order, {"record": record, "offset": each.offset, "source": files[each.file]}
+    return found
+
+
+def _rows(
+    key: ObjectKey,
+    tags: Sequence[UnknownTag],
+    places: Mapping[tuple[ObjectKey, str], tuple[int, Row]],
+    lives: TopicLives,
+) -> Iterator[Row]:
+    # As `metadata.locate` tells it: all fields of one object have one place.
+    _, place = max((places[key, record] for record in {tag.record for tag in tags}), key=lambda found: found[0])
+    name = _topic_name(key.identity[0], lives) if key.kind in {"topic", "partition"} else None
+    for tag in tags:
+        yield {
+            "key": key.text(name),
+            "record": tag.record,
+            "path": tag.path,
+            "tag": tag.tag,
+            "data": tag.data,
+            "written": place,
+        }
+
+
+def _topic_name(topic_id: bytes, lives: TopicLives) -> str | None:
+    life = int(lives.last(pa.array([topic_id], UUID))[0])
+    return None if life == NO_LIFE else str(lives.names[life])
