@@ -187,10 +187,29 @@ def _clusters(cluster: Cluster) -> list[Row]:
             "chosen_node": cluster.chosen if has_run else None,
             "nodes": [node.node_id for node in cluster.nodes],
             "voters": None if cluster.voters is None else sorted(cluster.voters.ids),
+            "dynamic_voters": _dynamic_voters(cluster),
             "has_majority": None if cluster.voters is None or cluster.chosen is None else True,
             "is_complete": True,
         }
     ]
+
+
+def _dynamic_voters(cluster: Cluster) -> list[Row] | None:
+    voters = cluster.voters
+    if voters is None or not voters.directory_ids:
+        return None
+    rows = []
+    for voter_id in sorted(voters.ids):
+        endpoint = voters.endpoints.get(voter_id)
+        rows.append(
+            {
+                "voter_id": voter_id,
+                "directory_id": uuid_text(voters.directory_ids[voter_id]),
+                "host": None if endpoint is None else endpoint.host,
+                "port": None if endpoint is None else endpoint.port,
+            }
+        )
+    return rows
 
 
 def _feature_levels(cluster: Cluster, history: History) -> list[Row]:

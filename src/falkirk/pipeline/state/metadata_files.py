@@ -12,6 +12,7 @@ from falkirk.protocol.messages import (
     KRaftVersionRecord,
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
+    VotersRecord,
 )
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 
@@ -46,6 +47,8 @@ class ReadMetadata:
     # Whether the log is here from its first record on.
     begins_at_0: bool
     kraft_version: int
+    # As the log has them; None: kraft.version 0, or it does not say.
+    voters: VotersRecord | None
     end_offset: int
     epoch: int | None
     last_timestamp: int | None
@@ -89,6 +92,7 @@ def _read_bootstrap(cluster: FleetCluster, chosen: ChosenLog, bulk: frozenset[st
         facts=SnapshotFacts(frozenset(range(2)), 0, None if snapshot is None else _header_timestamp(reader)),
         begins_at_0=False,
         kraft_version=_kraft_version(reader),
+        voters=_voters(reader),
         end_offset=0,
         epoch=None,
         last_timestamp=None,
@@ -134,6 +138,7 @@ class _LogReader:
             facts=facts,
             begins_at_0=chain.first_offset == 0,
             kraft_version=_kraft_version(reader),
+            voters=_voters(reader),
             end_offset=min(chain.end_offset, self._end) if goes_on else start,
             epoch=chain.epoch if goes_on or snapshot_id is None else snapshot_id.epoch,
             last_timestamp=_last_timestamp(chain, facts),
@@ -213,6 +218,11 @@ def _kraft_version(reader: MetadataReader) -> int:
     """Give the last level that snapshot and log say."""
     said = [each.message for each in reader.controls if not each.is_earlier]
     return next((each.kraft_version for each in reversed(said) if isinstance(each, KRaftVersionRecord)), 0)
+
+
+def _voters(reader: MetadataReader) -> VotersRecord | None:
+    said = [each.message for each in reader.controls if not each.is_earlier]
+    return next((each for each in reversed(said) if isinstance(each, VotersRecord)), None)
 
 
 def _last_timestamp(chain: BatchChain, facts: SnapshotFacts | None) -> int | None:

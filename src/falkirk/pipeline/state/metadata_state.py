@@ -22,6 +22,7 @@ from falkirk.pipeline.state.topic_lives import topic_lives
 from falkirk.pipeline.state.unknown_tag_rows import unknown_tag_rows
 from falkirk.pipeline.tables import TABLES
 from falkirk.protocol.messages import RemoveTopicRecord
+from falkirk.protocol.uuid import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.state.metadata_quorum import ChosenLog
     from falkirk.pipeline.state.metadata_reader import ReadFile
     from falkirk.pipeline.state.metadata_rows import OtherRecord
+    from falkirk.protocol.messages import VotersRecord
 
     Row = dict[str, Any]  # Any: values of columns
 
@@ -156,6 +158,7 @@ class _Tables:
                 "chosen_node": self._chosen.node_id if read.epoch is not None else None,
                 "nodes": [node.node_id for node in self._cluster.nodes],
                 "voters": None if voters is None else sorted(voters.ids),
+                "dynamic_voters": _dynamic_voters(read.voters) if read.kraft_version and read.voters else None,
                 "has_majority": self._chosen.has_majority,
                 "is_complete": read.is_complete and not self._problems,
             }
@@ -203,6 +206,21 @@ class _Tables:
             "detail": f"metadata transaction {name} of offset {begin.offset} never ended; its {held_back} records do "
             "not count",
         }
+
+
+def _dynamic_voters(record: VotersRecord) -> list[Row]:
+    rows = []
+    for voter in sorted(record.voters, key=lambda voter: voter.voter_id):
+        listener = voter.endpoints[0] if voter.endpoints else None
+        rows.append(
+            {
+                "voter_id": voter.voter_id,
+                "directory_id": uuid_text(voter.voter_directory_id),
+                "host": None if listener is None else listener.host,
+                "port": None if listener is None else listener.port,
+            }
+        )
+    return rows
 
 
 def _time(milliseconds: int | None) -> int | None:
