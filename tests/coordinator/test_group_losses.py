@@ -4,7 +4,7 @@ import struct
 
 from group_records import Log, member, offset_key
 
-from falkirk.coordinator.group_losses import group_conversions, group_detail, group_losses
+from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
 from falkirk.coordinator.groups import readable_groups
 from falkirk.versions.release import Release
 
@@ -68,9 +68,17 @@ def test_a_tombstone_that_goes_so_that_offsets_are_served_is_no_loss():
     log.value(17, "g", epoch=1)
     found = answer(log, "4.0")
     assert group_losses(found, **PLACE) == []
-    [told] = group_conversions(found, name="__consumer_offsets-4")
+    [told] = [group_conversion(group, found.release, name="__consumer_offsets-4") for group in found.groups]
+    assert told is not None
     assert told.startswith("group g: the tombstone at offset 1 of __consumer_offsets-4 goes, ")
     assert told.endswith("behind which Kafka 4.0 would hide its 1 offsets")
+
+
+def test_most_groups_need_no_conversion():
+    log = Log("4.4")
+    log.commit("g")
+    found = answer(log, "4.0")
+    assert [group_conversion(group, found.release, name="") for group in found.groups] == [None]
 
 
 def test_what_becomes_of_a_group_is_one_clause():

@@ -11,8 +11,6 @@ from falkirk.coordinator.groups import GroupVerdict, LossKind
 from falkirk.coordinator.record_type import GroupType, record_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
     from falkirk.versions.release import Release
 
@@ -33,14 +31,14 @@ def group_losses(answer: GroupsReadability, *, name: str, source: str) -> list[d
     return found
 
 
-def group_conversions(answer: GroupsReadability, *, name: str) -> Iterator[str]:
-    """Give a sentence for each tombstone that goes so that offsets are served."""
-    for group in answer.groups:
-        if group.hidden_by is not None:
-            yield (
-                f"group {group.group_id}: the tombstone at offset {group.hidden_by} of {name} goes, behind "
-                f"which Kafka {answer.release.word} would hide its {group.committed_offsets} offsets"
-            )
+def group_conversion(group: GroupReadability, release: Release, *, name: str) -> str | None:
+    """Give a sentence on the tombstone that goes so that the group's offsets are served; None: none has to."""
+    if group.hidden_by is None:
+        return None
+    return (
+        f"group {group.group_id}: the tombstone at offset {group.hidden_by} of {name} goes, behind "
+        f"which Kafka {release.word} would hide its {group.committed_offsets} offsets"
+    )
 
 
 def group_detail(group: GroupReadability) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.coordinator.group_losses import group_conversions, group_detail, group_losses
+from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
 from falkirk.coordinator.groups import readable_groups
 from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
 from falkirk.coordinator.log_entry import log_entries
@@ -113,7 +113,8 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
             if replica is longest:
                 groups += answer.groups
                 losses += group_losses(answer, name=replica.name, source=str(replica.path))
-                conversions += group_conversions(answer, name=replica.name)
+                found = (group_conversion(group, release, name=replica.name) for group in answer.groups)
+                conversions += [sentence for sentence in found if sentence is not None]
     return GroupPlan(
         groups=tuple(sorted(groups, key=lambda group: group.group_id)),
         losses=losses,

@@ -1,0 +1,65 @@
+"""Which types of group records a cluster's coordinators write, as far as its finalized levels say.
+
+Records of other types are orphaned: a group wrote them before a downgrade, or nothing writes them any more. The levels
+say nothing of early access that a `server.properties` asks for (consumer groups in 3.7 to 3.9, share groups in 4.0):
+what such groups wrote counts as orphaned, as after a downgrade to these releases, whose default is not to have them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.record_type import PARTS, GroupRecordType, GroupType
+from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FEATURE_OF_GROUPS: Final = {
+    GroupType.CONSUMER: GROUP_VERSION,
+    GroupType.SHARE: SHARE_VERSION,
+    GroupType.STREAMS: STREAMS_VERSION,
+}
+"""The feature without which coordinators write no group of a type: any level but 0 will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritingRule:
+    """Some types are written with a feature enabled, by nodes of a release before this metadata.version."""
+
+    types: frozenset[int]
+    feature: str
+    metadata_version_below: int | None = None
+
+
+_SUBSCRIPTIONS: Final = frozenset({GroupRecordType.CONSUMER_GROUP_PARTITION_METADATA})
+_EARLY: Final = frozenset({GroupRecordType.SHARE_GROUP_PARTITION_METADATA})
+# With 4.1 a hash in the group's own record took the place of its topics' partitions.
+_HASHED_SINCE: Final = int(MetadataVersion.parse("4.1-IV0").level)
+
+ALWAYS_WRITTEN: Final = frozenset({GroupRecordType.OFFSET_COMMIT, GroupRecordType.GROUP_METADATA})
+"""The classic protocol's types; that of the oldest offset commits (0) has not been written since Kafka 0.9."""
+WRITING_RULES: Final = (
+    *(
+        WritingRule(
+            frozenset(type_ for type_, (of, _) in PARTS.items() if of is group_type) - _SUBSCRIPTIONS - _EARLY, feature
+        )
+        for group_type, feature in FEATURE_OF_GROUPS.items()
+    ),
+    WritingRule(_SUBSCRIPTIONS, GROUP_VERSION, _HASHED_SINCE),
+)
+"""All other types that are written at all; the early access of 4.0 alone wrote share groups' partition metadata (9)."""
+
+
+def is_written(type_: int, levels: Mapping[str, int]) -> bool:
+    """Say whether coordinators write records of a known type, at the finalized levels of all features."""
+    if type_ in ALWAYS_WRITTEN:
+        return True
+    return any(
+        type_ in rule.types
+        and levels.get(rule.feature, 0) > 0
+        and (rule.metadata_version_below is None or levels.get(METADATA_VERSION, 0) < rule.metadata_version_below)
+        for rule in WRITING_RULES
+    )
