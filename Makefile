@@ -45,4 +45,4 @@ lock: setup
 	$(BIN)/python tools/lock.py
 
 clean:
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

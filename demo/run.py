@@ -1,7 +1,8 @@
 """The demo, `make demo`: a stopped cluster of real Kafka 4.3.1 is taken to 3.9, and real Kafka 3.9.1 serves it.
 
 Every command is the installed program itself, printed as an operator would type it; each has to end with the exit
-status that is written beside it here. The last part needs Java 17 and Maven, and is left out, with a word, without.
+status that is written beside it here. The last two parts need Java 17, the first of them Maven too, and are left out,
+with a word, without.
 Later parts of the product add their steps to `STEPS`.
 """
 
@@ -20,6 +21,9 @@ from typing import Any
 
 from rich.console import Console
 
+from falkirk.pipeline.errors import SparkUnavailableError
+from falkirk.pipeline.session import check_java
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests" / "interop"), str(HERE.parent / "tools")]
 
@@ -32,6 +36,10 @@ from fetch_kafka import FetchError, kafka_libs, required_program  # noqa: E402 -
 FALKIRK = Path(sys.executable).with_name("falkirk")
 ARCHIVE = HERE / "data" / "cluster-4.3.1.tar.gz"
 ANSWERS = HERE / "data" / "answers-4.3.1.json.gz"
+# Lines of real Kafka 4.3.1's request logger, with old and new clients.
+REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
+# Where the report stays when the demo is over.
+OUT = HERE.parent / "demo-out"
 TARGET_RELEASE = "3.9.1"
 # What is compared: what a client is told of topics and users, and a hash of every message.
 SECTIONS = "topics,scram,messages"
@@ -133,6 +141,32 @@ def boot(stage: Stage) -> None:
     )
 
 
+def fleet(stage: Stage) -> None:
+    try:
+        check_java()
+    except SparkUnavailableError as error:
+        stage.say(f"[bold yellow]LEFT OUT[/]: no tables and no report. {error}")
+        return
+    (stage.folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
+    (stage.folder / "fleet.yaml").write_text(INVENTORY)
+    stage.say(f"[dim]$ cat fleet.yaml[/]\n{INVENTORY}")
+    stage.falkirk("fleet", "ingest", "fleet.yaml", status=DONE)
+    stage.falkirk("fleet", "report", "--to", "3.9", status=WOULD_LOSE)
+    shutil.rmtree(OUT, ignore_errors=True)
+    shutil.copytree(stage.folder / "fleet-report", OUT / "fleet-report")
+    stage.say(f"\nOpen {(OUT / 'fleet-report' / 'report.html').relative_to(HERE.parent)} in a browser.")
+
+
+INVENTORY = """\
+clusters:
+  - name: before
+    log_dirs: [cluster]
+    request_logs: [kafka-request.log]
+  - name: after
+    log_dirs: [at-3.9]
+"""
+
+
 STEPS = (
     Step("A stopped cluster of Kafka 4.3.1", look),
     Step("What would going to 3.9 cost?", plan),
@@ -140,6 +174,7 @@ STEPS = (
     Step("--unsafe goes on, and keeps what is dropped", downgrade),
     Step("And back up again, with nothing missing", undo),
     Step("Does real Kafka 3.9.1 agree?", boot),
+    Step("Both as a fleet: tables, and a report on going to 3.9", fleet),
 )
 
 

@@ -1,0 +1,138 @@
+"""The answers of the transforms for one target: each computed once, kept as Parquet, and read from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
+from falkirk.pipeline.tables.clusters import PROBLEMS
+from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.api_usage import api_usage
+from falkirk.pipeline.transforms.blockers import blockers
+from falkirk.pipeline.transforms.client_blockers import client_blockers
+from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
+from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+from falkirk.pipeline.transforms.feature_use import feature_use
+from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
+from falkirk.pipeline.transforms.group_readiness import (
+    group_answers,
+    group_losses,
+    group_readiness,
+    partition_readiness,
+)
+from falkirk.pipeline.transforms.levels import levels
+from falkirk.pipeline.transforms.minimum_version import minimum_version
+from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from falkirk.pipeline.ingest.spark_tasks import Progress
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+Row = dict[str, Any]  # Any: values of columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Where a report asks to go, and after how long a fenced broker counts as gone."""
+
+    at: MetadataVersion
+    release: Release
+    ghost_days: int
+
+
+class Answers:
+    """Name -> answer, each a directory of Parquet files at `root`, a path that Spark takes."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self._spark = spark
+        self._root = root
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+        """Compute an answer, and give it as it is kept."""
+        path = f"{self._root}/{name}"
+        frame.coalesce(1).write.parquet(path)
+        return self._spark.read.schema(frame.schema).parquet(path)
+
+    def rows(self, name: str, order: tuple[str, ...] = (), limit: int | None = None) -> tuple[list[Row], int]:
+        """Give the first rows of an answer in some order, or all of them, and how many it has."""
+        frame = self._read(name)
+        chosen = frame.orderBy(*order) if order else frame
+        chosen = chosen if limit is None else chosen.limit(limit)
+        return chosen.toArrow().to_pylist(maps_as_pydicts="strict"), frame.count()
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Count the rows of each cluster."""
+        return {row[CLUSTER]: row["count"] for row in self._read(name).groupBy(CLUSTER).count().collect()}
+
+    def _read(self, name: str) -> DataFrame:
+        return self._spark.read.parquet(f"{self._root}/{name}")
+
+
+def ask(
+    spark: SparkSession, tables: Mapping[str, DataFrame], question: Question, root: str, progress: Progress
+) -> Answers:
+    """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
+    answers = Answers(spark, root)
+    steps = _Steps(answers, tables, question)
+    work = (
+        steps.groups,
+        steps.losses,
+        steps.verdicts,
+        *(lambda name=name: steps.simple(name) for name in _SIMPLE),
+    )
+    for number, step in enumerate(work):
+        progress.update(_TITLE, number, len(work))
+        step()
+    progress.update(_TITLE, len(work), len(work))
+    return answers
+
+
+_TITLE: Final = "asking the tables"
+_SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
+    "levels": lambda _: levels(),
+    "minimum_versions": lambda _: minimum_version(),
+    "points_of_no_return": lambda _: point_of_no_return(),
+    "blockers": lambda question: blockers(
+        question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
+    ),
+    "forgotten_finalisations": lambda _: forgotten_finalisations(),
+    "api_usage": lambda _: api_usage(),
+    "client_blockers": lambda question: client_blockers(question.release),
+    "feature_use": lambda _: feature_use(),
+    "problems": lambda _: lambda tables: tables[PROBLEMS.name],
+    "feature_levels": lambda _: lambda tables: tables["feature_levels"],
+}
+"""Answers that need nothing but the tables; the last two are tables that the report repeats."""
+
+
+class _Steps:
+    def __init__(self, answers: Answers, tables: Mapping[str, DataFrame], question: Question) -> None:
+        self._answers = answers
+        self._tables = dict(tables)
+        self._question = question
+
+    def groups(self) -> None:
+        asked = group_answers(self._question.release)(self._tables)
+        self._tables[GROUP_ANSWERS.name] = self._answers.keep(GROUP_ANSWERS.name, asked)
+        self._answers.keep("groups", group_readiness()(self._tables))
+        self._answers.keep("group_partitions", partition_readiness()(self._tables))
+        self._tables["group_losses"] = group_losses()(self._tables)
+
+    def losses(self) -> None:
+        of_metadata = downgrade_losses(self._question.at, self._question.release)(self._tables)
+        self._tables["metadata_losses"] = of_metadata
+        self._tables["losses"] = self._answers.keep("losses", of_metadata.unionByName(self._tables["group_losses"]))
+
+    def verdicts(self) -> None:
+        verdicts = downgrade_verdicts(self._question.at, self._question.release, losses=self._tables["losses"])
+        self._answers.keep("verdicts", verdicts(self._tables))
+
+    def simple(self, name: str) -> None:
+        self._answers.keep(name, _SIMPLE[name](self._question)(self._tables))

@@ -1,0 +1,158 @@
+"""The report on going to a level: one page, the same as JSON, and every answer whole as Parquet."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+import falkirk
+from falkirk.pipeline.errors import WarehouseError
+from falkirk.pipeline.fleet_tables import FleetTables
+from falkirk.pipeline.ingest.spark_tasks import NoProgress
+from falkirk.pipeline.reports.answers import Question, ask
+from falkirk.pipeline.reports.page import Page, render_page
+from falkirk.pipeline.reports.sections import make_sections
+from falkirk.pipeline.reports.verdicts import BLOCKED, CLEAR, LOSSY, make_verdicts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from falkirk.pipeline.ingest.spark_tasks import Progress
+    from falkirk.pipeline.ingest.warehouse import Warehouse
+    from falkirk.pipeline.reports.answers import Answers
+    from falkirk.pipeline.reports.verdicts import Verdict
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+ROWS_MAX: Final = 10_000
+"""Of each answer, in the JSON; all rows are in the Parquet files."""
+PAGE: Final = "report.html"
+DOCUMENT: Final = "report.json"
+TABLES: Final = "tables"
+# Answer -> the order of its rows.
+_ORDERS: Final[dict[str, tuple[str, ...]]] = {
+    "verdicts": ("cluster",),
+    "levels": ("cluster",),
+    "feature_levels": ("cluster", "feature", "offset"),
+    "losses": ("cluster", "outcome", "kind", "key"),
+    "minimum_versions": ("cluster",),
+    "points_of_no_return": ("cluster", "upgrade_offset"),
+    "blockers": ("cluster", "node_id", "role", "feature"),
+    "forgotten_finalisations": ("cluster", "feature"),
+    "groups": ("cluster", "group"),
+    "group_partitions": ("cluster", "partition"),
+    "api_usage": ("cluster", "api", "api_version"),
+    "client_blockers": ("cluster", "api", "api_version"),
+    "feature_use": ("cluster", "feature"),
+    "problems": ("cluster", "source", "position"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetReport:
+    """What the report says. `document` is what report.json holds."""
+
+    document: dict[str, Any]  # Any: JSON values
+    verdicts: list[dict[str, Any]]  # Any: same
+    headline: str
+
+    @property
+    def status(self) -> int:
+        """Give the exit status: 1 if a cluster is blocked, else 3 if one would lose something, else 0."""
+        words = {verdict["verdict"] for verdict in self.verdicts}
+        return 1 if BLOCKED in words else 3 if LOSSY in words else 0
+
+
+def make_report(
+    spark: SparkSession,
+    warehouse: Warehouse,
+    out: Path,
+    at: MetadataVersion,
+    release: Release,
+    *,
+    ghost_days: int = 7,
+    progress: Progress | None = None,
+) -> FleetReport:
+    """Answer all questions and write the report to `out`, as a whole or not at all; an older report there goes.
+
+    Raises WarehouseError if `out` is something else than a report or an empty directory.
+    """
+    if out.exists() and not (out / DOCUMENT).is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise WarehouseError(f"{out}: not empty, and no report; name a new or empty directory")
+    tables = FleetTables(spark, warehouse)
+    if not warehouse.manifests():
+        raise WarehouseError(f"{warehouse.uri}: holds no cluster yet; `falkirk fleet ingest` brings some in")
+    aside = out.with_name(f"{out.name}.aside")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    question = Question(at=at, release=release, ghost_days=ghost_days)
+    try:
+        answers = ask(spark, tables, question, f"file://{(aside / TABLES).resolve()}", progress or NoProgress())
+        report = _report(answers, question)
+        (aside / DOCUMENT).write_bytes(msgspec.json.format(msgspec.json.encode(report.document), indent=1))
+        (aside / PAGE).write_text(_page(report), encoding="utf-8")
+        if out.exists():
+            shutil.rmtree(out)
+        aside.rename(out)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return report
+
+
+def _report(answers: Answers, question: Question) -> FleetReport:
+    found = {name: answers.rows(name, order, ROWS_MAX) for name, order in _ORDERS.items()}
+    rows = {name: of_name for name, (of_name, _) in found.items()}
+    verdicts = make_verdicts(question.at, rows["verdicts"], rows["blockers"], rows["client_blockers"], rows["problems"])
+    counts = Counter(verdict.word for verdict in verdicts)
+    headline = _headline(verdicts, counts, question)
+    document = {
+        "falkirk": falkirk.__version__,
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "to": {"level": question.at.level, "name": str(question.at), "release": question.release.name},
+        "headline": headline,
+        "clusters": {word: counts[word] for word in (CLEAR, LOSSY, BLOCKED)},
+        "rows_in_all": {name: count for name, (_, count) in found.items()},
+        "verdicts": [verdict.as_json() for verdict in verdicts],
+        **{name: of_name for name, of_name in rows.items() if name != "verdicts"},
+    }
+    plain = msgspec.to_builtins(document, builtin_types=(), str_keys=True)
+    return FleetReport(document=plain, verdicts=plain["verdicts"], headline=headline)
+
+
+def _headline(verdicts: list[Verdict], counts: Counter[str], question: Question) -> str:
+    target = f"{question.at} (Kafka {question.release.word})"
+    if not verdicts:
+        return f"No cluster's metadata is here, so nothing is said of {target}."
+    if counts[CLEAR] == len(verdicts):
+        return f"All {len(verdicts):,} clusters can go to {target} and lose nothing."
+    lost = sum(sum(verdict.losses.values()) for verdict in verdicts)
+    return (
+        f"Of {len(verdicts):,} clusters {counts[CLEAR]:,} can go to {target} and lose nothing, "
+        f"{counts[LOSSY]:,} would lose something ({lost:,} losses in all), {counts[BLOCKED]:,} are blocked."
+    )
+
+
+def _page(report: FleetReport) -> str:
+    document = report.document
+    counts = document["clusters"]
+    return render_page(
+        Page(
+            title=f"A fleet on its way to {document['to']['name']}",
+            headline=report.headline,
+            made=f"Made by falkirk {document['falkirk']} at {document['made_at']}.",
+            cards=[
+                (counts[CLEAR], "clear: nothing is lost", CLEAR),
+                (counts[LOSSY], "would lose something", LOSSY),
+                (counts[BLOCKED], "blocked", BLOCKED),
+                (document["rows_in_all"]["problems"], "problems in files", ""),
+            ],
+            sections=make_sections(document),
+        )
+    )
