@@ -1,7 +1,7 @@
 """Where files are: a path of this machine, or a URI of an object store that PyArrow knows (s3, gs, abfs, hdfs).
 
 How to reach a store (endpoint, credentials) comes from the environment, as its own tools have it, so that no URI and
-no table holds a secret.
+no table holds a secret: `docs/reference/fleet-sources.md` has the variables.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from fsspec.implementations.arrow import ArrowFSWrapper
 from pyarrow import fs
@@ -61,8 +62,11 @@ class ArrowDisk:
     def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
         """Read a range of a file."""
         with self._filesystem.open_input_file(path) as file:
-            file.seek(position)
-            return bytes(file.read(length))
+            left = max(file.size() - position, 0)
+            wanted = left if length is None else min(length, left)
+            if not wanted:
+                return b""
+            return bytes(file.read_at(wanted, position))  # type: ignore[call-arg]  # the stubs lack the position
 
     def view(self, path: str) -> memoryview:
         """Read a whole file into memory: there is nothing to map."""
@@ -78,33 +82,62 @@ def open_location(uri: str) -> Location:
 
     Raises InventoryError for a URI of no known kind.
     """
-    scheme, separator, rest = uri.partition("://")
-    if not separator or scheme == _LOCAL:
-        path = rest if separator else uri
+    scheme, authority, rest = _parts(uri)
+    path = rest.rstrip("/") or rest[:1]
+    if scheme == _LOCAL:
         return Location(disk=PosixDisk(), path=path, uri=path)
-    filesystem = _filesystem(scheme, rest.partition("/")[0], uri)
-    return Location(disk=ArrowDisk(filesystem), path=rest.rstrip("/"), uri=uri.rstrip("/"))
+    store = _store(scheme, authority, uri)
+    return Location(disk=ArrowDisk(store.filesystem), path=store.base + path, uri=f"{scheme}://{authority}{path}")
 
 
 def expand(pattern: str) -> list[str]:
-    """Give what a path or URI with wildcards (`*`, `?`, `[...]`, `**`) stands for, sorted; one without, as it is."""
-    if not any(character in pattern for character in "*?["):
+    """Give what a path or URI with wildcards (`*`, `?`, `[...]`, `**`) stands for, sorted; one without, as it is.
+
+    Raises InventoryError for a URI of no known kind.
+    """
+    scheme, authority, rest = _parts(pattern)
+    if not any(character in rest for character in "*?["):
         return [pattern]
-    scheme, separator, rest = pattern.partition("://")
-    if not separator or scheme == _LOCAL:
-        path = rest if separator else pattern
-        return sorted(ArrowFSWrapper(fs.LocalFileSystem()).glob(path))
-    filesystem = _filesystem(scheme, rest.partition("/")[0], pattern)
-    return [f"{scheme}://{path}" for path in sorted(ArrowFSWrapper(filesystem).glob(rest))]
+    if scheme == _LOCAL:
+        # A name may have such characters itself.
+        return [rest] if PosixDisk().exists(rest) else sorted(ArrowFSWrapper(fs.LocalFileSystem()).glob(rest))
+    store = _store(scheme, authority, pattern)
+    found = ArrowFSWrapper(store.filesystem).glob(store.base + rest)
+    return [f"{scheme}://{authority}{path.removeprefix(store.base)}" for path in sorted(found)]
 
 
 _LOCAL: Final = "file"
 
 
-@cache
-def _filesystem(scheme: str, authority: str, uri: str) -> fs.FileSystem:
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """A file system, and what stands there before the path of a URI: the bucket."""
+
+    filesystem: fs.FileSystem
+    base: str
+
+
+def _parts(uri: str) -> tuple[str, str, str]:
+    """Give scheme, bucket or host, and path."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return _LOCAL, "", uri
+    if scheme == _LOCAL:
+        return _LOCAL, "", unquote(rest)
+    authority, slash, path = rest.partition("/")
+    return scheme, authority, slash + path
+
+
+def _store(scheme: str, authority: str, uri: str) -> _Store:
     try:
-        found, _ = fs.FileSystem.from_uri(f"{scheme}://{authority}")
+        return _found_store(scheme, authority)
     except (ValueError, NotImplementedError, OSError) as error:
         raise InventoryError(f"{uri}: {error}") from error
-    return found
+
+
+@cache
+def _found_store(scheme: str, authority: str) -> _Store:
+    if not authority:
+        raise ValueError("no bucket or host is named")
+    filesystem, base = fs.FileSystem.from_uri(f"{scheme}://{authority}")
+    return _Store(filesystem, base.rstrip("/"))
