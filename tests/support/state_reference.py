@@ -183,7 +183,7 @@ def _clusters(cluster: Cluster) -> list[Row]:
             "kraft_version": cluster.kraft_version,
             "epoch": cluster.epoch if has_run else None,
             "end_offset": cluster.end_offset,
-            "last_timestamp": cluster.last_timestamp if has_run else None,
+            "last_timestamp": cluster.last_timestamp or None if has_run else None,
             "chosen_node": cluster.chosen if has_run else None,
             "nodes": [node.node_id for node in cluster.nodes],
             "voters": None if cluster.voters is None else sorted(cluster.voters.ids),

@@ -6,10 +6,13 @@ from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 from stopped_clusters import DISK, cluster_at
 
 from falkirk.logdir.metadata_log import read_metadata_log
+from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.state.log_dir_rows import log_dir_row
+from falkirk.pipeline.state.metadata_log_survey import survey_metadata_log
 from falkirk.pipeline.tables.clusters import LOG_DIRS
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
+from falkirk.storage.snapshot_writer import write_snapshot
 
 METADATA = "__cluster_metadata-0"
 
@@ -112,6 +115,19 @@ def test_a_snapshot_without_its_footer_is_none(metadata):
     other = metadata / f"{900:020}-{1:010}.checkpoint"
     other.write_bytes(build_batch([Record(0, 1, None, b"x" * 60)], base_offset=0, leader_epoch=1))
     assert row_of(metadata)["snapshot_end_offset"] < before
+
+
+def test_a_footer_is_found_behind_bytes_that_look_like_a_batch(metadata):
+    def snapshot(value):
+        return b"".join(write_snapshot([value], epoch=1, last_contained_log_timestamp=1, clock=lambda: 1))
+
+    plain = snapshot(bytes(100))
+    at = plain.index(bytes(100)) + 20
+    head = bytes(8) + (len(plain) - at - 12).to_bytes(4, "big") + bytes(4) + b"\x02"
+    data = snapshot(bytes(20) + head + bytes(80 - len(head)))
+    assert data.index(head) == at
+    (metadata / f"{2000:020}-{1:010}.checkpoint").write_bytes(data)
+    assert survey_metadata_log(open_location(str(metadata))).snapshots[0].end_offset == 2000
 
 
 def test_a_snapshot_longer_than_the_log_says_where_the_metadata_ends(metadata):

@@ -91,11 +91,14 @@ def _has_footer(file: Location) -> bool:
     """Say whether a snapshot ends with its footer; the rest of it is not read."""
     size = file.disk.size(file.path)
     tail = memoryview(file.disk.read(file.path, max(size - _FOOTER_BYTES_MAX, 0), _FOOTER_BYTES_MAX))
-    for at in range(len(tail) - HEADER_BYTES + 1):
-        length = int.from_bytes(tail[at + 8 : at + LENGTH_END], "big")
-        if length + LENGTH_END == len(tail) - at and tail[at + MAGIC_AT] == MAGIC:
-            return _is_footer(tail, at)
-    return False
+    # Other numbers may look like a batch's length: an offset before it, for one.
+    return any(_is_footer(tail, at) for at in range(len(tail) - HEADER_BYTES + 1) if _may_be_batch(tail, at))
+
+
+def _may_be_batch(tail: memoryview, at: int) -> bool:
+    """Say whether the length of a batch that begins here would reach the end of the file."""
+    length = int.from_bytes(tail[at + 8 : at + LENGTH_END], "big")
+    return length + LENGTH_END == len(tail) - at and tail[at + MAGIC_AT] == MAGIC
 
 
 def _is_footer(tail: memoryview, at: int) -> bool:
