@@ -80,8 +80,7 @@ class _Surveyor:
     def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
         self._rows("discovery", PROBLEMS.name, problems)
         if self._cluster.nodes:
-            rows = [log_dir_row(log_dir, node.node_id) for node in self._cluster.nodes for log_dir in node.log_dirs]
-            self._rows("log_dirs", LOG_DIRS.name, rows)
+            self._log_dirs()
             metadata = self._metadata()
             self._records(UnitKind.METADATA_RECORDS, list(self._metadata_files(metadata)))
             self._coordinators()
@@ -104,6 +103,14 @@ class _Surveyor:
             return False
         self._found.pieces.append(piece)
         return True
+
+    def _log_dirs(self) -> None:
+        key = "log_dirs"
+        if LOG_DIRS.name in self._options.tables:
+            rows = [log_dir_row(log_dir, node.node_id) for node in self._cluster.nodes for log_dir in node.log_dirs]
+            self._rows(key, LOG_DIRS.name, rows)
+        elif key in self._before:
+            self._found.pieces.append(self._before[key])
 
     def _metadata(self) -> Piece:
         key = "metadata"
