@@ -17,6 +17,7 @@ from stopped_clusters import cluster_at
 from falkirk.logdir.cluster import Cluster
 from falkirk.logdir.group_records import read_groups
 from falkirk.metadata.record_reader import read_record
+from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.ingest.warehouse import Warehouse
@@ -213,8 +214,8 @@ def test_only_the_tables_that_are_wanted_are_made_and_others_stay(spark, tmp_pat
     ingest_at(spark, tmp_path / "w", made.root, tables=frozenset({"topics", "metadata_records"}))
     assert {path.name for path in (tmp_path / "w").iterdir()} == {"_falkirk", "metadata_records"}
     made.append((TopicRecord("late", b"l" * 16), 0))
-    report = ingest_at(spark, tmp_path / "w", made.root, tables=frozenset({"topics"}))
-    assert report.new_rows == {"topics": 1}
+    report = ingest_at(spark, tmp_path / "w", made.root, tables=frozenset({"brokers"}))
+    assert report.new_rows == {"brokers": 1, "topics": 1}  # both are of one state
     assert report.rows["metadata_records"] > 0
 
 
@@ -257,6 +258,15 @@ def test_state_as_of_an_offset_is_that_of_the_log_up_to_there(spark, tmp_path):
     assert cluster["end_offset"] == end
     ingest_at(spark, tmp_path / "w", made.root)
     assert [row["value"] for row in table_rows(spark, tmp_path / "w", "configs")] == ["1"]
+
+
+@pytest.mark.slow
+def test_an_offset_that_no_file_reaches_is_refused_and_changes_nothing(spark, tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+    fleet = find_fleet([str(made.root)], as_of=10_000)
+    with pytest.raises(PipelineError, match="10000"):
+        ingest(spark, Warehouse.make(str(tmp_path / "w")), fleet)
+    assert Warehouse.open(str(tmp_path / "w")).manifests() == []
 
 
 @pytest.mark.slow

@@ -38,7 +38,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     end_crc: int = 0
     files: tuple[DataFile, ...] = ()
-    # Facts that the next ingest asks for.
+    # Facts that the next ingest asks for: which tables a state was made for, and whose metadata log counted.
+    tables: tuple[str, ...] = ()
     chosen_node: int | None = None
 
 

@@ -46,7 +46,7 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
     with DataFileWriter(warehouse, options.run, unit.cluster, unit.key) as writer:
         try:
             crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
-            _WORK[unit.kind](unit, writer, options)
+            _WORK[unit.kind](unit, writer)
         except OSError as error:
             origin = Origin(source=unit.location.uri, node_id=unit.node_id)
             writer.write_rows(PROBLEMS.name, [unreadable_row(origin, f"{unit.location.uri}: {error}")])
@@ -63,11 +63,12 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
         end=unit.end,
         end_crc=crc,
         files=files,
+        tables=unit.tables,
     )
     return unit.cluster, piece
 
 
-def _records(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+def _records(unit: Unit, writer: DataFileWriter) -> None:
     """Write the records of a range of a log."""
     report = ReadReport()
     read = read_metadata_records if unit.kind is UnitKind.METADATA_RECORDS else read_group_records
@@ -76,7 +77,7 @@ def _records(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> Non
         writer.write(unit.kind, rows)
 
 
-def _requests(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+def _requests(unit: Unit, writer: DataFileWriter) -> None:
     """Write the requests of a range of lines, and what was wrong with lines."""
     report = RequestReport()
     origin = Origin(source=unit.location.uri, node_id=unit.node_id)
@@ -86,20 +87,20 @@ def _requests(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> No
     writer.write_rows(PROBLEMS.name, report.problem_rows(origin))
 
 
-def _group_state(unit: Unit, writer: DataFileWriter, options: IngestOptions) -> None:
+def _group_state(unit: Unit, writer: DataFileWriter) -> None:
     """Write the groups of a partition as they are at its end."""
     state = GroupState(unit.partition)
     problems: list[dict[str, Any]] = []  # Any: values of columns
     for rows in read_partition(unit.location, unit.node_id, read_group_records, problems):
         state.add(rows)
     for table, found in state.tables().items():
-        if table in options.tables:
+        if table in unit.tables:
             for rows in found.to_batches():
                 writer.write(table, rows)
     writer.write_rows(PROBLEMS.name, problems)
 
 
-def _transactions(unit: Unit, writer: DataFileWriter, _options: IngestOptions) -> None:
+def _transactions(unit: Unit, writer: DataFileWriter) -> None:
     """Write the transactional ids of a partition as they are at its end."""
     last = LastTransactions(unit.partition)
     problems: list[dict[str, Any]] = []  # Any: values of columns
@@ -115,7 +116,7 @@ def _raw_records(chunks: Iterable[Chunk], _origin: Origin, report: ReadReport) -
         yield from records(chunk.data, report=report, file_position=chunk.position)
 
 
-_WORK: Final[dict[UnitKind, Callable[[Unit, DataFileWriter, IngestOptions], None]]] = {
+_WORK: Final[dict[UnitKind, Callable[[Unit, DataFileWriter], None]]] = {
     UnitKind.METADATA_RECORDS: _records,
     UnitKind.GROUP_RECORDS: _records,
     UnitKind.GROUP_STATE: _group_state,

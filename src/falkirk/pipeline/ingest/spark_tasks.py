@@ -7,6 +7,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from falkirk.pipeline.errors import PipelineError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -42,7 +44,7 @@ def run_tasks(
 ) -> list[R]:
     """Give function(item) for each item, in no order. Function and items are pickled; weights are bytes to read.
 
-    The heavy ones begin first, and light ones share a task.
+    The heavy ones begin first, and light ones share a task. A PipelineError of the function comes through as one.
     """
     if not items:
         return []
@@ -58,12 +60,25 @@ def run_tasks(
     context.setJobGroup(group, title)
     watcher.start()
     try:
-        found = context.parallelize(slices, len(slices)).flatMap(lambda part: [function(item) for item in part])
-        return found.collect()
+        done_items = context.parallelize(slices, len(slices)).flatMap(
+            lambda part: [_attempt(function, it) for it in part]
+        )
+        found = done_items.collect()
     finally:
         done.set()
         watcher.join()
         tell(len(slices))
+    for result in found:
+        if isinstance(result, PipelineError):
+            raise result
+    return [result for result in found if not isinstance(result, PipelineError)]
+
+
+def _attempt(function: Callable[[T], R], item: T) -> R | PipelineError:
+    try:
+        return function(item)
+    except PipelineError as error:
+        return error
 
 
 TASK_BYTES: Final = 16 * 1024 * 1024

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.ingest.data_files import DataFileWriter
@@ -13,14 +13,14 @@ from falkirk.pipeline.ingest.unit import Unit, UnitKind
 from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.readers.lines import last_line_end
 from falkirk.pipeline.readers.origin import Origin
-from falkirk.pipeline.readers.problem_rows import problem_row
+from falkirk.pipeline.readers.problem_rows import UNREADABLE, problem_row
 from falkirk.pipeline.readers.splits import split_batches, split_lines
 from falkirk.pipeline.state.coordinator_segments import segments_of
 from falkirk.pipeline.state.group_state import coordinator_replicas
 from falkirk.pipeline.state.log_dir_rows import log_dir_row
-from falkirk.pipeline.state.metadata_state import metadata_state
+from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
-from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
+from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUP_RECORDS, GROUPS, TRANSACTIONS
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
-GROUP_STATE_TABLES: Final = frozenset({"groups", "group_members", "committed_offsets"})
+GROUP_STATE_TABLES: Final = frozenset({GROUPS.name, GROUP_MEMBERS.name, COMMITTED_OFFSETS.name})
+# The data directories are a piece of their own, and problems are told whatever is wanted.
+_METADATA_TABLES: Final = STATE_TABLES - {LOG_DIRS.name, PROBLEMS.name}
+_TABLES_OF: Final = {UnitKind.GROUP_STATE: GROUP_STATE_TABLES, UnitKind.TRANSACTIONS: frozenset({TRANSACTIONS.name})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +81,13 @@ class _Surveyor:
         self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)
 
     def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
-        self._rows("discovery", PROBLEMS.name, problems)
-        if self._cluster.nodes:
-            self._log_dirs()
-            metadata = self._metadata()
-            self._records(UnitKind.METADATA_RECORDS, list(self._metadata_files(metadata)))
-            self._coordinators()
-        self._requests()
+        unreadable = list(problems)
+        for part in (self._log_dirs, self._metadata_and_records, self._coordinators, self._requests):
+            try:
+                part()
+            except OSError as error:
+                unreadable.append(problem_row(Origin(source=str(error.filename or "")), UNREADABLE, str(error)))
+        self._rows("unreadable", PROBLEMS.name, unreadable)
         return self._found
 
     def _rows(self, key: str, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: same
@@ -112,14 +115,18 @@ class _Surveyor:
         elif key in self._before:
             self._found.pieces.append(self._before[key])
 
+    def _metadata_and_records(self) -> None:
+        if self._cluster.nodes:
+            self._records(UnitKind.METADATA_RECORDS, list(self._metadata_files(self._metadata())))
+
     def _metadata(self) -> Piece:
         key = "metadata"
-        wanted = self._options.tables
-        facts = (sorted(wanted), self._cluster.as_of, [_properties(node) for node in self._cluster.nodes])
+        wanted = self._state_tables(key, _METADATA_TABLES)
+        facts = (wanted, self._cluster.as_of, [_properties(node) for node in self._cluster.nodes])
         made_of = fingerprint(_metadata_locations(self._cluster), *facts)
         if self._stays(key, made_of):
             return self._before[key]
-        state = metadata_state(self._cluster, tables=wanted - {LOG_DIRS.name, METADATA_RECORDS.name} | {PROBLEMS.name})
+        state = metadata_state(self._cluster, tables=frozenset(wanted) | {PROBLEMS.name})
         with DataFileWriter(self._warehouse, self._options.run, self._cluster.name, key) as writer:
             for table, batches in state.tables.items():
                 for rows in batches:
@@ -129,11 +136,17 @@ class _Surveyor:
                 kind=key,
                 source="" if state.snapshot is None else state.snapshot.uri,
                 fingerprint=made_of,
+                tables=wanted,
                 chosen_node=state.chosen_node,
                 files=writer.close(),
             )
         self._found.pieces.append(piece)
         return piece
+
+    def _state_tables(self, key: str, possible: frozenset[str]) -> tuple[str, ...]:
+        """Give the tables to make of a state: those that are wanted, and those that are there, so that all agree."""
+        there = self._before[key].tables if key in self._before else ()
+        return tuple(sorted(possible & (self._options.tables | set(there))))
 
     def _metadata_files(self, metadata: Piece) -> Iterator[SourceFile]:
         """Give the snapshot and the segments of the log that counted."""
@@ -155,7 +168,7 @@ class _Surveyor:
         tables = self._options.tables
         group_files: list[SourceFile] = []
         for partition, (directory, node_id) in coordinator_replicas(self._cluster, GROUPS_TOPIC).items():
-            if tables & (GROUP_STATE_TABLES | {"group_records"}):
+            if tables & (GROUP_STATE_TABLES | {GROUP_RECORDS.name}):
                 self._state(UnitKind.GROUP_STATE, directory, partition, node_id)
             group_files += [
                 SourceFile(
@@ -168,7 +181,7 @@ class _Surveyor:
                 for location in segments_of(directory)
             ]
         self._records(UnitKind.GROUP_RECORDS, group_files)
-        if "transactions" in tables:
+        if TRANSACTIONS.name in tables:
             for partition, (directory, node_id) in coordinator_replicas(self._cluster, TRANSACTIONS_TOPIC).items():
                 self._state(UnitKind.TRANSACTIONS, directory, partition, node_id)
 
@@ -181,8 +194,9 @@ class _Surveyor:
             node_id=node_id,
             partition=partition,
             end=sum(location.disk.size(location.path) for location in segments),
-            fingerprint=fingerprint(segments, sorted(self._options.tables & GROUP_STATE_TABLES)),
         )
+        tables = self._state_tables(unit.key, _TABLES_OF[kind])
+        unit = replace(unit, tables=tables, fingerprint=fingerprint(segments, tables))
         if not self._stays(unit.key, unit.fingerprint):
             self._found.units.append(unit)
 

@@ -33,8 +33,9 @@ class Unit:
     # Partition of a coordinator's topic.
     partition: int = 0
     is_snapshot: bool = False
-    # Of the files that a state is made of.
+    # Of a state: what its files are, and the tables to make.
     fingerprint: str = ""
+    tables: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
