@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.errors import InventoryError
+from falkirk.pipeline.readers.origin import Origin
+from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.state.feature_level_rows import SnapshotFacts
 from falkirk.pipeline.state.metadata_reader import NO_LIMIT, MetadataReader, ReadLimits
 from falkirk.protocol.messages import (
@@ -155,6 +157,8 @@ class _LogReader:
                 if _is_sound(reader):
                     self._problems += [problem for _, unsound in found for problem in unsound.problems]
                     return snapshot_id, reader
+                if not any(problem["kind"] in _DAMAGE for problem in reader.problems):
+                    reader.problems.append(self._no_snapshot(snapshot_id))
                 found.append((snapshot_id, reader))
         if self._log.segments[:1] == (0,):
             self._problems += [problem for _, unsound in found for problem in unsound.problems]
@@ -184,6 +188,10 @@ class _LogReader:
     def _reader(self) -> MetadataReader:
         return MetadataReader(self._node_id, self._bulk)
 
+    def _no_snapshot(self, snapshot_id: SnapshotId) -> Row:
+        origin = Origin(source=self._log.snapshot(snapshot_id).uri, node_id=self._node_id)
+        return unreadable_row(origin, "snapshot does not begin with a header, or has more than one footer")
+
     def _gap(self, start: int, first_offset: int) -> Row:
         held = f"the newest snapshot ends at offset {start}" if start else "there is no snapshot"
         return {
@@ -197,16 +205,12 @@ class _LogReader:
 
 
 def _is_sound(reader: MetadataReader) -> bool:
-    """Say whether a snapshot is whole: nothing damaged, a header at its beginning and a footer at its end."""
-    controls = reader.controls
-    return (
-        not any(problem["kind"] in _DAMAGE for problem in reader.problems)
-        and bool(controls)
-        and isinstance(controls[0].message, SnapshotHeaderRecord)
-        and controls[0].offset == 0
-        and isinstance(controls[-1].message, SnapshotFooterRecord)
-        and controls[-1].offset == reader.chain.end_offset - 1
-    )
+    """Say whether a snapshot is whole: nothing damaged, a header at its beginning and one footer, at its end."""
+    if any(problem["kind"] in _DAMAGE for problem in reader.problems):
+        return False
+    headers = [each.offset for each in reader.controls if isinstance(each.message, SnapshotHeaderRecord)]
+    footers = [each.offset for each in reader.controls if isinstance(each.message, SnapshotFooterRecord)]
+    return headers[:1] == [0] and footers == [reader.chain.end_offset - 1]
 
 
 def _header_timestamp(reader: MetadataReader) -> int | None:

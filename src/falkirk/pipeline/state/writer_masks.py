@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from falkirk.metadata.condition import Always, AnyOf, Condition, IsSet
+from falkirk.metadata.condition import AnyOf, Condition, IsSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 def writer_mask(condition: Condition, rows: pa.RecordBatch) -> NDArray[np.bool_]:
     """Say for each row whether a condition holds; the catalogue says of changes only what they set."""
     match condition:
-        case Always():
-            return np.ones(rows.num_rows, np.bool_)
         case IsSet(name):
             return np.asarray(rows.column(name).is_valid().to_numpy(zero_copy_only=False))
         case AnyOf(parts):
