@@ -41,15 +41,17 @@ def split_batches(location: Location, start: int, end: int, split_bytes: int = S
     return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
 
 
-def split_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
-    """Cut a whole file of batches into ranges.
+def split_file(
+    location: Location, split_bytes: int = SPLIT_BYTES, *, start: int = 0, end: int | None = None
+) -> list[FileRange]:
+    """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into ranges.
 
-    As `split_batches`, but the last range has everything to the file's end, also what is no batch, so that its reader
-    tells of it; and a small file is not read at all. Raises OSError.
+    As `split_batches`, but the last range has all bytes to `end`, also what is no batch, so that its reader tells of
+    it; and what is small is not read at all. Raises OSError.
     """
-    end = location.disk.size(location.path)
-    borders = iter_borders(location.disk, location.path, 0, end) if end > split_bytes else ()
-    return _to_end(_cut(borders, 0, split_bytes), end)
+    end = location.disk.size(location.path) if end is None else end
+    borders = iter_borders(location.disk, location.path, start, end) if end - start > split_bytes else ()
+    return _to_end(_cut(borders, start, split_bytes), start, end)
 
 
 def whole_end(disk: ReadableDisk, path: str, *, start: int = 0, end: int | None = None) -> WholeEnd:
@@ -79,10 +81,15 @@ def split_lines(location: Location, start: int, end: int, split_bytes: int = SPL
     return ranges
 
 
-def split_text_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
-    """Cut a whole text file into ranges of whole lines; the last one has a line without an end, too. Raises OSError."""
-    end = location.disk.size(location.path)
-    return _to_end(split_lines(location, 0, end, split_bytes), end)
+def split_text_file(
+    location: Location, split_bytes: int = SPLIT_BYTES, *, start: int = 0, end: int | None = None
+) -> list[FileRange]:
+    """Cut the bytes from `start`, where a line begins, to `end` (None: the file's end) into ranges of whole lines.
+
+    The last one has a line without an end, too. Raises OSError.
+    """
+    end = location.disk.size(location.path) if end is None else end
+    return _to_end(split_lines(location, start, end, split_bytes), start, end)
 
 
 def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange]:
@@ -97,8 +104,8 @@ def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange
     return ranges
 
 
-def _to_end(ranges: list[FileRange], end: int) -> list[FileRange]:
-    """Have the last range reach to the file's end."""
-    if not end:
+def _to_end(ranges: list[FileRange], start: int, end: int) -> list[FileRange]:
+    """Have the last range reach to the end."""
+    if start >= end:
         return []
-    return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(0, end)]
+    return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(start, end)]

@@ -1,0 +1,80 @@
+"""The part that our sources of files have in common: Spark asks for a schema, for slices, and for a slice's rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader
+
+from falkirk.pipeline.sources.file_slice import FileSlice
+from falkirk.pipeline.sources.file_stream import FileStreamReader
+from falkirk.pipeline.sources.slice_reader import SliceReader
+from falkirk.pipeline.sources.source_options import parse_options
+from falkirk.pipeline.sources.spark_rows import spark_schema
+from falkirk.pipeline.tables.clusters import PROBLEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, MutableMapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.types import StructType
+
+    from falkirk.pipeline.sources.file_format import FileFormat
+    from falkirk.pipeline.sources.log_files import LogFile
+    from falkirk.pipeline.sources.source_options import SourceOptions
+
+
+class FileSource(DataSource):
+    """A source whose rows come from files, which can be cut into slices and may grow."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self.settings = parse_options(self.name(), options)
+
+    @abstractmethod
+    def files(self) -> list[LogFile]:
+        """Find the files. Raises InventoryError, and OSError."""
+
+    @abstractmethod
+    def form(self) -> FileFormat:
+        """Say how they are read."""
+
+    def schema(self) -> StructType:
+        """Give the columns of the table, or of `problems`. Raises as `files` does."""
+        # A path that is wrong is told now, not when rows are asked for.
+        self.files()
+        return spark_schema(PROBLEMS if self.settings.problems else self.form().table)
+
+    def reader(self, schema: StructType) -> FileReader:
+        """Read what is there now."""
+        return FileReader(self.files, self.settings, self._slices(schema))
+
+    def streamReader(self, schema: StructType) -> FileStreamReader:  # noqa: N802 - Spark's name
+        """Read what is there, and what comes."""
+        return FileStreamReader(self.files, self.settings, self._slices(schema))
+
+    def _slices(self, schema: StructType) -> SliceReader:
+        return SliceReader(form=self.form(), schema=schema, problems=self.settings.problems)
+
+
+class FileReader(DataSourceReader):
+    """Reads files as they are now."""
+
+    def __init__(self, find: Callable[[], list[LogFile]], settings: SourceOptions, slices: SliceReader) -> None:
+        self._find = find
+        self._settings = settings
+        self._slices = slices
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Cut all files into slices."""
+        return [
+            FileSlice(uri=file.location.uri, node_id=file.node_id, start=start, end=end)
+            for file in self._find()
+            for start, end in self._slices.form.split(file.location, self._settings.split_bytes)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read a slice, in a worker."""
+        return self._slices.read(partition)

@@ -1,0 +1,133 @@
+"""Files that grow as a stream: how far each was read is the stream's offset, a border of batches or lines.
+
+    {"/d0/__cluster_metadata-0/00000000000000000000.log": 1048576, ...}
+
+A file that is not among the offsets is read from its start. One that is gone, was cut off, or gave its name to another
+one stops the stream, or (option failOnDataLoss) is told in `problems`: then its offset vanishes, or falls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamReader
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, SupportsTriggerAvailableNow
+
+from falkirk.pipeline.errors import InventoryError, PipelineError
+from falkirk.pipeline.filesystem import open_location
+from falkirk.pipeline.sources.file_slice import FileSlice
+from falkirk.pipeline.sources.log_files import LogFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.streaming.datasource import ReadLimit
+
+    from falkirk.pipeline.filesystem import Location
+    from falkirk.pipeline.sources.slice_reader import SliceReader
+    from falkirk.pipeline.sources.source_options import SourceOptions
+
+    Offsets = dict[str, int]
+
+
+class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads files as they grow."""
+
+    def __init__(self, find: Callable[[], list[LogFile]], settings: SourceOptions, slices: SliceReader) -> None:
+        self._find = find
+        self._settings = settings
+        self._form = slices.form
+        self._slices = slices
+        # With the trigger availableNow: sizes at its start, behind which nothing is read.
+        self._limits: Offsets | None = None
+
+    def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's names, here and below
+        """Begin at the start of every file."""
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Say how much of the files a micro-batch takes."""
+        limit = self._settings.bytes_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Keep the sizes of now."""
+        self._limits = {file.location.uri: _size(file.location) for file in self._find()}
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """Say how far all files can be read now, within the limit."""
+        files = self._files(start)
+        for uri in start.keys() - files.keys():
+            self._lost(_gone(uri, start[uri]))
+        left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
+        offsets: Offsets = {}
+        for uri, file in files.items():
+            position = start.get(uri, 0)
+            if left is not None and left <= 0:
+                end = position
+            else:
+                end = self._end(file.location, position, left)
+                left = None if left is None else left - (end - position)
+            if end or uri in start:
+                offsets[uri] = end
+        return offsets
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """Cut what is new into slices; what there is to tell of lost files is one, too."""
+        slices = [self._told(uri, _gone(uri, start[uri])) for uri in start.keys() - end.keys()]
+        for uri, stop in end.items():
+            begin = start.get(uri, 0)
+            if stop < begin:
+                slices.append(self._told(uri, _cut(uri, begin)))
+            else:
+                slices += self._new(uri, begin, stop)
+        return slices
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read a slice, in a worker."""
+        return self._slices.read(partition)
+
+    def _files(self, start: Offsets) -> dict[str, LogFile]:
+        try:
+            found = {file.location.uri: file for file in self._find()}
+        except InventoryError:
+            # A stream that has read files tells that they are gone; one that has not was pointed at nothing.
+            if not start:
+                raise
+            found = {}
+        return dict(sorted(found.items()))
+
+    def _end(self, location: Location, position: int, bytes_max: int | None) -> int:
+        size = _size(location)
+        if size < position or not self._form.begins_at(location, position):
+            self._lost(_cut(location.uri, position))
+            return 0 if self._form.restarts else self._form.whole_end(location, 0, min(size, position), None)
+        if self._limits is not None:
+            size = max(min(size, self._limits.get(location.uri, 0)), position)
+        return self._form.whole_end(location, position, size, bytes_max)
+
+    def _new(self, uri: str, begin: int, stop: int) -> list[FileSlice]:
+        file = LogFile.at(open_location(uri))
+        ranges = self._form.split(file.location, self._settings.split_bytes, start=begin, end=stop)
+        return [FileSlice(uri=uri, node_id=file.node_id, start=first, end=last) for first, last in ranges]
+
+    def _told(self, uri: str, sentence: str) -> FileSlice:
+        return FileSlice(uri=uri, node_id=LogFile.at(open_location(uri)).node_id, told=sentence)
+
+    def _lost(self, sentence: str) -> None:
+        if self._settings.fail_on_data_loss:
+            raise PipelineError(f"{sentence}; with option failOnDataLoss=false the stream goes on")
+
+
+def _size(location: Location) -> int:
+    return location.disk.size(location.path)
+
+
+def _gone(uri: str, position: int) -> str:
+    return f"{uri}: the file is gone; it was read up to byte {position}"
+
+
+def _cut(uri: str, position: int) -> str:
+    return f"{uri}: the file was read up to byte {position}, and is shorter or another one now"
