@@ -1,0 +1,183 @@
+"""Which clients use versions of APIs that a release does not offer: removed ones (KIP-896), and such as came later.
+
+A client that asks which versions a node speaks falls back by itself, where the two have one in common: that is a
+change, and no blocker. Whether they have one is known of Apache's own Java client, whose versions are those of its
+release; of other software nothing is known but what it was seen to use, and asking is taken to be enough.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from falkirk.pipeline.transforms.api_usage import CLIENT_COLUMNS, known_usage
+from falkirk.versions.api_support import Listener
+from falkirk.versions.errors import UnknownReleaseError
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.versions.supported_range import SupportedRange
+
+JAVA_CLIENT: Final = "apache-kafka-java"
+
+
+def client_blockers(release: Release) -> Transform:
+    """Give the rows of `client_changes` on clients that stop working, as far as that can be told."""
+    return lambda tables: client_changes(release)(tables).filter("is_blocker")
+
+
+def client_changes(release: Release) -> Transform:
+    """Give a row for each client, API and version in use that a release does not offer to clients.
+
+    Columns: who and what as in `api_usage` (nodes' own traffic, and what brokers forwarded, are left out), requests,
+    last_timestamp, negotiates; and what ApiFate says.
+    """
+    # The workers look the name up again: the releases' tables do not travel.
+    name = release.name
+
+    def transform(tables: Tables) -> DataFrame:
+        usage = known_usage(tables).filter(~sf.col("is_inter_broker") & ~sf.col("is_forwarded")).select(*_USED)
+        schema = StructType([*usage.schema, *from_arrow_schema(_FATES)])
+        return usage.mapInArrow(lambda batches: _not_offered(batches, name), schema)
+
+    return transform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiFate:
+    """What becomes of a version in use that a release does not offer."""
+
+    why: str
+    """`removed` (below what it offers), `newer` (above it), `no such API`."""
+    offered: str | None
+    """Versions that it offers, `4-17`."""
+    usable_version: int | None
+    """The highest version that both are known to speak."""
+    is_blocker: bool
+    """Whether the client stops working, as far as that can be told."""
+    what_to_do: str
+    detail: str
+
+
+def api_fate(
+    release: Release, api_key: int, version: int, *, listener: Listener, client: SupportedRange | None, negotiates: bool
+) -> ApiFate | None:
+    """Say what becomes of a version in use; None if the release offers it.
+
+    `client` has the versions that the client's software speaks, None where they are not known; with `negotiates` it
+    asks for the node's before it chooses one.
+    """
+    offered = _offered(release, listener).get(api_key)
+    if offered is None:
+        is_blocker = not (negotiates and api_key in _DONE_WITHOUT)
+        what = "what the client does with it ends" if is_blocker else "the client does without"
+        return ApiFate(
+            why="no such API",
+            offered=None,
+            usable_version=None,
+            is_blocker=is_blocker,
+            what_to_do="let the client do without it" if is_blocker else _NOTHING,
+            detail=f"Kafka {release.word} has no such API: {what}",
+        )
+    if version in offered:
+        return None
+    common = None if client is None else client.intersection(offered)
+    usable = common.highest if common is not None else None
+    is_blocker = not negotiates or (client is not None and common is None)
+    outcome = _outcome(client, usable, negotiates=negotiates)
+    return ApiFate(
+        why="removed" if version < offered.lowest else "newer",
+        offered=str(offered),
+        usable_version=usable,
+        is_blocker=is_blocker,
+        what_to_do=f"take a client that speaks {offered}" if is_blocker else _NOTHING,
+        detail=f"Kafka {release.word} offers {offered}, not {version}: {outcome}",
+    )
+
+
+def client_versions(software_name: str | None, software_version: str | None, api_key: int) -> SupportedRange | None:
+    """Give the versions of an API that a client's software speaks; None where that is not known."""
+    if software_name != JAVA_CLIENT or software_version is None:
+        return None
+    try:
+        # A patch release speaks what its neighbours do.
+        release = Release.parse(".".join(software_version.split(".")[:2]))
+    except UnknownReleaseError:
+        return None
+    api = release.apis.get(api_key)
+    return None if api is None else api.stable_versions
+
+
+# DescribeCluster, GetTelemetrySubscriptions, PushTelemetry, DescribeTopicPartitions: clients that ask first go without
+# (KIP-700, KIP-714, KIP-966).
+_DONE_WITHOUT: Final = frozenset({60, 71, 72, 75})
+_NOTHING: Final = "nothing"
+_USED: Final = (
+    *(name for name in CLIENT_COLUMNS if name != "is_inter_broker"),
+    "api_key",
+    "api",
+    "api_version",
+    "requests",
+    "last_timestamp",
+    "negotiates",
+)
+_FATE_TYPES: Final[dict[str, pa.DataType]] = {
+    "why": pa.string(),
+    "offered": pa.string(),
+    "usable_version": pa.int32(),
+    "is_blocker": pa.bool_(),
+    "what_to_do": pa.string(),
+    "detail": pa.string(),
+}
+_FATES: Final = pa.schema(_FATE_TYPES)
+
+
+def _outcome(client: SupportedRange | None, usable: int | None, *, negotiates: bool) -> str:
+    if usable is not None and negotiates:
+        return f"the client falls back to {usable} by itself"
+    if client is not None:
+        return f"the client has {client}"
+    if negotiates:
+        return "the client asks what the node speaks and should fall back by itself; what it speaks is not known"
+    return "the client does not ask what the node speaks, and fails"
+
+
+def _not_offered(batches: Iterable[pa.RecordBatch], release: str) -> Iterator[pa.RecordBatch]:
+    asked = Release.parse(release)
+    for batch in batches:
+        fates = [_fate(asked, row) for row in batch.select(_ASKED).to_pylist()]
+        rows = [row for row, fate in enumerate(fates) if fate is not None]
+        found = [fate for fate in fates if fate is not None]
+        arrays = [pa.array([getattr(fate, field.name) for fate in found], field.type) for field in _FATES]
+        kept = batch.take(pa.array(rows, pa.int64()))
+        yield pa.RecordBatch.from_arrays([*kept.columns, *arrays], names=[*kept.schema.names, *_FATES.names])
+
+
+_ASKED: Final = ["api_key", "api_version", "serves_controllers", "software_name", "software_version", "negotiates"]
+
+
+def _fate(release: Release, row: dict[str, Any]) -> ApiFate | None:  # Any: values of columns
+    return api_fate(
+        release,
+        row["api_key"],
+        row["api_version"],
+        listener=Listener.CONTROLLER if row["serves_controllers"] else Listener.BROKER,
+        client=client_versions(row["software_name"], row["software_version"], row["api_key"]),
+        negotiates=row["negotiates"],
+    )
+
+
+@functools.cache
+def _offered(release: Release, listener: Listener) -> dict[int, SupportedRange]:
+    return release.api_ranges(listener)
