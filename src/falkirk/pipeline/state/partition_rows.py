@@ -127,32 +127,27 @@ def _places(
     rows: MetadataRows, lives: TopicLives, keys: PartitionKeys, created: KeyedRows, changed: KeyedRows
 ) -> dict[str, WrittenPlaces]:
     """Find where each partition, its directories and its replicas' state were written last."""
-    writes = joined(
-        _writing(PARTITION, created.rows, created.key), _earlier(PARTITION, rows.earlier[PARTITION], lives, keys)
-    )
-    earlier = rows.earlier[PARTITION_CHANGE]
+    earlier = _earlier(PARTITION, rows.earlier[PARTITION], lives, keys)
+    writes = joined(_writing(PARTITION, created.rows, created.key), earlier.select(earlier.key >= 0))
+    more = rows.earlier[PARTITION_CHANGE]
     changes = _writing(PARTITION_CHANGE, changed.rows, changed.key)
-    columns: dict[str, str | None] = {
-        "written": None,
-        "directories_written": SETS_DIRECTORIES,
-        "replica_state_written": SETS_REPLICA_STATE,
-    }
-    if not len(changes.key) and not len(earlier):
-        return dict.fromkeys(columns, written_places(len(keys), [writes]))
-    found = {}
+    columns = {"directories_written": SETS_DIRECTORIES, "replica_state_written": SETS_REPLICA_STATE}
+    if not len(changes.key) and not len(more):
+        return dict.fromkeys(["written", *columns], written_places(len(keys), [writes]))
+    before = _earlier(PARTITION_CHANGE, more, lives, keys)
+    found = {"written": written_places(len(keys), [writes, joined(changes, before.select(before.key >= 0))])}
     for column, sets in columns.items():
-        more = _earlier(PARTITION_CHANGE, earlier, lives, keys, sets)
-        those = changes if sets is None else changes.select(changed.rows.numbers(sets))
-        found[column] = written_places(len(keys), [writes, joined(those, more)])
+        those = joined(
+            changes.select(changed.rows.numbers(sets)), before.select((before.key >= 0) & more.numbers(sets))
+        )
+        found[column] = written_places(len(keys), [writes, those])
     return found
 
 
-def _earlier(
-    record: str, rows: BulkRows, lives: TopicLives, keys: PartitionKeys, sets: str | None = None
-) -> WritingRows:
-    """Give the earlier records of partitions that are there at the end."""
+def _earlier(record: str, rows: BulkRows, lives: TopicLives, keys: PartitionKeys) -> WritingRows:
+    """Give earlier records; those of partitions that are not there at the end have no key."""
     key = keys.index_of(lives.last(rows.columns["topic_id"]), rows.numbers("partition_id").astype(np.int64))
-    return _writing(record, rows, key).select((key >= 0) & (True if sets is None else rows.numbers(sets)))
+    return _writing(record, rows, key)
 
 
 def _writing(record: str, rows: BulkRows, key: Ints) -> WritingRows:
