@@ -49,14 +49,17 @@ class FileSource(DataSource):
 
     def reader(self, schema: StructType) -> FileReader:
         """Read what is there now."""
-        return FileReader(self.files, self.settings, self._slices(schema))
+        return FileReader(self.files, self.settings, self._slices(schema, skips_unreadable=False))
 
     def streamReader(self, schema: StructType) -> FileStreamReader:  # noqa: N802 - Spark's name
         """Read what is there, and what comes."""
-        return FileStreamReader(self.files, self.settings, self._slices(schema))
+        slices = self._slices(schema, skips_unreadable=not self.settings.fail_on_data_loss)
+        return FileStreamReader(self.files, self.settings, slices)
 
-    def _slices(self, schema: StructType) -> SliceReader:
-        return SliceReader(form=self.form(), schema=schema, problems=self.settings.problems)
+    def _slices(self, schema: StructType, *, skips_unreadable: bool) -> SliceReader:
+        return SliceReader(
+            form=self.form(), schema=schema, problems=self.settings.problems, skips_unreadable=skips_unreadable
+        )
 
 
 class FileReader(DataSourceReader):

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, SupportsTriggerAvailableNow
 
-from falkirk.pipeline.errors import InventoryError, PipelineError
+from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.filesystem import open_location
+from falkirk.pipeline.readers.splits import FileRange
 from falkirk.pipeline.sources.file_slice import FileSlice
-from falkirk.pipeline.sources.log_files import LogFile
+from falkirk.pipeline.sources.log_files import LogFile, NothingFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +45,8 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._limits: Offsets | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's names, here and below
-        """Begin at the start of every file."""
+        """Begin at the start of every file. Raises InventoryError where there is none."""
+        self._find()
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -54,11 +56,11 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Keep the sizes of now."""
-        self._limits = {file.location.uri: _size(file.location) for file in self._find()}
+        self._limits = {uri: _size(file.location) for uri, file in self._files().items()}
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """Say how far all files can be read now, within the limit."""
-        files = self._files(start)
+        """Say how far all files can be read now; a limit is exceeded by less than one batch or line."""
+        files = self._files()
         for uri in start.keys() - files.keys():
             self._lost(_gone(uri, start[uri]))
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
@@ -89,13 +91,11 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Read a slice, in a worker."""
         return self._slices.read(partition)
 
-    def _files(self, start: Offsets) -> dict[str, LogFile]:
+    def _files(self) -> dict[str, LogFile]:
         try:
             found = {file.location.uri: file for file in self._find()}
-        except InventoryError:
-            # A stream that has read files tells that they are gone; one that has not was pointed at nothing.
-            if not start:
-                raise
+        except NothingFoundError:
+            # What was read before is gone, and told as such; new files may come.
             found = {}
         return dict(sorted(found.items()))
 
@@ -110,7 +110,11 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _new(self, uri: str, begin: int, stop: int) -> list[FileSlice]:
         file = LogFile.at(open_location(uri))
-        ranges = self._form.split(file.location, self._settings.split_bytes, start=begin, end=stop)
+        try:
+            ranges = self._form.split(file.location, self._settings.split_bytes, start=begin, end=stop)
+        except OSError:
+            # The worker tells that it cannot be read, or stops the query.
+            ranges = [FileRange(begin, stop)]
         return [FileSlice(uri=uri, node_id=file.node_id, start=first, end=last) for first, last in ranges]
 
     def _told(self, uri: str, sentence: str) -> FileSlice:

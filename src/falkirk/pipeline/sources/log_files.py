@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
+class NothingFoundError(InventoryError):
+    """A path at which there is nothing, or nothing of the kind that is wanted."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
     """A file that a source reads, and the node in whose directories it stands."""
@@ -157,11 +161,11 @@ def _found(paths: Sequence[str], kind: _Kind) -> list[LogFile]:
     for pattern in paths:
         uris = expand(pattern)
         if not uris:
-            raise InventoryError(f"{pattern}: matches nothing")
+            raise NothingFoundError(f"{pattern}: matches nothing")
         named = uris == [pattern]
         found = [file for uri in uris for file in _at(open_location(uri), kind, is_named=named)]
         if not found:
-            raise InventoryError(f"{pattern}: {kind.nothing}")
+            raise NothingFoundError(f"{pattern}: {kind.nothing}")
         files |= {file.uri: file for file in found}
     return [LogFile.at(file) for file in files.values()]
 
@@ -171,7 +175,7 @@ def _at(place: Location, kind: _Kind, *, is_named: bool) -> Iterator[Location]:
         yield from kind.in_directory(place, is_named=is_named)
     elif is_named:
         if not place.disk.exists(place.path):
-            raise InventoryError(f"{place.uri}: no such file or directory")
+            raise NothingFoundError(f"{place.uri}: no such file or directory")
         kind.check(place)
         yield place
     elif kind.is_wanted(place.uri.rpartition("/")[2]):

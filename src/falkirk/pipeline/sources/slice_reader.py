@@ -30,11 +30,14 @@ class SliceReader:
     form: FileFormat
     schema: StructType
     problems: bool
+    # Whether what cannot be read (any more) has no rows, instead of stopping the query.
+    skips_unreadable: bool = False
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a slice as Spark takes them.
 
-        Raises PipelineError where the file cannot be read any more; among problems that is a row.
+        Raises PipelineError where the file cannot be read any more, unless that is to be skipped; among problems that
+        is a row.
         """
         # Where there is nothing to read Spark makes up a partition of its own.
         if not isinstance(partition, FileSlice):
@@ -49,7 +52,8 @@ class SliceReader:
         try:
             yield from self.form.read(piece, [])
         except OSError as error:
-            raise PipelineError(f"{piece.uri}: {error}") from error
+            if not self.skips_unreadable:
+                raise PipelineError(f"{piece.uri}: {error}") from error
 
     def _problems(self, piece: FileSlice) -> list[Row]:
         origin = Origin(source=piece.uri, node_id=piece.node_id)
