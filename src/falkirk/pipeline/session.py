@@ -70,6 +70,7 @@ def check_java() -> None:
 # Times are UTC everywhere. Arrow both ways; no progress bar between our own lines. Listing a few thousand files in the
 # driver is quicker than the job that Spark makes of it.
 _DEFAULTS: Final = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",

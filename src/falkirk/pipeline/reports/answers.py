@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
+
+from pyarrow import parquet
 
 from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.api_usage import api_usage
 from falkirk.pipeline.transforms.blockers import blockers
-from falkirk.pipeline.transforms.client_blockers import client_blockers
+from falkirk.pipeline.transforms.client_blockers import client_changes
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
 from falkirk.pipeline.transforms.feature_use import feature_use
@@ -27,7 +30,8 @@ from falkirk.pipeline.transforms.minimum_version import minimum_version
 from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -48,38 +52,38 @@ class Question:
 
 
 class Answers:
-    """Name -> answer, each a directory of Parquet files at `root`, a path that Spark takes."""
+    """Name -> answer, each a directory of Parquet files below `folder`."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
-        self._root = root
+        self._folder = folder.resolve()
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Compute an answer, and give it as it is kept."""
-        path = f"{self._root}/{name}"
+        path = f"file://{self._folder / name}"
         frame.coalesce(1).write.parquet(path)
         return self._spark.read.schema(frame.schema).parquet(path)
 
-    def rows(self, name: str, order: tuple[str, ...] = (), limit: int | None = None) -> tuple[list[Row], int]:
+    def rows(self, name: str, order: Sequence[str] = (), limit: int | None = None) -> tuple[list[Row], int]:
         """Give the first rows of an answer in some order, or all of them, and how many it has."""
-        frame = self._read(name)
-        chosen = frame.orderBy(*order) if order else frame
-        chosen = chosen if limit is None else chosen.limit(limit)
-        return chosen.toArrow().to_pylist(maps_as_pydicts="strict"), frame.count()
+        # To ask Spark takes a job for each question; the files are here.
+        table = parquet.read_table(self._folder / name)
+        if order:
+            table = table.sort_by([(column, "ascending") for column in order])
+        rows = table.slice(0, limit).to_pylist(maps_as_pydicts="strict")
+        return rows, table.num_rows
 
-    def counts(self, name: str) -> dict[str, int]:
+    def counts(self, name: str) -> Counter[str]:
         """Count the rows of each cluster."""
-        return {row[CLUSTER]: row["count"] for row in self._read(name).groupBy(CLUSTER).count().collect()}
-
-    def _read(self, name: str) -> DataFrame:
-        return self._spark.read.parquet(f"{self._root}/{name}")
+        clusters = parquet.read_table(self._folder / name, columns=[CLUSTER])[CLUSTER]
+        return Counter(str(cluster) for cluster in clusters.to_pylist())
 
 
 def ask(
-    spark: SparkSession, tables: Mapping[str, DataFrame], question: Question, root: str, progress: Progress
+    spark: SparkSession, tables: Mapping[str, DataFrame], question: Question, folder: Path, progress: Progress
 ) -> Answers:
     """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
-    answers = Answers(spark, root)
+    answers = Answers(spark, folder)
     steps = _Steps(answers, tables, question)
     work = (
         steps.groups,
@@ -104,7 +108,7 @@ _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]]
     ),
     "forgotten_finalisations": lambda _: forgotten_finalisations(),
     "api_usage": lambda _: api_usage(),
-    "client_blockers": lambda question: client_blockers(question.release),
+    "client_changes": lambda question: client_changes(question.release),
     "feature_use": lambda _: feature_use(),
     "problems": lambda _: lambda tables: tables[PROBLEMS.name],
     "feature_levels": lambda _: lambda tables: tables["feature_levels"],

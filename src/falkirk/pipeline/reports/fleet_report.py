@@ -49,7 +49,7 @@ _ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "groups": ("cluster", "group"),
     "group_partitions": ("cluster", "partition"),
     "api_usage": ("cluster", "api", "api_version"),
-    "client_blockers": ("cluster", "api", "api_version"),
+    "client_changes": ("cluster", "is_blocker", "api", "api_version"),
     "feature_use": ("cluster", "feature"),
     "problems": ("cluster", "source", "position"),
 }
@@ -94,7 +94,7 @@ def make_report(
     aside.mkdir(parents=True)
     question = Question(at=at, release=release, ghost_days=ghost_days)
     try:
-        answers = ask(spark, tables, question, f"file://{(aside / TABLES).resolve()}", progress or NoProgress())
+        answers = ask(spark, tables, question, aside / TABLES, progress or NoProgress())
         report = _report(answers, question)
         (aside / DOCUMENT).write_bytes(msgspec.json.format(msgspec.json.encode(report.document), indent=1))
         (aside / PAGE).write_text(_page(report), encoding="utf-8")
@@ -109,7 +109,9 @@ def make_report(
 def _report(answers: Answers, question: Question) -> FleetReport:
     found = {name: answers.rows(name, order, ROWS_MAX) for name, order in _ORDERS.items()}
     rows = {name: of_name for name, (of_name, _) in found.items()}
-    verdicts = make_verdicts(question.at, rows["verdicts"], rows["blockers"], rows["client_blockers"], rows["problems"])
+    # A verdict goes by all rows, not only by those that are shown.
+    stopped, nodes, clients = (answers.rows(name)[0] for name in ("verdicts", "blockers", "client_changes"))
+    verdicts = make_verdicts(question.at, stopped, nodes, clients, answers.counts("problems"))
     counts = Counter(verdict.word for verdict in verdicts)
     headline = _headline(verdicts, counts, question)
     document = {

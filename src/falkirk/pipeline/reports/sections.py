@@ -243,15 +243,15 @@ def _partitions(document: Document) -> Section:
 
 
 def _apis(document: Document) -> Section:
-    blocked = {(row["software_name"], row["api"], row["api_version"]) for row in document["client_blockers"]}
+    changed = {(_software(row), row["api"], row["api_version"]) for row in document["client_changes"]}
     requests: Counter[str] = Counter()
     versions: dict[tuple[str, str], dict[int, bool]] = {}
     for row in document["api_usage"]:
-        if row["is_inter_broker"]:
+        if row["is_inter_broker"] or row["is_forwarded"]:
             continue
         software = _software(row)
         requests[software] += row["requests"]
-        works = (row["software_name"], row["api"], row["api_version"]) not in blocked
+        works = (software, row["api"], row["api_version"]) not in changed
         versions.setdefault((row["api"], software), {})[row["api_version"]] = works
     shown = {software for software, _ in requests.most_common(_CLIENTS_SHOWN)}
     cells = [
@@ -278,31 +278,44 @@ def _clients(document: Document) -> Section:
     rows = [
         (
             row["cluster"],
+            row["is_blocker"],
             _software(row),
             row["client_id"],
             row["principal"],
-            row["api"],
-            row["api_version"],
+            f"{row['api']} {row['api_version']}",
+            row["detail"],
             row["what_to_do"],
         )
-        for row in document["client_blockers"]
+        for row in sorted(document["client_changes"], key=lambda row: not row["is_blocker"])
     ]
     return _section(
-        "Clients that stop working",
-        "Requests of clients that the target's release does not serve, as the release tables have it.",
-        ("cluster", "client software", "client id", "principal", "API", "version", "what to do"),
+        "Clients that notice",
+        "Versions in use that the target's release does not offer, as the release tables have it. A client that asks "
+        "for a node's versions falls back by itself; the others stop working.",
+        ("cluster", "stops working", "client software", "client id", "principal", "uses", "there", "what to do"),
         rows,
-        document["rows_in_all"]["client_blockers"],
-        nothing="No client that the request logs tell of stops working.",
+        document["rows_in_all"]["client_changes"],
+        nothing="The request logs tell of no client that would notice.",
     )
 
 
 def _features(document: Document) -> Section:
-    rows = [(row["cluster"], row["feature"], row["level"], row["used_by"]) for row in document["feature_use"]]
+    rows = [
+        (
+            row["cluster"],
+            row["feature"],
+            row["level"],
+            row["needed_level"],
+            row["used_by"],
+            f"{row['count']:,} {row['unit']}" if row["count"] is not None else None,
+            _day(row, "last_timestamp"),
+        )
+        for row in document["feature_use"]
+    ]
     return _section(
         "Features in use",
-        "Which finalized features are really used, and by whom.",
-        ("cluster", "feature", "level", "used by"),
+        "Who really uses which feature, as groups, transactions, partitions, voters and request logs tell.",
+        ("cluster", "feature", "finalized", "needed", "used by", "how much", "last"),
         rows,
         document["rows_in_all"]["feature_use"],
         nothing="Nothing tells of a use.",

@@ -83,7 +83,7 @@ def make_verdicts(
     target: MetadataVersion,
     verdicts: Iterable[Row],
     node_blockers: Iterable[Row],
-    client_blockers: Iterable[Row],
+    client_changes: Iterable[Row],
     problems: Mapping[str, int],
 ) -> list[Verdict]:
     """Bring together what stopped directories, running nodes and clients say; by cluster.
@@ -93,7 +93,7 @@ def make_verdicts(
     cluster.
     """
     by_nodes = _sentences(node_blockers, _node_sentence)
-    by_clients = _sentences(client_blockers, _client_sentence)
+    by_clients = _sentences((row for row in client_changes if row["is_blocker"]), _client_sentence)
     found = []
     for row in verdicts:
         cluster, level = row["cluster"], row["from_level"]
@@ -132,15 +132,15 @@ def _sentences(rows: Iterable[Row], sentence: Any) -> dict[str, list[str]]:  # A
 def _node_sentence(row: Row) -> str | None:
     if row["feature"] is None:
         return None  # a ghost that is in nobody's way yet
-    has = (
-        "does not know it" if row["max_supported"] is None else f"has {row['min_supported']} to {row['max_supported']}"
-    )
-    return f"{row['role']} {row['node_id']} {has} of {row['feature']}, {row['level']} is needed"
+    node, feature, level = f"{row['role']} {row['node_id']}", row["feature"], row["level"]
+    if row["max_supported"] is None:
+        return f"{node} does not know {feature}, and level {level} is needed"
+    return f"{node} supports {feature} {row['min_supported']} to {row['max_supported']}, and {level} is needed"
 
 
 def _client_sentence(row: Row) -> str | None:
     who = row["software_name"] or row["client_id"] or row["principal"] or "a client"
-    return f"{who} uses {row['api']} {row['api_version']}"
+    return f"{who} stops working: it uses {row['api']} {row['api_version']}"
 
 
 def _unreadable(problems: Mapping[str, int], known: set[str], by_clients: Mapping[str, object]) -> dict[str, list[str]]:
