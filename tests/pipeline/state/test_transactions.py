@@ -112,6 +112,11 @@ def test_a_record_that_is_not_flexible_does_not_say_what_its_client_speaks():
     assert (row["start_timestamp"], row["topic_partitions"]) == (None, None)
 
 
+def test_a_time_that_no_calendar_has_is_none():
+    [row] = table_of([record(0, "x", transaction_last_update_timestamp_ms=2**62)]).to_pylist()
+    assert row["last_update_timestamp"] is None
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 9])
 def test_a_record_that_cannot_be_read_leaves_the_one_before_it(chunk):
     first = record(0, "x", transaction_status=1)

@@ -11,6 +11,7 @@ from falkirk.columnar.records import records
 from falkirk.coordinator.kafka_reader import KafkaReader, ReadError
 from falkirk.coordinator.readability import RecordReader, UnknownTypeError
 from falkirk.coordinator.transactions import TransactionState
+from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
 from falkirk.pipeline.state.coordinator_segments import read_partition
 from falkirk.pipeline.tables.groups import TRANSACTIONS
 from falkirk.versions.release import latest_release
@@ -97,7 +98,6 @@ class LastTransactions:
 
 _READER: Final = RecordReader(latest_release(), latest_release().kraft.transaction_records)
 _NO_KEY: Final = -1
-_NO_TIME: Final = -1
 _NO_PRODUCER: Final = -1
 
 
@@ -130,4 +130,4 @@ def _status(number: int) -> str:
 
 
 def _time(milliseconds: int) -> int | None:
-    return None if milliseconds == _NO_TIME else milliseconds
+    return milliseconds if milliseconds != NO_TIME and TIME_MIN <= milliseconds < TIME_END else None
