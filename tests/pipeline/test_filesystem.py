@@ -135,12 +135,13 @@ def test_the_root_is_a_place():
     assert (open_location("/") / "etc").path == "/etc"
 
 
-def test_relative_patterns_stay_relative(tmp_path, monkeypatch):
+def test_relative_paths_become_absolute_places(tmp_path, monkeypatch):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.log").write_bytes(b"x")
     monkeypatch.chdir(tmp_path)
     assert expand("logs/*.log") == ["logs/a.log"]
-    assert open_location("logs/a.log").disk.read("logs/a.log") == b"x"
+    assert open_location("logs/a.log").uri == str(tmp_path / "logs" / "a.log")
+    assert open_location("./logs//").path == str(tmp_path / "logs")
 
 
 def test_a_path_that_has_the_characters_of_a_pattern_is_itself_if_it_is_there(tmp_path):

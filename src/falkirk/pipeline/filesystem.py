@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -80,12 +81,14 @@ class ArrowDisk:
 def open_location(uri: str) -> Location:
     """Give the place that a path or URI names; whether anything is there is not asked.
 
-    Raises InventoryError for a URI of no known kind.
+    A path of this machine becomes an absolute one: workers have working directories of their own, and what was read
+    before is known by its name. Raises InventoryError for a URI of no known kind.
     """
     scheme, authority, rest = _parts(uri)
-    path = rest.rstrip("/") or rest[:1]
     if scheme == _LOCAL:
+        path = str(Path(rest).absolute())
         return Location(disk=PosixDisk(), path=path, uri=path)
+    path = rest.rstrip("/")
     store = _store(scheme, authority, uri)
     return Location(disk=ArrowDisk(store.filesystem), path=store.base + path, uri=f"{scheme}://{authority}{path}")
 
