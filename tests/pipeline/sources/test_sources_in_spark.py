@@ -153,3 +153,18 @@ def test_a_missing_connector_is_named_with_the_package_that_brings_it(sources):
         require_connector(sources)
     package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{sources.version}"
     assert str(raised.value).startswith(f"Spark has no Kafka connector: start it with the package {package} ")
+
+
+def test_the_examples_of_the_documentation_run(sources, fleet, tmp_path, capsys):
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "fleet-sources.md").read_text()
+    # The session of the tests takes the place of a new one.
+    text = text.replace("start_session()", "spark").replace("/warehouse", str(tmp_path))
+    text = text.replace("/data/kafka-1", f"{fleet}/data").replace("/logs/kafka-1", str(fleet))
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for block in blocks:
+        exec(block, {"spark": sources})  # noqa: S102 - our own words
+    assert len(blocks) == 2
+    printed = capsys.readouterr().out
+    assert "metadata.version" in printed
+    assert "apache-kafka-java" in printed
+    assert sources.read.parquet(f"{tmp_path}/records").count() > 500
