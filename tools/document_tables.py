@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.tables.table import comment_of
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "fleet-tables.md"
 HEAD = """# Tables of a fleet's warehouse
@@ -40,7 +41,7 @@ def document() -> str:
 
 
 def comment(field: pa.Field) -> str:
-    return field.metadata[b"comment"].decode().replace("|", "\\|")
+    return comment_of(field).replace("|", "\\|")
 
 
 def type_text(type_: pa.DataType) -> str:

@@ -41,9 +41,9 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
     match error:
         case CommandFailedError():
             return error.exit_code, str(error)
-        case ModuleNotFoundError(name=name) if name in EXTRA_MODULES:
+        case ModuleNotFoundError(name=str(name)) if (missing := name.partition(".")[0]) in EXTRA_MODULES:
             extra = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
-            return ExitCode.FAILED, f"{name} is not installed: {extra}"
+            return ExitCode.FAILED, f"{missing} is not installed: {extra}"
         case LogDirError() if error.would_lose_data:
             return ExitCode.DATA_WOULD_BE_LOST, str(error)
         case ProtocolError() | VersionsError() | MetadataError() | LogDirError() | PipelineError():

@@ -144,9 +144,11 @@ def stream_command(
     With --json each round that changed something is one line.
     """
     from falkirk.pipeline.ingest.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
     from falkirk.pipeline.stream import stream  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
+    find_fleet(inputs, request_logs=request_log or ())  # before Spark takes its time, what is wrong is told
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse)
     for number, report in stream(

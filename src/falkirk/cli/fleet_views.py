@@ -90,18 +90,22 @@ class TablesView:
 
     def text(self) -> Iterator[str | RenderableType]:
         """Print each table with its columns."""
+        from falkirk.pipeline.tables.table import comment_of  # noqa: PLC0415 - the extra `spark` may be missing
+
         for table in self.tables.values():
             yield f"{table.name}: {table.comment}"
             for field in table.full_schema:
-                yield f"  {field.name} ({field.type}): {field.metadata[b'comment'].decode()}"
+                yield f"  {field.name} ({field.type}): {comment_of(field)}"
 
     def document(self) -> dict[str, Any]:  # Any: JSON values
         """Give `tables --json`."""
+        from falkirk.pipeline.tables.table import comment_of  # noqa: PLC0415 - same
+
         return {
             table.name: {
                 "comment": table.comment,
                 "columns": [
-                    {"name": field.name, "type": str(field.type), "comment": field.metadata[b"comment"].decode()}
+                    {"name": field.name, "type": str(field.type), "comment": comment_of(field)}
                     for field in table.full_schema
                 ],
             }

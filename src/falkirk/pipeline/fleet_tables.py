@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from falkirk.pipeline.tables import TABLES
-from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.tables.table import CLUSTER, comment_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,8 +58,7 @@ def spark_schema(table: Table) -> StructType:
     schema = StructType([])
     for field in fields:
         [of_spark] = from_arrow_schema(pa.schema([field])).fields
-        comment = field.metadata[b"comment"].decode()
-        schema.add(of_spark.name, of_spark.dataType, True, {"comment": comment})
+        schema.add(of_spark.name, of_spark.dataType, True, {"comment": comment_of(field)})
     return schema
 
 

@@ -31,8 +31,9 @@ def start_session(
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - to say in one sentence that it is missing
     except ModuleNotFoundError as error:
+        missing = (error.name or "pyspark").partition(".")[0]
         raise SparkUnavailableError(
-            f"{error.name} is not installed: the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
+            f"{missing} is not installed: the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
         ) from error
     if SparkSession.getActiveSession() is None:
         check_java()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from falkirk.columnar.records import records
 from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.ingest.data_files import DataFileWriter
 from falkirk.pipeline.ingest.file_growth import end_crc
@@ -19,20 +18,16 @@ from falkirk.pipeline.readers.metadata_records import read_metadata_records
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.readers.requests import RequestReport, read_requests
-from falkirk.pipeline.state.coordinator_segments import read_partition
-from falkirk.pipeline.state.group_state import GroupState
-from falkirk.pipeline.state.transactions import LastTransactions
+from falkirk.pipeline.state.group_state import group_state
+from falkirk.pipeline.state.transactions import transaction_state
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.groups import TRANSACTIONS
 from falkirk.pipeline.tables.requests import REQUESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    import pyarrow as pa
+    from collections.abc import Callable
 
     from falkirk.pipeline.ingest.survey import IngestOptions
-    from falkirk.pipeline.readers.chunks import Chunk
 
 
 def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
@@ -89,11 +84,8 @@ def _requests(unit: Unit, writer: DataFileWriter) -> None:
 
 def _group_state(unit: Unit, writer: DataFileWriter) -> None:
     """Write the groups of a partition as they are at its end."""
-    state = GroupState(unit.partition)
-    problems: list[dict[str, Any]] = []  # Any: values of columns
-    for rows in read_partition(unit.location, unit.node_id, read_group_records, problems):
-        state.add(rows)
-    for table, found in state.tables().items():
+    tables, problems = group_state(unit.location, unit.partition, unit.node_id)
+    for table, found in tables.items():
         if table in unit.tables:
             for rows in found.to_batches():
                 writer.write(table, rows)
@@ -102,18 +94,10 @@ def _group_state(unit: Unit, writer: DataFileWriter) -> None:
 
 def _transactions(unit: Unit, writer: DataFileWriter) -> None:
     """Write the transactional ids of a partition as they are at its end."""
-    last = LastTransactions(unit.partition)
-    problems: list[dict[str, Any]] = []  # Any: values of columns
-    for rows in read_partition(unit.location, unit.node_id, _raw_records, problems):
-        last.add(rows)
-    for rows in last.table().to_batches():
+    found, problems = transaction_state(unit.location, unit.partition, unit.node_id)
+    for rows in found.to_batches():
         writer.write(TRANSACTIONS.name, rows)
     writer.write_rows(PROBLEMS.name, problems)
-
-
-def _raw_records(chunks: Iterable[Chunk], _origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
-    for chunk in chunks:
-        yield from records(chunk.data, report=report, file_position=chunk.position)
 
 
 _WORK: Final[dict[UnitKind, Callable[[Unit, DataFileWriter], None]]] = {

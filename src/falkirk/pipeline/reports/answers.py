@@ -12,7 +12,7 @@ from pyarrow import parquet
 from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.api_usage import api_usage
+from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage
 from falkirk.pipeline.transforms.blockers import blockers
 from falkirk.pipeline.transforms.client_blockers import client_changes
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
@@ -87,6 +87,7 @@ def ask(
     steps = _Steps(answers, tables, question)
     work = (
         steps.groups,
+        steps.usage,
         steps.losses,
         steps.verdicts,
         *(lambda name=name: steps.simple(name) for name in _SIMPLE),
@@ -107,7 +108,6 @@ _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]]
         question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
     ),
     "forgotten_finalisations": lambda _: forgotten_finalisations(),
-    "api_usage": lambda _: api_usage(),
     "client_changes": lambda question: client_changes(question.release),
     "feature_use": lambda _: feature_use(),
     "problems": lambda _: lambda tables: tables[PROBLEMS.name],
@@ -128,6 +128,9 @@ class _Steps:
         self._answers.keep("groups", group_readiness()(self._tables))
         self._answers.keep("group_partitions", partition_readiness()(self._tables))
         self._tables["group_losses"] = group_losses()(self._tables)
+
+    def usage(self) -> None:
+        self._tables[API_USAGE] = self._answers.keep(API_USAGE, api_usage()(self._tables))
 
     def losses(self) -> None:
         of_metadata = downgrade_losses(self._question.at, self._question.release)(self._tables)

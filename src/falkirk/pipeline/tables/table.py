@@ -46,6 +46,12 @@ def column(name: str, type_: pa.DataType, comment: str, *, nullable: bool = True
     return pa.field(name, type_, nullable=nullable, metadata={"comment": comment})
 
 
+def comment_of(field: pa.Field[pa.DataType]) -> str:
+    """Give a column's comment."""
+    assert field.metadata is not None, f"column {field.name} was made without `column`"
+    return field.metadata[b"comment"].decode()
+
+
 NODE_ID: Final = column("node_id", pa.int32(), "Node in whose directories the file stands.")
 SOURCE: Final = column("source", pa.string(), "File that the row comes from.")
 POSITION: Final = column(

@@ -1,0 +1,210 @@
+"""The fleet commands as a shell sees them: what they print, what they refuse, how they end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from made_clusters import MadeCluster
+
+from falkirk.cli import main
+from falkirk.pipeline.ingest.manifest import FORMAT
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.tables import TABLES
+from falkirk.protocol.messages import TopicRecord
+
+FALKIRK = Path(sys.executable).with_name("falkirk")
+
+
+@dataclass(frozen=True)
+class Answer:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def falkirk(capsys, monkeypatch, tmp_path):
+    """Run a command in this process and in a folder of its own; Spark's session is that of the tests."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return Answer(ended.value.code or 0, printed.out, printed.err)
+
+    return run
+
+
+def run_program(*words, code="", **environment):
+    """Run the program itself, or Python code around it."""
+    start = f"import sys\n{code}\nfrom falkirk.cli import main\nmain({[str(word) for word in words]!r})"
+    return subprocess.run(
+        [sys.executable, "-c", start], capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+
+
+def test_the_tables_are_listed_with_their_columns(falkirk):
+    answer = falkirk("fleet", "tables")
+    assert answer.exit_code == 0
+    assert "feature_levels: Every change of a finalized feature level" in answer.stdout
+    assert json.loads(falkirk("fleet", "tables", "--json").stdout).keys() == TABLES.keys()
+
+
+def test_a_fleet_is_made_up_the_same_each_time(falkirk, tmp_path):
+    for name in ("a", "b"):
+        answer = falkirk("fleet", "generate", name, "--clusters", 2, "--partitions", 30, "--json")
+        assert json.loads(answer.stdout) == {"out": name, "clusters": 2, "partitions": 30}
+    files = [sorted(path.relative_to(tmp_path / name) for path in (tmp_path / name).rglob("*")) for name in ("a", "b")]
+    assert files[0] == files[1]
+    for path in files[0]:
+        if (tmp_path / "a" / path).is_file() and path.name != "meta.properties":  # has the time of day
+            assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+    refused = falkirk("fleet", "generate", "a")
+    assert (refused.exit_code, refused.stderr) == (2, "a: exists; name a new directory\n")
+
+
+REFUSALS = [
+    (("fleet", "ingest", "gone"), 1, "gone: no such file or directory"),
+    (("fleet", "ingest", "x*"), 1, "x*: matches nothing"),
+    (("fleet", "ingest", "empty"), 1, "empty: no Kafka log directory here, nor in a folder of it"),
+    (("fleet", "ingest", "text.txt"), 1, "text.txt: no Kafka log directory here"),
+    (("fleet", "ingest", "typo.yaml"), 1, "typo.yaml: Object contains unknown field `nod` - at `$.clusters[0]`"),
+    (("fleet", "ingest", "twice.yaml"), 1, "twice.yaml: two clusters are called a"),
+    (("fleet", "ingest", "c", "--tables", "topics,nope"), 2, "--tables: no table is called nope"),
+    (("fleet", "ingest", "c", "--tables", ""), 2, "--tables: no table is called ''"),
+    (("fleet", "ingest", "c", "--spark-conf", "x"), 2, "--spark-conf: 'x' is not KEY=VALUE"),
+    (("fleet", "ingest", "c", "--request-log", "none"), 1, "none: no such file or directory"),
+    (("fleet", "report", "--to", "3.9"), 1, "fleet-warehouse: no warehouse here; `falkirk fleet ingest` makes one"),
+    (("fleet", "report", "--to", "3.2"), 1, "3.2: "),
+    (("fleet", "report", "--to", "3.9", "--release", "3.8"), 1, "Kafka 3.8.1 does not run 3.9-IV0"),
+    (("fleet", "report", "--to", "3.9", "--warehouse", "newer"), 1, "written by falkirk 9 in format"),
+    (("fleet", "stream", "gone"), 1, "gone: no such file or directory"),
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: "-".join(map(str, refusal[0])))
+def test_what_cannot_be_done_is_refused_in_one_sentence(falkirk, tmp_path, monkeypatch, refusal):
+    words, code, message = refusal
+    MadeCluster(root=tmp_path / "c").make()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").write_text("no log")
+    (tmp_path / "typo.yaml").write_text("clusters: [{name: a, nod: []}]")
+    (tmp_path / "twice.yaml").write_text("clusters: [{name: a, log_dirs: [c]}, {name: a, log_dirs: [c]}]")
+    Warehouse.make(str(tmp_path / "newer"))
+    about = tmp_path / "newer" / "_falkirk" / "warehouse.json"
+    about.write_text(json.dumps({"format": FORMAT + 1, "written_by": "falkirk 9"}))
+    monkeypatch.setattr("falkirk.pipeline.session.start_session", lambda **_: pytest.fail("Spark was started"))
+    answer = falkirk(*words)
+    assert (answer.exit_code, answer.stdout) == (code, "")
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def fake_java(folder, version):
+    folder.mkdir()
+    java = folder / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.slow
+def test_without_java_one_sentence_says_so(tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+    words = ("fleet", "ingest", made.root, "--warehouse", tmp_path / "w")
+    missing = run_program(*words, PATH=str(tmp_path), JAVA_HOME="")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr == "Spark needs Java 17 or newer: no java on the path, and no JAVA_HOME\n"
+    old = run_program(*words, PATH=fake_java(tmp_path / "old", "11.0.2"), JAVA_HOME="")
+    assert old.stderr == f"Spark needs Java 17 or newer: {tmp_path}/old/java is Java 11\n"
+    ancient = run_program(*words, PATH=fake_java(tmp_path / "ancient", "1.8.0_292"), JAVA_HOME="")
+    assert ancient.stderr.endswith("java is Java 8\n")
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "fsspec"])
+def test_without_the_extra_one_sentence_says_which(tmp_path, module):
+    made = MadeCluster(root=tmp_path / "c").make()
+    words = ("fleet", "ingest", made.root, "--warehouse", tmp_path / "w")
+    done = run_program(*words, code=f"sys.modules[{module!r}] = None")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"{module} is not installed: the fleet commands need the extra `spark` (pip install 'falkirk[spark]')\n"
+    )
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.slow
+def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
+    # At 4.3, and one partition has eligible leader replicas.
+    falkirk("fleet", "generate", "fleet", "--clusters", 1, "--seed", 11)
+    answer = falkirk("fleet", "ingest", "fleet")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("1 cluster, 1 of them changed\n")
+    again = json.loads(falkirk("fleet", "ingest", "fleet", "--json").stdout)
+    assert (again["changed"], again["new_rows"], again["rows"]["topics"]) == ([], {}, 5)
+    report = falkirk("fleet", "report", "--to", "3.9")
+    assert report.exit_code == 3
+    assert ": would lose 1: 1 eligible leader replicas" in report.stdout
+    assert sorted(path.name for path in (tmp_path / "fleet-report").iterdir()) == [
+        "report.html",
+        "report.json",
+        "tables",
+    ]
+    clear = falkirk("fleet", "report", "--to", "4.3", "--json")
+    assert (clear.exit_code, json.loads(clear.stdout)["clusters"]) == (0, {"clear": 1, "lossy": 0, "blocked": 0})
+    blocked = falkirk("fleet", "report", "--to", "4.4", "--out", "up")
+    assert blocked.exit_code == 1
+    assert "blocked: " in blocked.stdout
+    mine = falkirk("fleet", "report", "--to", "3.9", "--out", "fleet")
+    assert (mine.exit_code, mine.stderr) == (1, "fleet: not empty, and no report; name a new or empty directory\n")
+
+
+@pytest.mark.slow
+def test_a_stream_that_is_killed_goes_on_where_it_was(spark, falkirk, tmp_path):
+    made = MadeCluster(root=tmp_path / "fleet").make()
+    words = ["fleet", "stream", "fleet", "--interval", "0.1", "--json"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    names = []
+
+    def grow(count):
+        for _ in range(count):
+            names.append(f"topic-{len(names)}")
+            made.append((TopicRecord(names[-1], bytes([len(names)]) * 16), 0))
+            time.sleep(0.05)
+
+    # Killed in the middle of whatever it does, and then ended as an operator ends it.
+    for ending in (signal.SIGKILL, signal.SIGTERM):
+        with subprocess.Popen(
+            [FALKIRK, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        ) as process:
+            assert json.loads(process.stdout.readline())["changed"]
+            grow(12)
+            process.send_signal(ending)
+            rounds = [json.loads(line) for line in process.stdout if line.endswith(b"\n")]
+        assert process.returncode == (-signal.SIGKILL if ending == signal.SIGKILL else 0)
+        assert all(each["changed"] for each in rounds)
+    last = falkirk("fleet", "stream", "fleet", "--rounds", 1, "--interval", 0)
+    assert last.exit_code == 0
+    falkirk("fleet", "ingest", "fleet", "--warehouse", "at-once")
+    for table in TABLES:
+        assert sorted_rows(spark, tmp_path / "fleet-warehouse", table) == sorted_rows(
+            spark, tmp_path / "at-once", table
+        )
+    assert set(names) <= {row["name"] for row in json.loads(sorted_rows(spark, tmp_path / "at-once", "topics"))}
+
+
+def sorted_rows(spark, warehouse, table):
+    from falkirk.pipeline.fleet_tables import FleetTables
+
+    rows = FleetTables(spark, Warehouse.open(str(warehouse)))[table].toArrow().to_pylist()
+    return json.dumps(sorted(rows, key=repr), default=str)
