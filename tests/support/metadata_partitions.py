@@ -271,3 +271,29 @@ def with_open_transaction(made: MadePartition, records: Sequence[Versioned]) -> 
     """Let a partition end inside a transaction."""
     made.add((BeginTransactionRecord("never ended"), 0), *records)
     return made
+
+
+def damaged(files: dict[str, bytes], random: Random) -> dict[str, bytes]:
+    """Flip, cut, insert or append bytes in logs and snapshots, or lose a file, once or some times."""
+    files = dict(files)
+    names = [name for name in files if name != "quorum-state"]
+    for _ in range(random.choice((1, 1, 2, 5))):
+        name = random.choice(names)
+        data = bytearray(files.get(name, b"") or b"\0")
+        at = random.randrange(len(data))
+        match random.randrange(6):
+            case 0 | 1:
+                data[at] ^= 1 << random.randrange(8)
+            case 2:
+                del data[at:]
+            case 3:
+                data[at:at] = random.randbytes(random.randrange(1, 30))
+            case 4:
+                del data[at : at + random.randrange(1, 200)]
+            case 5:
+                data += bytes(random.randrange(1, 3000))
+        if random.random() < 0.1:
+            files.pop(name, None)
+        elif name in files:
+            files[name] = bytes(data)
+    return files

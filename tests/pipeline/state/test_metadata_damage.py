@@ -210,6 +210,27 @@ def test_a_flipped_offset_or_epoch_is_seen_by_its_neighbours(field_at, value, ki
     assert [row["name"] for row in found["configs"]] == ["a"]
 
 
+@pytest.mark.parametrize("value", [0x20, 0x40, 0x7F, 0x80, 0xFF])
+@pytest.mark.parametrize("index", [2, 3])
+def test_an_offset_that_no_log_comes_to_is_told_and_breaks_nothing(index, value):
+    made = log_of(
+        [topic_config("a", "1"), NoOpRecord(), TopicRecord("new", b"n" * 16)], [ConfigRecord(4, "", "b", "1")]
+    )
+    found = rows_of(flipped(made, index, 0, value))
+    assert facts(found, "is_complete") == (False,)
+    assert {"gap", "corrupt batch"} & {row["kind"] for row in found["problems"]}
+    assert [row["partition_id"] for row in found["partitions"]] == [0, 1]
+
+
+def test_a_time_that_no_calendar_has_is_none():
+    made = log_of()
+    record = Record(5, 1 << 62, None, encode_metadata_record(FeatureLevelRecord("group.version", 1), 0))
+    data = made.files()[LOG] + build_batch([record], base_offset=5, leader_epoch=1)
+    found = rows_of(MemoryCluster(files=made.files() | {LOG: data}).fleet())
+    assert [row["timestamp"] for row in found["feature_levels"] if row["feature"] == "group.version"] == [None]
+    assert facts(found, "last_timestamp") == (None,)
+
+
 def raw(made, *pairs, is_control=False):
     """The log with one more batch of any keys and values."""
     records = [Record(offset, 1, *pair) for offset, pair in enumerate(pairs, made.end_offset)]
@@ -335,6 +356,32 @@ def test_a_log_that_begins_later_without_any_snapshot_is_read_as_far_as_it_goes(
     assert told(found) == [("gap", f"{6:020}.log", 6)]
     assert {row["name"] for row in found["configs"]} == {"b", "c"}
     assert facts(found, "metadata_version", "is_complete") == (None, False)
+
+
+def test_files_of_which_nothing_can_be_read_are_no_cluster_that_never_ran():
+    made = with_snapshots()
+    made.snapshots, made.segments, made.log_start = [6], [0, 6], 6
+    files = {name: data[:-20] if name[0] == "0" else data for name, data in made.files().items()}
+    files[f"{6:020}.log"] = files[f"{6:020}.log"][:50]
+    found = rows_of(MemoryCluster(files=files).fleet())
+    assert min(told(found)) == ("gap", f"{6:020}.log", 6)
+    assert sorted(row["kind"] for row in found["problems"]) == ["gap", "torn tail", "unreadable file"]
+    assert facts(found, "is_complete", "end_offset") == (False, 0)
+    del files[f"{6:020}.log"]
+    found = rows_of(MemoryCluster(files=files).fleet())
+    assert [row["kind"] for row in found["problems"]] == ["unreadable file"]
+    assert facts(found, "is_complete", "end_offset") == (False, 0)
+
+
+@pytest.mark.parametrize(("damage", "kind", "is_complete"), [
+    (lambda data: data[:-1], "torn tail", True), (lambda data: data[:-1] + b"x", "corrupt batch", False),
+])  # fmt: skip
+def test_a_first_batch_that_is_not_sound_leaves_a_cluster_that_never_ran(damage, kind, is_complete):
+    made = MadePartition()
+    made.add((FeatureLevelRecord("metadata.version", 30), 0))
+    found = rows_of(MemoryCluster(files={LOG: damage(made.files()[LOG])}).fleet())
+    assert told(found) == [(kind, LOG, 0 if kind == "corrupt batch" else None)]
+    assert facts(found, "is_complete", "chosen_node", "end_offset") == (is_complete, None, 0)
 
 
 # --- Contradictions and transactions

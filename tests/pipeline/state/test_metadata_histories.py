@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metadata_partitions import MadePartition, MemoryCluster, garbled_partition, random_partition
+from metadata_partitions import MadePartition, MemoryCluster, damaged, garbled_partition, random_partition
 from state_reference import in_order, reference_tables
 
 from falkirk.metadata.errors import InconsistentRecordError
@@ -97,3 +98,16 @@ def test_what_contradicts_itself_is_left_out_and_told_record_by_record(seed, lev
             cluster.read()
         assert raised.value.offset == refused[0]
         assert str(raised.value) == found["problems"][0]["detail"]
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(SEEDS, LEVELS)
+def test_whatever_happens_to_the_files_what_is_called_complete_is_what_the_rows_say(seed, level):
+    cluster = MemoryCluster(files=damaged(random_partition(seed, level).files(), Random(seed)))
+    found = rows_of(cluster.fleet())
+    [facts] = found["clusters"]
+    if facts["is_complete"]:
+        assert_equal_tables(found, reference_tables(cluster.read()))
+    else:
+        assert found["problems"]

@@ -62,17 +62,18 @@ def read_metadata(cluster: FleetCluster, chosen: ChosenLog, bulk: frozenset[str]
     Raises InventoryError where no file reaches back that far, or the log ends before.
     """
     log = chosen.log
-    if cluster.as_of is not None and cluster.as_of > (0 if log is None else log.end_offset):
+    end_offset = 0 if log is None else log.end_offset
+    if cluster.as_of is not None and cluster.as_of > end_offset:
         raise InventoryError(
-            f"cluster {cluster.name}: as_of is {cluster.as_of}, and the metadata log ends at offset "
-            f"{0 if log is None else log.end_offset}"
+            f"cluster {cluster.name}: as_of is {cluster.as_of}, and the metadata log ends at offset {end_offset}"
         )
-    if log is None or log.end_offset == 0:
+    if log is None or log.never_ran:
         return _read_bootstrap(cluster, chosen, bulk)
     return _LogReader(cluster, chosen, log, bulk).read()
 
 
-_DAMAGE: Final = frozenset({"corrupt batch", "torn tail", "gap", "unreadable file"})
+_TORN: Final = "torn tail"
+_DAMAGE: Final = frozenset({"corrupt batch", _TORN, "gap", "unreadable file"})
 
 
 def _read_bootstrap(cluster: FleetCluster, chosen: ChosenLog, bulk: frozenset[str]) -> ReadMetadata:
@@ -81,17 +82,22 @@ def _read_bootstrap(cluster: FleetCluster, chosen: ChosenLog, bulk: frozenset[st
     first = next(_bootstrap_files(cluster), None)
     if first is not None:
         reader.read_snapshot(first, data_from_0=True)
-    snapshot = None
-    if chosen.log is not None and chosen.log.snapshots:
-        snapshot = chosen.log.snapshot(chosen.log.snapshots[0])
+    snapshot, log = None, chosen.log
+    timestamp = None
+    if log is not None and log.snapshots:
+        snapshot = log.snapshot(log.snapshots[0])
         reader.read_snapshot(snapshot)
+        timestamp = _header_timestamp(reader)
+    if log is not None:
+        # Nothing sound stands in them, but what does is to be told.
+        reader.read_segments([log.segment(base) for base in log.segments], ReadLimits())
     return ReadMetadata(
         rows=reader.rows(),
         problems=reader.problems,
-        is_complete=not reader.problems,
+        is_complete=all(problem["kind"] == _TORN for problem in reader.problems),
         files=tuple(reader.files),
         snapshot=snapshot,
-        facts=SnapshotFacts(frozenset(range(2)), 0, None if snapshot is None else _header_timestamp(reader)),
+        facts=SnapshotFacts(frozenset(range(2)), 0, timestamp),
         begins_at_0=False,
         kraft_version=_kraft_version(reader),
         voters=_voters(reader),
@@ -129,11 +135,13 @@ class _LogReader:
         reader.read_segments(segments, ReadLimits(start=start, end=self._end))
         chain = reader.chain
         goes_on = chain.end_offset > start
-        if goes_on and chain.first_offset is not None and chain.first_offset > start:
-            reader.problems.append(self._gap(start, chain.first_offset))
-        harmless = {("torn tail", segments[-1].uri)} if segments else set()
+        first = next(iter(self._log.segments), 0) if chain.first_offset is None else chain.first_offset
+        if first > start and (goes_on or snapshot_id is None):
+            reader.problems.append(self._gap(start, first))
+        harmless = {(_TORN, segments[-1].uri)} if segments else set()
         return ReadMetadata(
-            is_complete=all((problem["kind"], problem["source"]) in harmless for problem in reader.problems),
+            is_complete=(snapshot_id is not None or bool(self._log.segments))
+            and all((problem["kind"], problem["source"]) in harmless for problem in reader.problems),
             problems=self._problems + reader.problems,
             files=tuple(reader.files),
             snapshot=None if snapshot_id is None else self._log.snapshot(snapshot_id),

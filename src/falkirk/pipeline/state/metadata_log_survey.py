@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class SurveyedLog:
     """One node's metadata partition. `snapshots` are complete ones, newest first; `segments` are base offsets.
 
-    `end_offset` is exclusive and 0 if there is nothing, `epoch` that of the last record.
+    `end_offset` is exclusive and 0 if there is nothing, `epoch` that of the last record. `has_bytes`: something was
+    written, be it nothing that is sound; `has_unfinished`: a snapshot among it that is none.
     """
 
     directory: Location
@@ -36,6 +37,8 @@ class SurveyedLog:
     segments: tuple[int, ...]
     end_offset: int
     epoch: int
+    has_bytes: bool
+    has_unfinished: bool
     quorum_state: QuorumState | None
     # Rows of the table `problems`, without the node.
     problems: list[dict[str, Any]] = field(default_factory=list)  # Any: values of columns
@@ -43,7 +46,12 @@ class SurveyedLog:
     @property
     def is_empty(self) -> bool:
         """Say whether it holds nothing at all."""
-        return self.end_offset == 0 and not self.snapshots
+        return not self.has_bytes and not self.snapshots
+
+    @property
+    def never_ran(self) -> bool:
+        """Say whether nothing was ever committed here, as far as anything tells."""
+        return self.end_offset == 0 and self.segments[:1] in {(), (0,)} and not self.has_unfinished
 
     def snapshot(self, snapshot_id: SnapshotId) -> Location:
         """Give a snapshot's file."""
@@ -67,6 +75,7 @@ def survey_metadata_log(directory: Location) -> SurveyedLog:
             else:
                 problems.append(_unreadable(file, "snapshot has no footer: it was never finished"))
     end_offset, epoch = (snapshots[0].end_offset, snapshots[0].epoch) if snapshots else (0, 0)
+    has_unfinished = bool(problems)
     last = _last_batch(directory, files.segments)
     if last is not None and last.end_offset > end_offset:
         end_offset, epoch = last.end_offset, last.leader_epoch
@@ -76,6 +85,8 @@ def survey_metadata_log(directory: Location) -> SurveyedLog:
         segments=files.segments,
         end_offset=end_offset,
         epoch=epoch,
+        has_bytes=last is not None or has_unfinished or any(_size(directory, base) for base in files.segments),
+        has_unfinished=has_unfinished,
         quorum_state=_quorum_state(directory, files.other_files, problems),
         problems=problems,
     )
@@ -125,6 +136,11 @@ def _last_batch(directory: Location, segments: tuple[int, ...]) -> RecordBatch |
             except RemoteProtocolError:
                 end = start
     return None
+
+
+def _size(directory: Location, base_offset: int) -> int:
+    file = directory / format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
+    return file.disk.size(file.path)
 
 
 def _quorum_state(

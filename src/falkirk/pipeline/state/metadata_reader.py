@@ -21,7 +21,15 @@ from falkirk.pipeline.readers.chunks import iter_chunks
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import problem_rows, unreadable_row
 from falkirk.pipeline.state.batch_chain import BatchChain, BrokenChain
-from falkirk.pipeline.state.metadata_rows import BULK, MetadataRows, OtherRecord, RowParts, earlier_rows, state_rows
+from falkirk.pipeline.state.metadata_rows import (
+    BULK,
+    ORDER_MAX,
+    MetadataRows,
+    OtherRecord,
+    RowParts,
+    earlier_rows,
+    state_rows,
+)
 from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import METADATA_RECORDS
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]  # Any: values of columns
 
-NO_LIMIT: Final = 1 << 62
+NO_LIMIT: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +162,7 @@ class MetadataReader:
         if offset < limits.end:
             into.append(
                 OtherRecord(
-                    order=offset + self._shift,
+                    order=min(offset, ORDER_MAX) + self._shift,
                     offset=offset,
                     epoch=int(block.batches.header["leader_epoch"][block.batch[row]]),
                     timestamp=int(block.timestamp[row]),

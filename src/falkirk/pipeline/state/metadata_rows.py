@@ -37,6 +37,9 @@ SETS_REPLICA_STATE: Final = "sets_replica_state"
 WRITER_COLUMNS: Final = {SETS_DIRECTORIES: "directory_assignment", SETS_REPLICA_STATE: "eligible_leader_replicas"}
 """Column of a change -> kind of loss that asks who wrote last what it is about."""
 
+ORDER_MAX: Final = 1 << 61
+"""Offsets beyond are none that a log comes to: a bit flipped, and what is done with orders must stay in 64 bits."""
+
 _NOT_KEPT: Final = frozenset({"position", "epoch", "timestamp", "record_version"})
 
 
@@ -131,6 +134,7 @@ class RowParts:
         """Give all of them; the parts are let go."""
         offsets = [np.asarray(rows.column("offset")) for rows, _, _ in self._parts]
         shifts = [shift for _, _, shift in self._parts]
+        orders = [np.minimum(each, ORDER_MAX) + shift for each, shift in zip(offsets, shifts, strict=True)]
         files = [np.full(rows.num_rows, file, np.int32) for rows, file, _ in self._parts]
         types = _types(self._parts[0][0] if self._parts else None, self._record)
         pieces = {name: [rows.column(name) for rows, _, _ in self._parts] for name in types if name != "offset"}
@@ -139,7 +143,7 @@ class RowParts:
         columns = {name: _joined(pieces.pop(name), types[name]) for name in list(pieces)}
         return BulkRows(
             columns=columns,
-            order=_concatenated([each + shift for each, shift in zip(offsets, shifts, strict=True)], np.int64),
+            order=_concatenated(orders, np.int64),
             offset=_concatenated(offsets, np.int64),
             file=_concatenated(files, np.int32),
         )

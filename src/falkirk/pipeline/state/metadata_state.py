@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
 from falkirk.pipeline.state.config_rows import config_rows
 from falkirk.pipeline.state.elr_clears import elr_clears
 from falkirk.pipeline.state.feature_level_rows import feature_level_rows
@@ -224,5 +225,7 @@ def _dynamic_voters(record: VotersRecord) -> list[Row]:
 
 
 def _time(milliseconds: int | None) -> int | None:
-    """Give a time, and null for Kafka's "none"."""
-    return None if milliseconds is None or milliseconds < 0 else milliseconds
+    """Give a time, and null for Kafka's "none" and for what no calendar has."""
+    if milliseconds is None or milliseconds == NO_TIME:
+        return None
+    return milliseconds if TIME_MIN <= milliseconds < TIME_END else None
