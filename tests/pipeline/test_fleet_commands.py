@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from fleet_clusters import unpack_cluster
 from made_clusters import MadeCluster
+from object_store import object_store
 
 from falkirk.cli import main
 from falkirk.pipeline.ingest.manifest import FORMAT
@@ -167,6 +169,22 @@ def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
     assert "blocked: " in blocked.stdout
     mine = falkirk("fleet", "report", "--to", "3.9", "--out", "fleet")
     assert (mine.exit_code, mine.stderr) == (1, "fleet: not empty, and no report; name a new or empty directory\n")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_a_fleet_in_an_object_store_gives_the_rows_of_one_on_disk(spark, falkirk, tmp_path):
+    data = unpack_cluster("4.0.0", tmp_path / "fleet")
+    with object_store() as store:
+        root = store.put_tree("backups/c1", data)
+        words = ("fleet", "ingest", f"{root}/*", "--warehouse", tmp_path / "from-store", "--json")
+        done = run_program(*words, **store.environment)
+    assert done.returncode == 0, done.stderr
+    local = json.loads(falkirk("fleet", "ingest", "fleet", "--json").stdout)
+    assert json.loads(done.stdout)["rows"] == local["rows"]
+    told = sorted_rows(spark, tmp_path / "from-store", "topics")
+    assert told.replace(root, str(data)) == sorted_rows(spark, tmp_path / "fleet-warehouse", "topics")
 
 
 @pytest.mark.slow
