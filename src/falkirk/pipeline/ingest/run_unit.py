@@ -18,6 +18,7 @@ from falkirk.pipeline.readers.metadata_records import read_metadata_records
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.readers.requests import RequestReport, read_requests
+from falkirk.pipeline.state.coordinator_segments import CHUNK_BYTES
 from falkirk.pipeline.state.group_state import group_state
 from falkirk.pipeline.state.transactions import transaction_state
 from falkirk.pipeline.tables.clusters import PROBLEMS
@@ -67,7 +68,8 @@ def _records(unit: Unit, writer: DataFileWriter) -> None:
     """Write the records of a range of a log."""
     report = ReadReport()
     read = read_metadata_records if unit.kind is UnitKind.METADATA_RECORDS else read_group_records
-    chunks = iter_chunks(unit.location.disk, unit.location.path, report, start=unit.start, end=unit.end)
+    disk, path = unit.location.disk, unit.location.path
+    chunks = iter_chunks(disk, path, report, start=unit.start, end=unit.end, chunk_bytes=CHUNK_BYTES)
     for rows in read(chunks, Origin(source=unit.location.uri, node_id=unit.node_id), report):
         writer.write(unit.kind, rows)
 

@@ -1,0 +1,57 @@
+"""Fleets of 10, 100 and 1,000 clusters of 1,000 partitions: ingest and report, time a cluster.
+
+Budget: a cluster of a larger fleet takes less time than one of a smaller fleet (a ratio above 1). Spark's start is left
+out; each fleet goes into a warehouse of its own.
+"""
+
+import itertools
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from falkirk.logdir.target import parse_target
+from falkirk.pipeline.ingest.run import ingest
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.inventory import find_fleet
+from falkirk.pipeline.made_fleet import FleetShape, make_fleet
+from falkirk.pipeline.reports.fleet_report import make_report
+from falkirk.pipeline.session import start_session
+from support.line import print_line
+
+SIZES = (10, 100, 1000)
+PARTITIONS = 1000
+TARGET = parse_target("3.9")
+
+
+def main() -> None:
+    spark = start_session(master="local[2]", settings={"spark.driver.memory": "2g"})
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        def seconds(clusters: int, seed: int) -> tuple[float, float]:
+            fleet, place, out = folder / "fleet", folder / "warehouse", folder / "report"
+            make_fleet(fleet, FleetShape(clusters=clusters, partitions=PARTITIONS, seed=seed))
+            started = time.perf_counter()
+            warehouse = Warehouse.make(str(place))
+            ingest(spark, warehouse, find_fleet([str(fleet)]))
+            ingested = time.perf_counter()
+            make_report(spark, warehouse, out, TARGET.metadata_version, TARGET.release)
+            done = time.perf_counter()
+            for each in (fleet, place, out):
+                shutil.rmtree(each)
+            return ingested - started, done - ingested
+
+        seconds(SIZES[0], seed=0)
+        taken = {clusters: seconds(clusters, seed=1) for clusters in SIZES}
+    spark.stop()
+    for smaller, larger in itertools.pairwise(SIZES):
+        for what, index in (("ingest", 0), ("report", 1)):
+            ours, theirs = taken[larger][index] / larger, taken[smaller][index] / smaller
+            print_line(
+                f"{what}, a cluster of {larger:,}", [ours], [theirs], budget=1, against=f"a cluster of {smaller:,}"
+            )
+
+
+if __name__ == "__main__":
+    main()

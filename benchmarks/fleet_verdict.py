@@ -1,0 +1,77 @@
+"""A snapshot of a million partitions to all state tables and the loss verdict, against `falkirk logdir plan`.
+
+Budget: at most 1.5 times the plan's process, so a ratio of 0.67 or more. Spark's start is left out: the clock runs from
+when a first trivial job is done in its workers.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from falkirk.logdir.target import parse_target
+from falkirk.pipeline.fleet_tables import FleetTables
+from falkirk.pipeline.ingest.run import ingest
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.inventory import find_fleet
+from falkirk.pipeline.session import start_session
+from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
+from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+from support.kafka_peer import Peer, measure_against_kafka, snapshot
+from support.line import print_line
+from support.process import run_process
+from support.stopped_directory import stopped_directory
+
+TURNS = 3
+TARGET = "3.9"
+FALKIRK = Path(sys.executable).with_name("falkirk")
+STATE = frozenset(TABLES) - {"metadata_records"}
+
+
+def measure(kafka: Peer) -> None:
+    path = snapshot(kafka)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = stopped_directory(Path(folder) / "cluster", path)
+        plan = ["sh", "-c", '"$@"; test $? -eq 3', "sh", str(FALKIRK), "logdir", "plan", str(directory)]
+        ours, plans, wall = [], [], []
+        for _ in range(TURNS):
+            plans.append(run_process([*plan, "--to", TARGET, "--json"]))
+            run = run_process([sys.executable, __file__, "verdict", str(directory), folder])
+            told = json.loads(run.stdout)
+            assert told["losses"] == len(json.loads(plans[-1].stdout)["losses"]) > 0
+            ours.append(told["seconds"])
+            wall.append(run.seconds)
+    print_line(
+        "1M partitions to state tables and verdict, without Spark's start",
+        ours,
+        [run.seconds for run in plans],
+        budget=0.67,
+        against="falkirk logdir plan",
+        wall=(wall, [run.seconds for run in plans]),
+    )
+
+
+def verdict(directory: str, folder: str) -> None:
+    spark = start_session(master="local[2]")
+    spark.sparkContext.parallelize(range(2), 2).map(lambda number: number).collect()
+    started = time.perf_counter()
+    place = Path(folder) / "warehouse"
+    shutil.rmtree(place, ignore_errors=True)
+    warehouse = Warehouse.make(str(place))
+    ingest(spark, warehouse, find_fleet([directory]), tables=STATE)
+    target = parse_target(TARGET)
+    tables = FleetTables(spark, warehouse)
+    losses = downgrade_losses(target.metadata_version, target.release)(tables)
+    [row] = downgrade_verdicts(target.metadata_version, target.release, losses=losses)(tables).collect()
+    lost = sum(row["losses"].values())
+    print(json.dumps({"seconds": time.perf_counter() - started, "losses": lost}))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["verdict"]:
+        verdict(*sys.argv[2:])
+    else:
+        measure_against_kafka("fleet_verdict", measure)
