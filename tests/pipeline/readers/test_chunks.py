@@ -10,7 +10,7 @@ from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.filesystem import Location
 from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.chunks import iter_chunks
-from falkirk.pipeline.readers.splits import split_batches, split_file, whole_end
+from falkirk.pipeline.readers.splits import split_batches, split_file
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.storage.memory_disk import MemoryDisk
@@ -108,7 +108,6 @@ def test_the_end_of_a_torn_file_is_handed_to_the_last_range_and_told_once():
     told = [problem for each in ranges for problem in read(data, start=each.start, end=each.end)[1]]
     reason = "50 bytes are left, a batch has a header of 61; the last 50 bytes of the file give no rows"
     assert told == [("torn tail", border, reason)]
-    assert whole_end(CountingDisk(data), PATH).end == border
     assert split_batches(place(CountingDisk(data)), 0, len(data), 300) == [*ranges[:-1], (ranges[-1].start, border)]
 
 
@@ -162,10 +161,8 @@ def test_the_end_of_a_growing_file_is_its_last_whole_batch(damage):
     data = b"".join(batch(offset) for offset in range(5))
     disk = CountingDisk(data + damage)
     start = len(batch(0))
-    found = whole_end(disk, PATH, start=start)
-    assert found.end == len(data)
-    assert (found.problem is None) == (not damage)
-    assert whole_end(disk, PATH, start=start, end=len(data) - 1).end == len(data) - len(batch(4))
+    assert split_batches(place(disk), start, len(data + damage)) == [(start, len(data))]
+    assert split_batches(place(disk), start, len(data) - 1) == [(start, len(data) - len(batch(4)))]
 
 
 @pytest.mark.slow

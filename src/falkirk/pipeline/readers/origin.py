@@ -13,11 +13,6 @@ class Origin:
     node_id: int | None = None
 
     @property
-    def file_name(self) -> str:
-        """Name of the file without its directory."""
-        return self.source.rpartition("/")[2]
-
-    @property
     def directory_name(self) -> str:
         """Name of the directory that holds the file; of a partition: `orders-3`."""
         return self.source.rpartition("/")[0].rpartition("/")[2]

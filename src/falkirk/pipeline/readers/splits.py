@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.pipeline.readers.batch_borders import iter_borders, tail_problem
+from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.lines import last_line_end, next_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.columnar.report import Problem
     from falkirk.pipeline.filesystem import Location
-    from falkirk.storage.disk import ReadableDisk
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
 """Size of a range: what a worker reads at a time anyway."""
@@ -25,18 +23,11 @@ class FileRange(NamedTuple):
     end: int
 
 
-class WholeEnd(NamedTuple):
-    """How far a file can be read: the last border of batches, and what stands behind it, if anything."""
-
-    end: int
-    problem: Problem | None
-
-
 def split_batches(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
     """Cut the bytes from `start`, where a batch begins, up to the last whole batch before `end` into ranges.
 
     Each but the last has at least `split_bytes`, and ends with the batch that reaches them. For files that grow: what
-    stands behind the ranges is told by `whole_end`. Raises OSError.
+    stands behind the ranges is told by `batch_borders.tail_problem`. Raises OSError.
     """
     return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
 
@@ -52,18 +43,6 @@ def split_file(
     end = location.disk.size(location.path) if end is None else end
     borders = iter_borders(location.disk, location.path, start, end) if end - start > split_bytes else ()
     return _to_end(_cut(borders, start, split_bytes), start, end)
-
-
-def whole_end(disk: ReadableDisk, path: str, *, start: int = 0, end: int | None = None) -> WholeEnd:
-    """Find the last border of batches from `start`, where a batch begins, to `end` (None: the file's end).
-
-    For files that grow: what stands behind it is a batch that is being written, or a problem. Raises OSError.
-    """
-    end = disk.size(path) if end is None else end
-    last = start
-    for last in iter_borders(disk, path, start, end):  # noqa: B007 - the last one is wanted
-        pass
-    return WholeEnd(last, tail_problem(disk, path, last, end) if last < end else None)
 
 
 def split_lines(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
