@@ -2,7 +2,7 @@
 
 import pytest
 
-from falkirk.pipeline.tables import TOPICS
+from falkirk.pipeline.tables.metadata_state import TOPICS
 from falkirk.pipeline.transforms.required import MissingTableError, require_columns
 
 

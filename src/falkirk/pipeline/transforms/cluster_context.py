@@ -1,0 +1,85 @@
+"""What the rules of the loss catalogue ask of a whole cluster: one small row for each, joined where a rule needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as sf
+
+from falkirk.pipeline.tables.clusters import CLUSTERS
+from falkirk.pipeline.tables.metadata_state import BROKERS
+from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.conditions import SINGLE_LOG_DIR_BROKERS, SINGLE_LOG_DIRS, asks_of_brokers
+from falkirk.pipeline.transforms.feature_targets import finalized_levels, kept_level
+from falkirk.pipeline.transforms.required import require_columns
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+    from falkirk.metadata.condition import Condition
+    from falkirk.metadata.loss import LossRule
+    from falkirk.pipeline.transforms.required import Tables
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+
+def with_log_dirs(rows: DataFrame, conditions: Iterable[Condition], tables: Tables) -> DataFrame:
+    """Join what conditions ask of brokers (`conditions.RowColumns`), if one does."""
+    if not any(asks_of_brokers(condition) for condition in conditions):
+        return rows
+    brokers = require_columns(tables, BROKERS, "broker_id", "log_dirs").filter(sf.size("log_dirs") == 1)
+    single = brokers.groupBy(CLUSTER).agg(
+        sf.collect_list("broker_id").alias(SINGLE_LOG_DIR_BROKERS),
+        sf.collect_list(sf.col("log_dirs")[0]).alias(SINGLE_LOG_DIRS),
+    )
+    return rows.join(sf.broadcast(single), CLUSTER, "left")
+
+
+def with_own_level(rows: DataFrame, rules: Iterable[LossRule], tables: Tables) -> DataFrame:
+    """Join the cluster's own level, if a rule speaks of what a record means there (see `has_meaning`)."""
+    if not any(rule.by_meaning for rule in rules):
+        return rows
+    clusters = require_columns(tables, CLUSTERS, "metadata_version")
+    own = clusters.select(CLUSTER, sf.col("metadata_version").alias(_OWN_LEVEL))
+    return rows.join(sf.broadcast(own), CLUSTER, "left")
+
+
+def has_meaning(rule: LossRule) -> Column:
+    """Say whether the cluster has what the rule speaks of, wherever its condition holds, as `LossRule.has_meaning`."""
+    if not rule.by_meaning or rule.level is None:
+        return sf.lit(True)
+    # Without a level of its own a cluster may hold anything.
+    return sf.coalesce(_OWN_LEVEL, sf.lit(int(METADATA_VERSIONS[-1].level))) >= rule.level
+
+
+def with_elr_enabled(
+    rows: DataFrame, rules: Iterable[LossRule], tables: Tables, at: MetadataVersion, release: Release
+) -> DataFrame:
+    """Join whether the cluster uses eligible leader replicas at a target, if a rule depends on that there."""
+    if not any(depends_on_elr(rule, at) for rule in rules):
+        return rows
+    feature = ELIGIBLE_LEADER_REPLICAS_VERSION
+    known = release.features.get(feature)
+    levels = [] if known is None else [int(level.level) for level in known.levels]
+    kept = [level for level in levels if level and kept_level(feature, level, at, release)[0]]
+    enabled = sf.col("level") >= min(kept) if kept else sf.lit(False)
+    finalized = finalized_levels(tables).filter((sf.col("feature") == feature) & enabled)
+    return rows.join(sf.broadcast(finalized.select(CLUSTER, sf.lit(True).alias(_ELR_ENABLED))), CLUSTER, "left")
+
+
+def depends_on_elr(rule: LossRule, at: MetadataVersion) -> bool:
+    """Say whether a rule applies at a level only where eligible leader replicas are switched off."""
+    return rule.applies(at, elr_enabled=False) and not rule.applies(at, elr_enabled=True)
+
+
+def elr_disabled() -> Column:
+    """Say whether the cluster goes without eligible leader replicas at the target of `with_elr_enabled`."""
+    return sf.col(_ELR_ENABLED).isNull()
+
+
+_OWN_LEVEL: Final = "own_level"
+_ELR_ENABLED: Final = "elr_enabled"

@@ -1,0 +1,86 @@
+"""Each cluster's verdict on a target: what `falkirk logdir plan` concludes, and the status that it exits with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from falkirk.metadata.loss import Outcome
+from falkirk.pipeline.tables.clusters import CLUSTERS
+from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.level_names import level_name
+from falkirk.pipeline.transforms.obstacles import obstacles
+from falkirk.pipeline.transforms.required import require_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+
+def downgrade_verdicts(
+    at: MetadataVersion, release: Release, *, losses: DataFrame, group_losses: DataFrame | None = None
+) -> Transform:
+    """Give a row for each cluster whose metadata was read.
+
+    `losses` are those of `downgrade_losses` for the same target, `group_losses` those of its groups (cluster, kind),
+    one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses and
+    inaccessible (how many by kind), dropped_features (those that are lowered too), blockers, warnings,
+    controller_quorum_voters (see `obstacles`), status: 1 if something is in the way, else 3 if something would be lost,
+    else 0.
+    """
+
+    def transform(tables: Tables) -> DataFrame:
+        rows = require_columns(tables, CLUSTERS, "metadata_version").join(
+            _counted(losses, group_losses), CLUSTER, "left"
+        )
+        rows = rows.join(obstacles(at, release)(tables), CLUSTER, "left")
+        lossless = sf.size(_counts("losses")) == 0
+        is_blocked = sf.size("blockers") > 0
+        return rows.select(
+            CLUSTER,
+            sf.col("metadata_version").alias("from_level"),
+            level_name(sf.col("metadata_version")).alias("from_version"),
+            sf.lit(int(at.level)).alias("to_level"),
+            sf.lit(at.name).alias("to_version"),
+            sf.lit(release.name).alias("release"),
+            lossless.alias("lossless"),
+            _counts("losses").alias("losses"),
+            _counts("inaccessible").alias("inaccessible"),
+            sf.coalesce("dropped_features", sf.array()).alias("dropped_features"),
+            "blockers",
+            "warnings",
+            "controller_quorum_voters",
+            sf.when(is_blocked, 1).when(lossless, 0).otherwise(3).alias("status"),
+        )
+
+    return transform
+
+
+def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
+    """Count losses by cluster, outcome and kind, and bring the counts of each cluster into one row."""
+    told = losses.select(CLUSTER, "outcome", "kind", "key_fields")
+    if group_losses is not None:
+        lost = group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind", sf.lit(None).cast("string"))
+        told = told.unionAll(lost)
+    feature = sf.when(sf.col("outcome") == Outcome.FEATURE.value, sf.get_json_object("key_fields", "$.feature"))
+    counts = told.groupBy(CLUSTER, "outcome", "kind").agg(
+        sf.count("*").alias("count"), sf.collect_list(feature).alias("features")
+    )
+
+    def by_kind(outcome: Outcome) -> Column:
+        entry = sf.when(sf.col("outcome") == outcome.value, sf.struct("kind", "count"))
+        return sf.map_from_entries(sf.array_sort(sf.collect_list(entry)))
+
+    return counts.groupBy(CLUSTER).agg(
+        by_kind(Outcome.LOST).alias("losses"),
+        by_kind(Outcome.INACCESSIBLE).alias("inaccessible"),
+        sf.array_sort(sf.flatten(sf.collect_list("features"))).alias("dropped_features"),
+    )
+
+
+def _counts(name: str) -> Column:
+    return sf.coalesce(name, sf.create_map().cast("map<string,bigint>"))

@@ -1,0 +1,96 @@
+"""Which table holds the objects that a record type describes, and by which columns they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as sf
+
+from falkirk.metadata.record_key import IDENTITY_NAMES
+from falkirk.pipeline.tables.metadata_state import ACLS, BROKERS, CONFIGS, CONTROLLERS, PARTITIONS, SCRAM_CREDENTIALS
+from falkirk.pipeline.transforms.object_keys import key_fields, key_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column
+
+    from falkirk.metadata.loss import LossRule
+    from falkirk.pipeline.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataObjects:
+    """The objects of one record type. `identity` names the columns that say which one, in the order of its key."""
+
+    table: Table
+    kind: str
+    identity: tuple[str, ...]
+    # Column with the name of a partition's topic.
+    topic: str | None = None
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Name the columns that `key_text` and `key_fields` want."""
+        return self.identity if self.topic is None else (*self.identity, self.topic)
+
+    def key_text(self) -> Column:
+        """Give the phrase for an object."""
+        return key_text(self.kind, self._identity(), None if self.topic is None else sf.col(self.topic))
+
+    def key_fields(self) -> Column:
+        """Give the identity by name, as JSON."""
+        return key_fields(self.kind, self._identity())
+
+    def order(self) -> Column:
+        """Give what objects are sorted by, as the image is written: topics by name, uuids by their bytes."""
+        columns = self.identity if self.topic is None else (self.topic, *self.identity[1:])
+        names = IDENTITY_NAMES[self.kind]
+        return sf.struct(
+            *(
+                _bytes_of(column) if name in _UUIDS else sf.col(column)
+                for name, column in zip(names, columns, strict=True)
+            )
+        )
+
+    def _identity(self) -> list[Column]:
+        return [sf.col(name) for name in self.identity]
+
+
+METADATA_OBJECTS: Final[Mapping[str, MetadataObjects]] = {
+    "RegisterBrokerRecord": MetadataObjects(table=BROKERS, kind="broker", identity=("broker_id",)),
+    "RegisterControllerRecord": MetadataObjects(table=CONTROLLERS, kind="controller", identity=("controller_id",)),
+    "PartitionRecord": MetadataObjects(
+        table=PARTITIONS, kind="partition", identity=("topic_id", "partition_id"), topic="topic"
+    ),
+    "ConfigRecord": MetadataObjects(table=CONFIGS, kind="config", identity=("resource_type", "resource_name", "name")),
+    "AccessControlEntryRecord": MetadataObjects(table=ACLS, kind="acl", identity=("id",)),
+    "UserScramCredentialRecord": MetadataObjects(
+        table=SCRAM_CREDENTIALS, kind="scram_credential", identity=("name", "mechanism")
+    ),
+}
+"""By record type. Delegation tokens and the state of a migration from ZooKeeper are in no table of state."""
+
+
+def place_column(rule: LossRule) -> str:
+    """Name the column that tells where what the rule speaks of was written last: a part of the object, or all of it."""
+    return _PLACES.get(rule.kind, "written")
+
+
+_UUIDS: Final = {"acl"}
+_PLACES: Final = {
+    "in_controlled_shutdown": "in_controlled_shutdown_written",
+    "broker_log_dirs": "log_dirs_written",
+    "cordoned_log_dirs": "cordoned_log_dirs_written",
+    "directory_assignment": "directories_written",
+    "elr_to_isr": "replica_state_written",
+    "last_known_leader_to_isr": "replica_state_written",
+    "eligible_leader_replicas": "replica_state_written",
+    "partition_without_replica": "replica_state_written",
+}
+
+
+def _bytes_of(column: str) -> Column:
+    # Kafka's text form of a uuid is sorted otherwise than its bytes.
+    return sf.unbase64(sf.concat(sf.translate(column, "-_", "+/"), sf.lit("==")))

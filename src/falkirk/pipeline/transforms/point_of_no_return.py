@@ -1,0 +1,149 @@
+"""Behind which record each upgrade of metadata.version could no longer be taken back without loss.
+
+The first record behind an upgrade that holds what the level before it cannot hold: the loss catalogue says which
+records bear what (`LossRule.bearers`). Later records may have overwritten it; what would be lost now is for
+`downgrade_losses` to say. Records of a metadata transaction that was aborted count like any other.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as sf
+
+from falkirk.metadata.loss import LossRule, Outcome
+from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS, METADATA_RECORDS
+from falkirk.pipeline.tables.metadata_state import TOPICS
+from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.cluster_context import with_log_dirs
+from falkirk.pipeline.transforms.conditions import RowColumns, condition_column
+from falkirk.pipeline.transforms.record_fields import TYPED, record_field, record_key_text, with_parsed
+from falkirk.pipeline.transforms.required import require_columns
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from falkirk.pipeline.transforms.required import Tables, Transform
+
+
+def point_of_no_return() -> Transform:
+    """Give a row for each upgrade of metadata.version that the log still tells of.
+
+    Columns: cluster, from_level, to_level, upgrade_offset, upgrade_timestamp, and of the record behind which it could
+    not be taken back kind (of what would be lost), record (its type), key, offset, timestamp: null where there is none
+    up to the end of the log, or up to where the level went back by itself.
+    """
+
+    def transform(tables: Tables) -> DataFrame:
+        upgrades = _upgrades(tables)
+        bearing = _bearing(tables).join(sf.broadcast(upgrades), CLUSTER)
+        behind = bearing.filter(
+            (sf.col("offset") > sf.col("upgrade_offset"))
+            & (sf.col("offset") < sf.coalesce("until", sf.col("offset") + 1))
+            & (sf.col("rule.level") > sf.col("from_level"))
+            & (~sf.col("rule.by_meaning") | (_level_at(sf.col("offset")) >= sf.col("rule.level")))
+        )
+        told = sf.struct("offset", "rule.kind", "record", "timestamp", "key", "topic_id", "partition_id")
+        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(sf.min_by(told, _order()).alias("first"))
+        found = upgrades.join(first, [CLUSTER, "upgrade_offset"], "left").select(
+            CLUSTER, "from_level", "to_level", "upgrade_offset", "upgrade_timestamp", "first.*"
+        )
+        topics = require_columns(tables, TOPICS, "topic_id", "name")
+        return found.join(topics, [CLUSTER, "topic_id"], "left").select(
+            CLUSTER,
+            "from_level",
+            "to_level",
+            "upgrade_offset",
+            "upgrade_timestamp",
+            "kind",
+            "record",
+            _key().alias("key"),
+            "offset",
+            "timestamp",
+        )
+
+    return transform
+
+
+# What is lost at every level does not make one of them a way without return.
+_RULES: Final = tuple(rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None)
+_BEARERS: Final = tuple(dict.fromkeys(record for rule in _RULES for record in rule.bearers))
+
+
+def _upgrades(tables: Tables) -> DataFrame:
+    """Give the upgrades, each with `changes` (all of the cluster's, by offset) and `until`, where it was taken back."""
+    levels = require_columns(tables, FEATURE_LEVELS, "feature", "from_level", "to_level", "offset", "timestamp")
+    moves = levels.filter((sf.col("feature") == METADATA_VERSION) & sf.col("offset").isNotNull())
+    changes = moves.groupBy(CLUSTER).agg(
+        sf.array_sort(sf.collect_list(sf.struct("offset", "to_level"))).alias("changes")
+    )
+    upgrades = moves.filter((sf.col("from_level") > 0) & (sf.col("to_level") > sf.col("from_level")))
+    back = sf.filter(
+        "changes",
+        lambda change: (change["offset"] > sf.col("upgrade_offset")) & (change["to_level"] <= sf.col("from_level")),
+    )
+    return (
+        upgrades.select(
+            CLUSTER,
+            "from_level",
+            "to_level",
+            sf.col("offset").alias("upgrade_offset"),
+            sf.col("timestamp").alias("upgrade_timestamp"),
+        )
+        .join(changes, CLUSTER)
+        .withColumn("until", sf.try_element_at(back, sf.lit(1))["offset"])
+    )
+
+
+def _bearing(tables: Tables) -> DataFrame:
+    """Give each record of the log that bears something, once for each rule, with the column `rule`."""
+    records = require_columns(
+        tables, METADATA_RECORDS, "is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values()
+    ).filter(~sf.col("is_snapshot") & sf.col("record_name").isin(*_BEARERS))
+    records = with_parsed(records, _BEARERS)
+    records = with_log_dirs(records, [rule.condition for rule in _RULES], tables)
+    rules = sf.array_compact(sf.array(*(_when_borne(rule, index) for index, rule in enumerate(_RULES))))
+    return records.select(
+        CLUSTER,
+        "offset",
+        "timestamp",
+        sf.col("record_name").alias("record"),
+        "key",
+        sf.coalesce("partition.topic_id", "partition_change.topic_id").alias("topic_id"),
+        sf.coalesce("partition.partition_id", "partition_change.partition_id").alias("partition_id"),
+        sf.explode(rules).alias("rule"),
+    )
+
+
+def _when_borne(rule: LossRule, index: int) -> Column:
+    told = sf.struct(
+        sf.lit(index).alias("index"),
+        sf.lit(rule.kind).alias("kind"),
+        sf.lit(rule.level).cast("int").alias("level"),
+        sf.lit(rule.by_meaning).alias("by_meaning"),
+    )
+    is_borne = sf.lit(False)
+    for record, condition in rule.bearers.items():
+        row = RowColumns(value=partial(record_field, record))
+        is_borne |= (sf.col("record_name") == record) & condition_column(condition, row)
+    return sf.when(is_borne, told)
+
+
+def _level_at(offset: Column) -> Column:
+    """Give the metadata.version at which a record was written."""
+    before = sf.filter("changes", lambda change: change["offset"] < offset)
+    return sf.try_element_at(before, sf.lit(-1))["to_level"]
+
+
+def _order() -> Column:
+    return sf.struct("offset", "rule.index")
+
+
+def _key() -> Column:
+    keys = sf.lit(None).cast("string")
+    for record in _BEARERS:
+        keys = sf.when(sf.col("record") == record, record_key_text(record, sf.col("name"))).otherwise(keys)
+    return keys

@@ -1,0 +1,114 @@
+"""What stands in the way of a downgrade of one cluster's stopped directories, told by what the tables say of it.
+
+The findings are those of `falkirk logdir plan`, as far as they are about metadata and nodes. The wording differs:
+a plan names directories, a fleet names clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.pipeline.transforms.feature_targets import kept_level
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.uuid import uuid_text
+from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.metadata_version import MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.versions.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedCluster:
+    """One cluster; the lists are None where nothing is known, as in tables.
+
+    `dynamic_voters` and the fields up to it are columns of CLUSTERS. `registered` has the ids of registered nodes,
+    `registered_dirs` (broker_id, log_dirs) of brokers, `directories` the ids of all log directories that are here,
+    `metadata_dirs` (node_id, directory_id) of those with metadata. Any: rows as Arrow gives them.
+    """
+
+    metadata_version: int | None
+    kraft_version: int | None
+    has_majority: bool | None
+    is_complete: bool | None
+    nodes: list[int] | None
+    voters: list[int] | None
+    dynamic_voters: list[dict[str, Any]] | None
+    registered: list[int] | None
+    registered_dirs: list[dict[str, Any]] | None
+    directories: list[str] | None
+    metadata_dirs: list[dict[str, Any]] | None
+
+    def blockers(self, at: MetadataVersion, release: Release) -> Iterator[str]:
+        """Say what must be settled first."""
+        if self.metadata_version is None:
+            yield "no metadata.version is finalized"
+        elif at.level > self.metadata_version:
+            own = MetadataVersion.of_level(self.metadata_version)
+            yield f"metadata.version is {own}, and {at} is above it: upgrade the running cluster with kafka-features"
+        if self.has_majority is False:
+            yield "no majority of the voters is here: another node may have a newer log"
+        if self.is_complete is False:
+            yield "the metadata could not be read to its end: the table problems says why"
+        if self.lowers_kraft_version(at, release):
+            for voter in sorted(set(self.voters or ()) - {voter["voter_id"] for voter in self._with_address()}):
+                yield (
+                    f"voter {voter} has no address in the log: without it {at} (Kafka {release.word}) "
+                    "cannot be told where it votes"
+                )
+            yield from self._strangers()
+
+    def warnings(self) -> Iterator[str]:
+        """Say what the operator should know, and what does not stand in the way."""
+        here = set(self.nodes or ())
+        missing = (set(self.registered or ()) | set(self.voters or ())) - here
+        if missing:
+            names = ", ".join(map(str, sorted(missing)))
+            yield (
+                f"nodes that belong to the cluster and are not here: {names}; before one of them starts again, its "
+                "metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go, or its newer records "
+                "stop it"
+            )
+        for broker in self.registered_dirs or ():
+            gone = [each for each in broker["log_dirs"] if each not in (self.directories or ())]
+            if broker["broker_id"] in here and gone:
+                yield (
+                    f"node {broker['broker_id']} is registered with log directories that are not here: "
+                    f"{', '.join(gone)}"
+                )
+
+    def lowers_kraft_version(self, at: MetadataVersion, release: Release) -> bool:
+        """Say whether the voters have to leave the log."""
+        level = self.kraft_version or 0
+        return level > 0 and kept_level(KRAFT_VERSION, level, at, release)[0] < level
+
+    def quorum_voters(self) -> str:
+        """Give the value of controller.quorum.voters that names the voters of the log."""
+        return ",".join(
+            f"{voter['voter_id']}@{_host(voter['host'])}:{voter['port']}"
+            for voter in sorted(self._with_address(), key=lambda voter: voter["voter_id"])
+        )
+
+    def _with_address(self) -> list[dict[str, Any]]:  # Any: see the class
+        return [voter for voter in self.dynamic_voters or () if voter["host"] is not None]
+
+    def _strangers(self) -> Iterator[str]:
+        """Name nodes whose id votes, but not with the directory that is here: static voters have no directories."""
+        expected = {voter["voter_id"]: voter["directory_id"] for voter in self.dynamic_voters or ()}
+        for here in self.metadata_dirs or ():
+            votes, actual = expected.get(here["node_id"]), here["directory_id"]
+            if votes not in {None, _NONE} and actual not in {None, votes}:
+                yield (
+                    f"node {here['node_id']} votes with directory {votes}, and {actual} is here: "
+                    "with static voters nothing would tell them apart"
+                )
+
+
+_NONE: Final = uuid_text(ZERO_UUID)
+
+
+def _host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,68 @@
+"""What tables say is lost is what `falkirk logdir plan` says, for every cluster at every target."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from falkirk.logdir.group_records import GroupPlan
+from falkirk.logdir.plan import make_plan
+from falkirk.logdir.target import parse_target
+from falkirk.metadata.loss import UNKNOWN_TAG
+from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS, downgrade_losses
+from falkirk.versions.metadata_version import FLOOR, LATEST_PRODUCTION, METADATA_VERSIONS, MetadataVersion
+from falkirk.versions.release import Release
+
+TARGETS = [str(version.level) for version in METADATA_VERSIONS if FLOOR <= version <= LATEST_PRODUCTION]
+NO_GROUPS = GroupPlan(groups=(), losses=[], conversions=(), removed={}, warnings=())
+
+
+def planned(clusters, target):
+    """Count the losses of all plans, each as the columns have it."""
+    found = Counter()
+    for name, cluster in clusters.items():
+        report = make_plan(cluster, target, NO_GROUPS).report
+        for loss in (*report.losses, *report.inaccessible, *report.dropped_features):
+            fields = None if loss.kind == UNKNOWN_TAG else json.dumps(loss.key.fields())
+            found[
+                name, loss.outcome.value, loss.kind, loss.key_text, fields, loss.record, loss.offset, loss.source,
+                loss.detail,
+            ] += 1  # fmt: skip
+    return found
+
+
+def told(rows):
+    return Counter((*row[:4], row[4] and json.dumps(json.loads(row[4])), *row[5:]) for row in rows)
+
+
+@pytest.fixture
+def _planned_once(spark):
+    """Let Spark plan these many small queries once each, and not again and again while they run."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    yield
+    spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_planned_once")
+def test_losses_are_those_of_the_plans_at_every_target(metadata_fleet):
+    kinds = set()
+    for text in TARGETS:
+        target = parse_target(text)
+        losses = downgrade_losses(target.metadata_version, target.release)(metadata_fleet.tables)
+        assert losses.columns == list(LOSS_COLUMNS)
+        wanted = planned(metadata_fleet.clusters, target)
+        assert told(losses.collect()) == wanted, text
+        kinds |= {key[2] for key in wanted}
+    # A rule that no cluster here is hit by would be held equal by nothing.
+    assert kinds == {
+        "broker_log_dirs", "cidr_allow_acl", "cidr_deny_acl", "cordoned_log_dirs", "directory_assignment",
+        "eligible_leader_replicas", "elr_to_isr", "feature_dropped", "feature_lowered", "group_config",
+        "last_known_leader_to_isr", "partition_without_replica", "unknown_config", "unknown_tagged_field",
+    }  # fmt: skip
+
+
+def test_below_the_floor_nothing_is_told():
+    below = MetadataVersion.of_level(FLOOR.level - 1)
+    with pytest.raises(AssertionError, match=r"is below 3\.7-IV0"):
+        downgrade_losses(below, Release.parse("3.7"))

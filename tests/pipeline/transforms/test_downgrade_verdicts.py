@@ -1,0 +1,81 @@
+"""Verdicts of a whole fleet are those of the plans, groups included."""
+
+from collections import Counter
+
+import pytest
+from stopped_clusters import DISK
+
+from falkirk.cli.logdir import _status
+from falkirk.logdir.group_records import read_groups
+from falkirk.logdir.plan import make_plan
+from falkirk.logdir.target import parse_target
+from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
+from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+
+
+def counts(losses):
+    return dict(Counter(loss["kind"] for loss in losses))
+
+
+def expected(plan):
+    found = plan.as_json()
+    return {
+        "from_level": found["from"]["level"],
+        "from_version": found["from"]["name"],
+        "to_level": found["to"]["level"],
+        "to_version": found["to"]["name"],
+        "release": found["to"]["release"],
+        "lossless": found["lossless"],
+        "losses": counts(found["losses"]),
+        "inaccessible": counts(found["inaccessible"]),
+        "dropped_features": sorted(loss.key.identity[0] for loss in plan.report.dropped_features),
+        "blockers": len(found["blockers"]),
+        "controller_quorum_voters": found["controller_quorum_voters"],
+        "status": int(_status(plan)),
+    }
+
+
+def told(row):
+    found = row.asDict()
+    del found["cluster"], found["warnings"]
+    return found | {"blockers": len(row.blockers)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", ["3.7", "3.9", "4.3"])
+def test_verdicts_are_those_of_the_plans(metadata_fleet, spark, to):
+    target = parse_target(to)
+    plans = {
+        name: make_plan(cluster, target, read_groups(DISK, cluster, target.release))
+        for name, cluster in metadata_fleet.clusters.items()
+    }
+    of_groups = [(name, loss["kind"]) for name, plan in plans.items() for loss in plan.groups.losses]
+    verdicts = downgrade_verdicts(
+        target.metadata_version,
+        target.release,
+        losses=downgrade_losses(target.metadata_version, target.release)(metadata_fleet.tables),
+        group_losses=spark.createDataFrame(of_groups, "cluster string, kind string"),
+    )
+    rows = {row.cluster: row for row in verdicts(metadata_fleet.tables).collect()}
+    assert {name: told(row) for name, row in rows.items()} == {name: expected(plan) for name, plan in plans.items()}
+    own = {
+        name: [each for each in plan.warnings if "is not here" in each or "are not here" in each]
+        for name, plan in plans.items()
+    }
+    assert {name: len(row.warnings) for name, row in rows.items()} == {name: len(each) for name, each in own.items()}
+    assert len({row.status for row in rows.values()}) == 3
+
+
+@pytest.mark.slow
+def test_without_a_level_a_cluster_is_blocked(tables_of):
+    tables = tables_of(
+        clusters=[{"cluster": "a", "kraft_version": 0}, {"cluster": "b", "metadata_version": 21, "kraft_version": 0}],
+        log_dirs=[], brokers=[], controllers=[],
+    )  # fmt: skip
+    target = parse_target("3.9")
+    none = tables["clusters"].selectExpr("cluster", "'' as outcome", "'' as kind", "'' as key_fields").limit(0)
+    rows = downgrade_verdicts(target.metadata_version, target.release, losses=none)(tables).collect()
+    assert {row.cluster: (row.from_version, row.blockers, row.losses, row.status) for row in rows} == {
+        "a": (None, ["no metadata.version is finalized"], {}, 1),
+        "b": ("3.9-IV0", [], {}, 0),
+    }

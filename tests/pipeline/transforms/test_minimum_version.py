@@ -1,0 +1,38 @@
+"""The lowest level that holds a cluster's data, from tables, is that of its image."""
+
+from collections import Counter
+
+import pytest
+
+from falkirk.metadata.locate import locate
+from falkirk.metadata.minimum_version import minimum_version as of_image
+from falkirk.metadata.writer import WriterOptions, assess
+from falkirk.pipeline.transforms.minimum_version import minimum_version
+from falkirk.versions.metadata_version import MetadataVersion
+
+
+def expected(cluster):
+    found = of_image(cluster.image)
+    counts = Counter(item.kind for item in found.because)
+    first = {item.kind: item for item in reversed(found.because)}
+    because = [(kind, counts[kind], first[kind].key_text, *place_of(cluster, first[kind])) for kind in sorted(counts)]
+    return found.version.level, str(found.version), found.because_count, because
+
+
+def place_of(cluster, item):
+    """Say which record wrote it last, as the plan for a level below does."""
+    below = WriterOptions(metadata_version=MetadataVersion.of_level(item.level - 1))
+    losses = assess(cluster.image, below).losses
+    [loss] = [loss for loss in losses if (loss.kind, loss.key) == (item.kind, item.key)]
+    [located] = locate([loss], cluster.record_batches())
+    return located.record, located.offset, located.source
+
+
+@pytest.mark.slow
+def test_levels_and_reasons_are_those_of_the_images(metadata_fleet):
+    rows = minimum_version()(metadata_fleet.tables).collect()
+    found = {
+        row.cluster: (row.level, row.metadata_version, row.because_count, [*map(tuple, row.because)]) for row in rows
+    }
+    assert found == {name: expected(cluster) for name, cluster in metadata_fleet.clusters.items()}
+    assert {level for level, *_ in found.values()} >= {15, 17, 23, 30, 32}
