@@ -4,7 +4,7 @@ Records that are the same at both levels go through as bytes, whole batches of t
 written at a lower version by cutting off what it lacks, all of a batch at once. Every other record, and the rare
 PartitionRecord that has to be converted and not just cut, goes through a callback that uses the row codec.
 
-What is lost on the way is not decided here: `partition_losses` evaluates it on columns.
+What is lost on the way is not decided here: whoever has tables asks the loss catalogue of their columns.
 """
 
 from __future__ import annotations
