@@ -58,3 +58,11 @@ def test_rows_that_are_left_out_are_told():
 
 def test_a_section_without_rows_says_so():
     assert "Nobody." in render_page(page(section(nothing="Nobody.")))
+
+
+def test_long_tables_are_folded_all_but_the_first():
+    rows = [[number] for number in range(40)]
+    long = section(columns=["a"], rows=rows, rows_in_all=40)
+    found = read(render_page(page(long, long)))
+    assert len([tag for tag, _ in found.tags if tag == "details"]) == 1
+    assert found.cells.count("39") == 2

@@ -38,9 +38,11 @@ class Page:
 
 def render_page(page: Page) -> str:
     """Give the page; whatever comes from a cluster is text in it, never markup."""
-    return _TEMPLATES.get_template("report.html.j2").render(page=page)
+    return _TEMPLATES.get_template("report.html.j2").render(page=page, rows_open=_ROWS_OPEN)
 
 
+_ROWS_OPEN: Final = 15
+"""A table with more rows is folded, all but the first of the page."""
 _EMPTY: Final = "–"  # noqa: RUF001 - a dash, as in a printed table
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.reports.page import Section
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN: Final = 200
 """Of each table of the page: more than that nobody reads, and they are in the JSON."""
+_LOSSES_SHOWN: Final = 5
 _APIS_SHOWN: Final = 40
 _CLIENTS_SHOWN: Final = 8
 
@@ -110,11 +113,13 @@ def _losses(document: Document) -> Section:
     ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
     rows = [
         (row["cluster"], row["kind"].replace("_", " "), row["key"], row["record"], row["offset"], row["detail"])
-        for row in lost
+        for _, of_kind in groupby(lost, key=itemgetter("cluster", "kind"))
+        for row in islice(of_kind, _LOSSES_SHOWN)
     ]
     return _section(
         "What would be lost",
-        "Everything that the target cannot hold, and the record that wrote it last.",
+        f"What the target cannot hold, and the record that wrote it last; the first {_LOSSES_SHOWN} of each kind and "
+        "cluster.",
         ("cluster", "kind", "what", "record", "offset", "what it means"),
         rows,
         max(sum(counts.values()), len(rows)),
