@@ -18,13 +18,16 @@ from metadata_images import (
     written,
 )
 
+from falkirk.metadata.condition import RowContext
 from falkirk.metadata.loss import UNKNOWN_TAG, LossError, Outcome
 from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.metadata.writer import assess, write_image
 from falkirk.protocol.messages import (
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
     DelegationTokenRecord,
     FeatureLevelRecord,
+    PartitionChangeRecord,
     RegisterControllerRecord,
     TopicRecord,
     UserScramCredentialRecord,
@@ -286,3 +289,42 @@ def test_configs_that_the_release_does_not_know_stay_and_are_told_as_inaccessibl
     ]
     assert len(written_configs) == len(configs)
     assert all(config in written_configs for config in configs)
+
+
+# kind -> a change that brings it about, and one that does not.
+BORNE = {
+    "in_controlled_shutdown": (
+        BrokerRegistrationChangeRecord(in_controlled_shutdown=1), BrokerRegistrationChangeRecord(fenced=1),
+    ),
+    "broker_log_dirs": (
+        BrokerRegistrationChangeRecord(log_dirs=(D1, D2)), BrokerRegistrationChangeRecord(log_dirs=(D1,)),
+    ),
+    "cordoned_log_dirs": (
+        BrokerRegistrationChangeRecord(cordoned_log_dirs=(D1,)), BrokerRegistrationChangeRecord(cordoned_log_dirs=()),
+    ),
+    "directory_assignment": (
+        PartitionChangeRecord(replicas=(1,), directories=(D1,)),
+        PartitionChangeRecord(replicas=(1,), directories=(bytes(16),)),
+    ),
+    "elr_to_isr": (
+        PartitionChangeRecord(isr=(), eligible_leader_replicas=(1,)),
+        PartitionChangeRecord(eligible_leader_replicas=(1,)),
+    ),
+    "last_known_leader_to_isr": (
+        PartitionChangeRecord(isr=(), last_known_elr=(1,)), PartitionChangeRecord(isr=(1,), last_known_elr=(1,)),
+    ),
+    "eligible_leader_replicas": (
+        PartitionChangeRecord(last_known_elr=(1,)), PartitionChangeRecord(isr=(), eligible_leader_replicas=(1,)),
+    ),
+}  # fmt: skip
+
+
+def test_a_rule_is_borne_by_its_own_record_and_by_the_changes_that_bring_it_about():
+    found = {}
+    for rule in CATALOGUE:
+        assert rule.bearers[rule.record] == rule.condition
+        for record, condition in rule.borne_by.items():
+            bringing, other = BORNE[rule.kind]
+            assert type(bringing).__name__ == type(other).__name__ == record
+            found[rule.kind] = tuple(condition.holds(each, RowContext()) for each in (bringing, other))
+    assert found == dict.fromkeys(BORNE, (True, False))
