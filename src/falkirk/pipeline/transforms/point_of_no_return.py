@@ -7,12 +7,14 @@ records bear what (`LossRule.bearers`). Later records may have overwritten it; w
 
 from __future__ import annotations
 
+import functools
+import operator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.loss import LossRule, Outcome
+from falkirk.metadata.loss import Outcome
 from falkirk.metadata.loss_catalogue import CATALOGUE
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS, METADATA_RECORDS
 from falkirk.pipeline.tables.metadata_state import TOPICS
@@ -21,11 +23,13 @@ from falkirk.pipeline.transforms.cluster_context import with_log_dirs
 from falkirk.pipeline.transforms.conditions import RowColumns, condition_column
 from falkirk.pipeline.transforms.record_fields import TYPED, record_field, record_key_text, with_parsed
 from falkirk.pipeline.transforms.required import require_columns
+from falkirk.pipeline.transforms.rule_matches import RULE, each_match, of_rule
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from falkirk.metadata.loss import LossRule
     from falkirk.pipeline.transforms.required import Tables, Transform
 
 
@@ -39,15 +43,16 @@ def point_of_no_return() -> Transform:
 
     def transform(tables: Tables) -> DataFrame:
         upgrades = _upgrades(tables)
-        bearing = _bearing(tables).join(sf.broadcast(upgrades), CLUSTER)
-        behind = bearing.filter(
+        level = of_rule(_RULES, lambda rule: rule.level)
+        by_meaning = of_rule(_RULES, lambda rule: rule.by_meaning)
+        behind = _bearing(tables, upgrades).filter(
             (sf.col("offset") > sf.col("upgrade_offset"))
             & (sf.col("offset") < sf.coalesce("until", sf.col("offset") + 1))
-            & (sf.col("rule.level") > sf.col("from_level"))
-            & (~sf.col("rule.by_meaning") | (_level_at(sf.col("offset")) >= sf.col("rule.level")))
+            & (level > sf.col("from_level"))
+            & (~by_meaning | (_level_at(sf.col("offset")) >= level))
         )
-        told = sf.struct("offset", "rule.kind", "record", "timestamp", "key", "topic_id", "partition_id")
-        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(sf.min_by(told, _order()).alias("first"))
+        told = sf.struct("offset", RULE, "record", "timestamp", "key", "topic_id", "partition_id")
+        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(sf.min_by(told, sf.struct("offset", RULE)).alias("first"))
         found = upgrades.join(first, [CLUSTER, "upgrade_offset"], "left").select(
             CLUSTER, "from_level", "to_level", "upgrade_offset", "upgrade_timestamp", "first.*"
         )
@@ -58,7 +63,7 @@ def point_of_no_return() -> Transform:
             "to_level",
             "upgrade_offset",
             "upgrade_timestamp",
-            "kind",
+            of_rule(_RULES, lambda rule: rule.kind).alias("kind"),
             "record",
             _key().alias("key"),
             "offset",
@@ -98,15 +103,16 @@ def _upgrades(tables: Tables) -> DataFrame:
     )
 
 
-def _bearing(tables: Tables) -> DataFrame:
-    """Give each record of the log that bears something, once for each rule, with the column `rule`."""
+def _bearing(tables: Tables, upgrades: DataFrame) -> DataFrame:
+    """Give each record behind an upgrade that bears something, once for each upgrade and rule."""
     records = require_columns(
         tables, METADATA_RECORDS, "is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values()
     ).filter(~sf.col("is_snapshot") & sf.col("record_name").isin(*_BEARERS))
-    records = with_parsed(records, _BEARERS)
-    records = with_log_dirs(records, [rule.condition for rule in _RULES], tables)
-    rules = sf.array_compact(sf.array(*(_when_borne(rule, index) for index, rule in enumerate(_RULES))))
-    return records.select(
+    # Most clusters have no upgrade in their log, and need not be asked.
+    since = upgrades.groupBy(CLUSTER).agg(sf.min("upgrade_offset").alias("since"))
+    records = records.join(sf.broadcast(since), CLUSTER).filter(sf.col("offset") > sf.col("since"))
+    records = with_log_dirs(with_parsed(records, _BEARERS), [rule.condition for rule in _RULES], tables)
+    told = each_match(records, [_is_borne(rule) for rule in _RULES]).select(
         CLUSTER,
         "offset",
         "timestamp",
@@ -114,32 +120,23 @@ def _bearing(tables: Tables) -> DataFrame:
         "key",
         sf.coalesce("partition.topic_id", "partition_change.topic_id").alias("topic_id"),
         sf.coalesce("partition.partition_id", "partition_change.partition_id").alias("partition_id"),
-        sf.explode(rules).alias("rule"),
+        RULE,
     )
+    return told.join(sf.broadcast(upgrades), CLUSTER)
 
 
-def _when_borne(rule: LossRule, index: int) -> Column:
-    told = sf.struct(
-        sf.lit(index).alias("index"),
-        sf.lit(rule.kind).alias("kind"),
-        sf.lit(rule.level).cast("int").alias("level"),
-        sf.lit(rule.by_meaning).alias("by_meaning"),
+def _is_borne(rule: LossRule) -> Column:
+    borne = (
+        (sf.col("record_name") == record) & condition_column(condition, RowColumns(value=partial(record_field, record)))
+        for record, condition in rule.bearers.items()
     )
-    is_borne = sf.lit(False)
-    for record, condition in rule.bearers.items():
-        row = RowColumns(value=partial(record_field, record))
-        is_borne |= (sf.col("record_name") == record) & condition_column(condition, row)
-    return sf.when(is_borne, told)
+    return functools.reduce(operator.or_, borne)
 
 
 def _level_at(offset: Column) -> Column:
     """Give the metadata.version at which a record was written."""
     before = sf.filter("changes", lambda change: change["offset"] < offset)
     return sf.try_element_at(before, sf.lit(-1))["to_level"]
-
-
-def _order() -> Column:
-    return sf.struct("offset", "rule.index")
 
 
 def _key() -> Column:

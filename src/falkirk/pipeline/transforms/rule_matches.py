@@ -29,7 +29,11 @@ def rule_matches(rows: DataFrame, rules: Sequence[tuple[LossRule, Column]]) -> D
     says whether it applies at all.
     """
     row = RowColumns()
-    holds = [applies & condition_column(rule.condition, row) for rule, applies in rules]
+    return each_match(rows, [applies & condition_column(rule.condition, row) for rule, applies in rules])
+
+
+def each_match(rows: DataFrame, holds: Sequence[Column]) -> DataFrame:
+    """Give each row once for each of the columns that hold, with its number as RULE."""
     # Asked twice: most rows match nothing, and to ask is cheaper than to make an array. Numbers are taken out of it by
     # compiled code, nulls by a lambda; and to "explode" it would ask a third time, whether there is an element.
     matching = rows.filter(functools.reduce(operator.or_, holds))
