@@ -20,6 +20,7 @@ def spark(tmp_path_factory):
     session.stop()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items):
     # One session, in one process: a JVM and its workers are too many to have twice.
     for item in items:
