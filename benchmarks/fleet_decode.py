@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
-from falkirk.pipeline.sources.register import register_sources
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from dump_log import TOOL, to_nowhere
 from falkirk.pipeline.session import start_session
-from falkirk.protocol.messages import PartitionRecord, TopicRecord
+from falkirk.pipeline.sources.register import register_sources
+from falkirk.pipeline.sources.spark_rows import spark_batches, spark_schema
+from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
+from falkirk.protocol.json_form import to_json
 from falkirk.protocol.metadata_record import decode_metadata_record
-from falkirk.protocol.record_batch import read_batches
+from falkirk.protocol.record import Record
+from falkirk.protocol.record_batch import RecordBatch, read_batches
 from falkirk.protocol.uuid import uuid_text
 from support.kafka_peer import Peer, measure_against_kafka, snapshot
 from support.line import print_line
@@ -39,9 +41,14 @@ def measure(kafka: Peer) -> None:
     def typed(path: Path) -> float:
         return seconds_a_record(lambda: totals(spark.read.format("kraft_log").load(str(path))))
 
+    schema = spark_schema(METADATA_RECORDS)
+
+    def as_spark_has_them(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return spark_batches(decoded_by_row(batches), schema)
+
     def row_by_row(path: Path) -> float:
         ranges = spark.createDataFrame([(str(path),)], "path string")
-        return seconds_a_record(lambda: totals(ranges.mapInArrow(decoded_by_row, ROW_SCHEMA)))
+        return seconds_a_record(lambda: totals(ranges.mapInArrow(as_spark_has_them, schema)))
 
     typed(small)
     row_by_row(snapshot(kafka, topics=100))
@@ -71,46 +78,48 @@ def seconds_a_record(query: Callable[[], int]) -> float:
     return (time.perf_counter() - start) / records
 
 
-ROW_SCHEMA = (
-    "partition struct<topic_id: string, partition_id: int, replicas: array<int>, isr: array<int>, leader: int,"
-    " leader_epoch: int, partition_epoch: int, directories: array<string>, eligible_leader_replicas: array<int>>,"
-    " topic struct<name: string, topic_id: string>"
-)
-
-
-def decoded_by_row(batches: Iterator[Any]) -> Iterator[Any]:
-    """Decode with the row codec: an object for each record, rows of Python values, then Arrow."""
-    schema = to_arrow_schema(StructType.fromDDL(ROW_SCHEMA))
+def decoded_by_row(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Decode with the row codec: an object for each record, rows of Python values, then Arrow; the same rows."""
     for batch in batches:
         for path in batch.column(0).to_pylist():
             rows: list[dict[str, Any]] = []
             for log_batch in read_batches(Path(path).read_bytes()):
                 if not log_batch.is_control:
-                    rows += [row_of(value) for value in log_batch.values()]
+                    rows += [row_of(log_batch, record, path) for record in log_batch.records()]
                 if len(rows) >= 10_000:
-                    yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                    yield METADATA_RECORDS.rows(rows)
                     rows = []
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            yield METADATA_RECORDS.rows(rows)
 
 
-def row_of(value: bytes) -> dict[str, Any]:
-    record, _ = decode_metadata_record(value)
-    if isinstance(record, TopicRecord):
-        return {"topic": {"name": record.name, "topic_id": uuid_text(record.topic_id)}}
-    if not isinstance(record, PartitionRecord):
-        return {}
-    partition = {
-        "topic_id": uuid_text(record.topic_id),
-        "partition_id": record.partition_id,
-        "replicas": list(record.replicas),
-        "isr": list(record.isr),
-        "leader": record.leader,
-        "leader_epoch": record.leader_epoch,
-        "partition_epoch": record.partition_epoch,
-        "directories": [uuid_text(each) for each in record.directories],
-        "eligible_leader_replicas": list(record.eligible_leader_replicas or ()),
+def row_of(batch: RecordBatch, record: Record, path: str) -> dict[str, Any]:
+    message, version = decode_metadata_record(record.value or b"")
+    info = type(message).SCHEMA.info
+    row = {
+        "source": path,
+        "is_snapshot": True,
+        "position": batch.position,
+        "offset": record.offset,
+        "epoch": batch.leader_epoch,
+        "timestamp": record.timestamp,
+        "record_type": info.key,
+        "record_name": info.name,
+        "record_version": version,
     }
-    return {"partition": partition}
+    column = TYPED.get(info.name)
+    if column is None:
+        return row | {"json": msgspec.json.encode(to_json(message, version)).decode()}
+    fields = METADATA_RECORDS.schema.field(column).type
+    return row | {column: {field.name: plain(getattr(message, field.name)) for field in fields}}
+
+
+TYPED = {"PartitionRecord": "partition", "TopicRecord": "topic", "ConfigRecord": "config"}
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return uuid_text(value)
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 if __name__ == "__main__":

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
-
+from falkirk.pipeline.sources.spark_rows import spark_schema
 from falkirk.pipeline.tables import TABLES
-from falkirk.pipeline.tables.table import CLUSTER, comment_of
+from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,23 +40,14 @@ class FleetTables(Mapping[str, "DataFrame"]):
         return len(TABLES)
 
     def _read(self, table: Table) -> DataFrame:
-        schema = spark_schema(table)
+        # Spark puts what stands in paths behind all other columns.
+        schema = spark_schema(table).add(CLUSTER, "string", metadata={"comment": CLUSTER_COMMENT})
         paths = [file.path for manifest in self._manifests for file in manifest.files(table.name)]
         if not paths:
             return self._spark.createDataFrame([], schema)
         root = spark_uri(self._warehouse)
         reader = self._spark.read.schema(schema).option("basePath", f"{root}/{table.name}")
         return reader.parquet(*(f"{root}/{path}" for path in paths))
-
-
-def spark_schema(table: Table) -> StructType:
-    """Give a table's columns as Spark has them, comments included, `cluster` last as Spark puts what is in paths."""
-    fields = [*table.schema, table.full_schema.field(CLUSTER)]
-    schema = StructType([])
-    for field in fields:
-        [of_spark] = from_arrow_schema(pa.schema([field])).fields
-        schema.add(of_spark.name, of_spark.dataType, True, {"comment": comment_of(field)})
-    return schema
 
 
 def spark_uri(warehouse: Warehouse) -> str:
