@@ -34,6 +34,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_frame, encode_metadata_record
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import HEADER_BYTES, read_batches
+from falkirk.protocol.varint import decode_varint
 
 TYPED = frozenset(METADATA_TABLES) - {OTHER}
 
@@ -164,9 +165,10 @@ def value_positions(log):
     at = HEADER_BYTES
     found = []
     for record in batch.records():
-        at = log.index(record.value, at) if record.value else at
-        found.append(at)
-        at += len(record.value or b"")
+        length, start = decode_varint(log, at)
+        at = start + length
+        # Behind the value stands the count of headers, one byte.
+        found.append(at - 1 - len(record.value or b""))
     return found
 
 
