@@ -85,7 +85,11 @@ PROBLEMS: Final = Table(
             ),
             POSITION,
             column("offset", pa.int64(), "Offset of the record, or base offset of the batch."),
-            column("count", pa.int64(), "How many there are of it; more than one only for unknown records and lines."),
+            column(
+                "count",
+                pa.int64(),
+                "How many there are of it: unknown records of one type, and what is too much to name one by one.",
+            ),
             column("detail", pa.string(), "What is wrong, as a sentence."),
         ]
     ),
