@@ -169,6 +169,22 @@ def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
 
 
 @pytest.mark.slow
+def test_tables_are_exported_to_formats_that_spark_writes(spark, falkirk, tmp_path):
+    falkirk("fleet", "generate", "fleet", "--clusters", 2)
+    ingested = json.loads(falkirk("fleet", "ingest", "fleet", "--json").stdout)
+    words = ("fleet", "export", "--format", "orc", "--out", tmp_path / "orc", "--tables", "topics,partitions", "--json")
+    for _ in range(2):
+        answer = falkirk(*words)
+        assert json.loads(answer.stdout)["rows"] == {name: ingested["rows"][name] for name in ("topics", "partitions")}
+    assert spark.read.orc(str(tmp_path / "orc" / "partitions")).count() == ingested["rows"]["partitions"]
+    refused = falkirk("fleet", "export", "--format", "delta", "--out", tmp_path / "delta")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("format delta: this Spark (4.")
+    assert refused.stderr.count("\n") == 1
+    assert not (tmp_path / "delta").exists()
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_a_fleet_in_an_object_store_gives_the_rows_of_one_on_disk(spark, falkirk, tmp_path):

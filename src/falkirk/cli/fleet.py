@@ -10,7 +10,7 @@ import typer
 
 from falkirk.cli.failure import WrongUsageError
 from falkirk.cli.fleet_progress import FleetProgress
-from falkirk.cli.fleet_views import GeneratedView, IngestView, ReportView, StreamRound, TablesView
+from falkirk.cli.fleet_views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
 from falkirk.cli.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.output import choose_output
 from falkirk.logdir.target import parse_target
@@ -155,6 +155,31 @@ def stream_command(
         spark, place, inputs, request_logs=request_log or (), tables=wanted, interval_seconds=interval, rounds=rounds
     ):
         StreamRound(number, report).show(json=json)
+
+
+@app.command("export")
+def export_command(
+    *,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="A format that Spark writes: orc; delta with its package.")
+    ],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the tables go, as Spark names it.")],
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    tables: TablesOption = None,
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write the tables of a warehouse in another format, partitioned by cluster."""
+    from falkirk.pipeline.export import export  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.ingest.warehouse import Warehouse  # noqa: PLC0415 - same
+
+    wanted = _tables(tables)
+    place = Warehouse.open(warehouse)
+    spark = _spark(master, spark_conf)
+    with FleetProgress() as progress:
+        rows = export(spark, place, out, format_=format_, tables=wanted, progress=progress)
+    choose_output(json=json).show(ExportView(out, rows))
 
 
 @app.command("tables")

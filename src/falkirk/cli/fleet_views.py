@@ -83,6 +83,24 @@ class ReportView:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportView:
+    """Tables in another format."""
+
+    out: str
+    rows: dict[str, int]
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Print the tables with their rows."""
+        yield f"{self.out}:"
+        for table, rows in self.rows.items():
+            yield f"  {table:<20} {rows:>12,} rows"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Give `export --json`."""
+        return {"out": self.out, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
 class TablesView:
     """The tables and their columns."""
 

@@ -133,11 +133,11 @@ def _headline(verdicts: list[Verdict], counts: Counter[str], question: Question)
     if not verdicts:
         return f"No cluster's metadata is here, so nothing is said of {target}."
     if counts[CLEAR] == len(verdicts):
-        return f"All {len(verdicts):,} clusters can go to {target} and lose nothing."
+        return f"To {target}, of {len(verdicts):,} clusters: all can go and lose nothing."
     lost = sum(sum(verdict.losses.values()) for verdict in verdicts)
     return (
-        f"Of {len(verdicts):,} clusters {counts[CLEAR]:,} can go to {target} and lose nothing, "
-        f"{counts[LOSSY]:,} would lose something ({lost:,} losses in all), {counts[BLOCKED]:,} are blocked."
+        f"To {target}, of {len(verdicts):,} clusters: {counts[CLEAR]:,} can go and lose nothing, "
+        f"{counts[LOSSY]:,} would lose something ({lost:,} losses in all), {counts[BLOCKED]:,} blocked."
     )
 
 
