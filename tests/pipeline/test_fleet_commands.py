@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,20 @@ def test_without_the_extra_one_sentence_says_which(tmp_path, module):
     assert not (tmp_path / "w").exists()
 
 
+def addresses(page):
+    """Give whatever a browser would look for elsewhere."""
+    found = re.findall(r"(?:https?:)?//[^\s\"'<]+|@import[^;]*|url\((?!#)[^)]*\)", page)
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            if tag in {"script", "link", "img", "iframe", "object", "embed", "base"}:
+                found.append(tag)
+            found.extend(value for name, value in attrs if name.endswith(("href", "src")) and not value.startswith("#"))
+
+    Reader().feed(page)
+    return found
+
+
 @pytest.mark.slow
 def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
     # At 4.3, and one partition has eligible leader replicas.
@@ -162,6 +178,9 @@ def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
         "report.json",
         "tables",
     ]
+    page = (tmp_path / "fleet-report" / "report.html").read_text()
+    assert page.count("<svg") >= 3
+    assert addresses(page) == []
     blocked = falkirk("fleet", "report", "--to", "4.4", "--json")
     assert (blocked.exit_code, json.loads(blocked.stdout)["clusters"]) == (1, {"clear": 0, "lossy": 0, "blocked": 1})
     mine = falkirk("fleet", "report", "--to", "3.9", "--out", "fleet")

@@ -36,8 +36,7 @@ ROWS_MAX: Final = 10_000
 PAGE: Final = "report.html"
 DOCUMENT: Final = "report.json"
 TABLES: Final = "tables"
-# Answer -> the order of its rows.
-_ORDERS: Final[dict[str, tuple[str, ...]]] = {
+ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "verdicts": ("cluster",),
     "levels": ("cluster",),
     "feature_levels": ("cluster", "feature", "offset"),
@@ -53,6 +52,7 @@ _ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "feature_use": ("cluster", "feature"),
     "problems": ("cluster", "source", "position"),
 }
+"""Answer of the JSON -> the order of its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def make_report(
 
 
 def _report(answers: Answers, question: Question) -> FleetReport:
-    found = {name: answers.rows(name, order, ROWS_MAX) for name, order in _ORDERS.items()}
+    found = {name: answers.rows(name, order, ROWS_MAX) for name, order in ORDERS.items()}
     rows = {name: of_name for name, (of_name, _) in found.items()}
     # A verdict goes by all rows, not only by those that are shown.
     stopped, nodes, clients = (answers.rows(name)[0] for name in ("verdicts", "blockers", "client_changes"))
