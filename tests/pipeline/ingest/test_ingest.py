@@ -16,13 +16,18 @@ from stopped_clusters import cluster_at
 
 from falkirk.logdir.cluster import Cluster
 from falkirk.logdir.group_records import read_groups
+from falkirk.logdir.plan import make_plan
+from falkirk.logdir.target import parse_target
 from falkirk.metadata.record_reader import read_record
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.inventory import UNKNOWN_CLUSTER, find_fleet
+from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
+from falkirk.pipeline.transforms.group_readiness import group_answers, group_losses
 from falkirk.protocol.messages import ConfigRecord, TopicRecord
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import latest_release
@@ -151,6 +156,21 @@ def test_the_other_tables_have_what_the_files_have(ingested):
     assert counts["log_dirs"] == sum(
         len(node.log_dirs) for cluster in ingested.clusters.values() for node in cluster.nodes
     )
+
+
+@pytest.mark.slow
+def test_what_the_tables_say_is_lost_is_what_plans_say(ingested):
+    target = parse_target("3.9")
+    answers = {GROUP_ANSWERS.name: group_answers(target.release)(ingested.tables)}
+    of_metadata = downgrade_losses(target.metadata_version, target.release)(ingested.tables)
+    losses = of_metadata.where("outcome = 'lost'").unionByName(group_losses()({**ingested.tables, **answers}))
+    told = ("kind", "key", "record", "offset", "source", "detail")
+    found = by_cluster(losses.select("cluster", *told))
+    for name, cluster in ingested.clusters.items():
+        plan = make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
+        expected = [{column: loss[column] for column in told} for loss in plan.losses]
+        assert in_order(found.get(name, [])) == in_order(expected), name
+    assert sum(map(len, found.values())) > 400
 
 
 @pytest.mark.slow
