@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from falkirk.storage.properties_file import PropertiesFile
 
 UNKNOWN_CLUSTER: Final = "(unknown)"
-"""What is told of directories that do not say whose they are stands under this name."""
+"""What the last run has to tell of directories that do not say whose they are stands under this name."""
 
 
 class NodeEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -264,6 +264,9 @@ def test_damage_becomes_problems_and_stops_nothing(spark, tmp_path):
     clusters = {row["cluster"]: row["is_complete"] for row in table_rows(spark, tmp_path / "w", "clusters")}
     assert len(clusters) == 2
     assert clusters["hfgjSfLshYrZXYqfd36Qxg"]
+    shutil.rmtree(broken)
+    ingest_at(spark, tmp_path / "w", tmp_path / "fleet")
+    assert UNKNOWN_CLUSTER not in {row["cluster"] for row in table_rows(spark, tmp_path / "w", "problems")}
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ from falkirk.pipeline.ingest.manifest import Manifest, Piece
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.spark_tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
+from falkirk.pipeline.inventory import UNKNOWN_CLUSTER
 from falkirk.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def ingest(
         options = IngestOptions(
             warehouse=warehouse.uri, run=uuid.uuid4().hex[:12], tables=tables, split_bytes=split_bytes
         )
-        surveys = _survey(spark, fleet, options, progress)
+        surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
         units = [unit for survey in surveys for unit in survey.units]
         done = run_tasks(
             spark,
@@ -79,6 +80,13 @@ def ingest(
         committed = [_commit(warehouse, options.run, survey, made.get(survey.cluster, ())) for survey in surveys]
         warehouse.end_run(options.run)
     return _report(surveys, committed)
+
+
+def _with_unknown(fleet: Fleet, warehouse: Warehouse) -> Fleet:
+    """Ask anew about directories that did not say whose they are, if the last run told of some."""
+    if UNKNOWN_CLUSTER in fleet.problems or warehouse.manifest(UNKNOWN_CLUSTER) is None:
+        return fleet
+    return replace(fleet, problems=fleet.problems | {UNKNOWN_CLUSTER: []})
 
 
 def _survey(spark: SparkSession, fleet: Fleet, options: IngestOptions, progress: Progress) -> list[ClusterSurvey]:
