@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
 from falkirk.coordinator.groups import readable_groups
@@ -14,6 +14,7 @@ from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.transactions import unfinished_transactions
 from falkirk.logdir.placement import partitions_of
 from falkirk.storage.errors import errors_name
+from falkirk.storage.partition_directory import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 from falkirk.storage.partition_log import read_segments
 from falkirk.versions.features import TRANSACTION_VERSION
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from falkirk.logdir.locate import LogDir, NodeDirs
     from falkirk.storage.disk import Disk
     from falkirk.versions.release import Release
-
-GROUPS_TOPIC: Final = "__consumer_offsets"
-TRANSACTIONS_TOPIC: Final = "__transaction_state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

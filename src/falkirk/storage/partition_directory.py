@@ -12,6 +12,8 @@ from dataclasses import dataclass
 NAME_LENGTH_MAX = 255
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_DIRECTORY = "__cluster_metadata-0"
+GROUPS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 
 
 class DirectoryState(enum.Enum):

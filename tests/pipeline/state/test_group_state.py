@@ -14,13 +14,14 @@ from group_rows import NOW_MS, rows_of_chunks
 from stopped_clusters import DISK, cluster_at
 
 from falkirk.coordinator.groups import surveyed_groups
-from falkirk.logdir.group_records import GROUPS_TOPIC, TRANSACTIONS_TOPIC, Replica, _by_partition
+from falkirk.logdir.group_records import Replica, _by_partition
 from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.state.coordinator_segments import end_offset
 from falkirk.pipeline.state.group_state import GroupState, coordinator_replicas, group_state
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUPS
 from falkirk.protocol.messages.consumer_group_member_metadata_value import ClassicMemberMetadata, ClassicProtocol
 from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.partition_directory import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 
 EXPECTED = Path(__file__).parents[2] / "data" / "metadata"
 MEMBER = re.compile(r"memberId=([^,]+),.*?memberEpoch=(\d+)")

@@ -15,7 +15,7 @@ from stopped_clusters import DISK, cluster_at
 
 from falkirk.coordinator.record_type import GroupRecordType
 from falkirk.coordinator.written_records import is_written
-from falkirk.logdir.group_records import GROUPS_TOPIC, read_groups
+from falkirk.logdir.group_records import read_groups
 from falkirk.pipeline.readers.group_records import read_group_records
 from falkirk.pipeline.state.coordinator_segments import read_partition
 from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
@@ -30,6 +30,7 @@ from falkirk.pipeline.transforms.group_readiness import (
     partition_readiness,
 )
 from falkirk.pipeline.transforms.required import MissingTableError
+from falkirk.storage.partition_directory import GROUPS_TOPIC
 from falkirk.versions.release import Release
 
 EXPECTED = Path(__file__).parents[2] / "data" / "metadata"

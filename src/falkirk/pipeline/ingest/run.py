@@ -98,15 +98,10 @@ def _survey(spark: SparkSession, fleet: Fleet, options: IngestOptions, progress:
         spark,
         lambda item: survey_cluster(*item, options),
         work,
-        [_metadata_bytes(cluster) for cluster in clusters],
+        [1] * len(work),  # to look up how much there is to read takes longer than to be wrong
         title="looking at clusters",
         progress=progress,
     )
-
-
-def _metadata_bytes(cluster: FleetCluster) -> int:
-    """Guess how much there is to read; to look it up takes longer than to be wrong."""
-    return sum(1 for node in cluster.nodes if node.metadata_dir is not None)
 
 
 def _commit(warehouse: Warehouse, run: str, survey: ClusterSurvey, made: Sequence[Piece]) -> Manifest:

@@ -37,7 +37,7 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
     What cannot be read becomes rows of `problems`: those of a state tell of all its files, so ranges of the same files
     say nothing. Data files are in the run's staging directory, and count once the manifest names them.
     """
-    warehouse = Warehouse.open(options.warehouse)
+    warehouse = Warehouse(options.warehouse)
     crc = 0
     with DataFileWriter(warehouse, options.run, unit.cluster, unit.key) as writer:
         try:

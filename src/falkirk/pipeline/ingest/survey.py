@@ -22,7 +22,7 @@ from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUP_RECORDS, GROUPS, TRANSACTIONS
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
-from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_DIRECTORY, TRANSACTIONS_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from falkirk.pipeline.filesystem import Location
     from falkirk.pipeline.fleet import FleetCluster, FleetNode, RequestLog
 
-GROUPS_TOPIC: Final = "__consumer_offsets"
-TRANSACTIONS_TOPIC: Final = "__transaction_state"
 GROUP_STATE_TABLES: Final = frozenset({GROUPS.name, GROUP_MEMBERS.name, COMMITTED_OFFSETS.name})
 # The data directories are a piece of their own, and problems are told whatever is wanted.
 _METADATA_TABLES: Final = STATE_TABLES - {LOG_DIRS.name, PROBLEMS.name}
@@ -75,7 +73,7 @@ class _Surveyor:
     def __init__(self, cluster: FleetCluster, options: IngestOptions) -> None:
         self._cluster = cluster
         self._options = options
-        self._warehouse = Warehouse.open(options.warehouse)
+        self._warehouse = Warehouse(options.warehouse)
         before = self._warehouse.manifest(cluster.name)
         self._before: dict[str, Piece] = {} if before is None else before.pieces
         self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from falkirk.columnar.arrow_arrays import constant_array
 from falkirk.columnar.records import records
 from falkirk.pipeline.readers.row_columns import origin_columns, timestamps
-from falkirk.pipeline.tables.table import NODE_ID, POSITION, SOURCE, TIMESTAMP, Table, column
+from falkirk.pipeline.tables.table import BATCH_COLUMNS, NODE_ID, POSITION, SOURCE, Table, column
 from falkirk.protocol.record_batch import TRANSACTIONAL_BIT
 from falkirk.storage.partition_directory import parse_partition_directory
 
@@ -35,11 +35,7 @@ DATA_RECORDS: Final = Table(
             column("partition", pa.int32(), "Number of the partition, by the name of the directory."),
             SOURCE,
             POSITION,
-            column("offset", pa.int64(), "Offset of the record."),
-            column("epoch", pa.int32(), "Epoch of the leader that appended the batch."),
-            column("timestamp", TIMESTAMP, "Time of the record."),
-            column("producer_id", pa.int64(), "Producer of the batch; -1 without."),
-            column("producer_epoch", pa.int16(), "Epoch of that producer; -1 without."),
+            *BATCH_COLUMNS,
             column("sequence", pa.int32(), "Sequence number of the record; -1 without."),
             column("is_transactional", pa.bool_(), "Whether the batch is part of a transaction."),
             column("is_control", pa.bool_(), "Whether it is a control record: its key names the kind."),

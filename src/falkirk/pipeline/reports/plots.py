@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 CLEAR: Final = "#009e73"
 LOSSY: Final = "#e69f00"
 BLOCKED: Final = "#d55e00"
-NEUTRAL: Final = "#0072b2"
 # Names of clusters and clients may hold any character, and are no formulas.
 _SETTINGS: Final[dict[Any, Any]] = {  # Any: Matplotlib's own names and values
     "font.family": "sans-serif",

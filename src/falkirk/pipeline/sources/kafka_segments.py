@@ -6,7 +6,7 @@ Those of `__consumer_offsets` are rows of `group_records`, all others of `reader
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.readers.data_records import DATA_RECORDS, read_data_records
@@ -15,11 +15,10 @@ from falkirk.pipeline.sources.file_format import BatchFormat
 from falkirk.pipeline.sources.file_source import FileSource
 from falkirk.pipeline.sources.log_files import partition_of, segment_files
 from falkirk.pipeline.tables.groups import GROUP_RECORDS
+from falkirk.storage.partition_directory import GROUPS_TOPIC
 
 if TYPE_CHECKING:
     from falkirk.pipeline.sources.log_files import LogFile
-
-GROUPS_TOPIC: Final = "__consumer_offsets"
 
 
 class KafkaSegmentsSource(FileSource):

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from falkirk.pipeline.tables.table import NODE_ID, POSITION, SOURCE, STRINGS, TIMESTAMP, Table, column
+from falkirk.pipeline.tables.table import BATCH_COLUMNS, NODE_ID, POSITION, SOURCE, STRINGS, TIMESTAMP, Table, column
 
 OFFSET_COMMIT_TYPE: Final = pa.struct(
     [
@@ -35,11 +35,7 @@ GROUP_RECORDS: Final = Table(
             column("partition", pa.int32(), "Partition of `__consumer_offsets`."),
             SOURCE,
             POSITION,
-            column("offset", pa.int64(), "Offset of the record."),
-            column("epoch", pa.int32(), "Epoch of the leader that appended the batch."),
-            column("timestamp", TIMESTAMP, "Time of the record."),
-            column("producer_id", pa.int64(), "Producer of the batch; -1 without."),
-            column("producer_epoch", pa.int16(), "Epoch of that producer; -1 without."),
+            *BATCH_COLUMNS,
             column("is_transactional", pa.bool_(), "Whether the batch is part of a transaction."),
             column("control_type", pa.int16(), "Kind of a control record: 0 abort, 1 commit; null: data."),
             column("record_type", pa.int16(), "Type of the record: what its key begins with; null: no such key."),

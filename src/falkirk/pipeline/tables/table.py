@@ -57,4 +57,12 @@ SOURCE: Final = column("source", pa.string(), "File that the row comes from.")
 POSITION: Final = column(
     "position", pa.int64(), "Byte of the file where the record starts; of its batch, where that is compressed."
 )
+BATCH_COLUMNS: Final = (
+    column("offset", pa.int64(), "Offset of the record."),
+    column("epoch", pa.int32(), "Epoch of the leader that appended the batch."),
+    column("timestamp", TIMESTAMP, "Time of the record."),
+    column("producer_id", pa.int64(), "Producer of the batch; -1 without."),
+    column("producer_epoch", pa.int16(), "Epoch of that producer; -1 without."),
+)
+"""What every record of a partition has of its own and of its batch."""
 WRITTEN: Final = column("written", PLACE, "The record that wrote or changed the object last.")
