@@ -1,0 +1,75 @@
+"""The active controller as a whole: its managers around one state, and what becomes due with time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.controller.acl_control import AclControl
+from falkirk.metadata.controller.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.client_quota_control import ClientQuotaControl
+from falkirk.metadata.controller.cluster_control import ClusterControl
+from falkirk.metadata.controller.configuration_control import ConfigurationControl
+from falkirk.metadata.controller.delegation_token_control import DelegationTokenControl
+from falkirk.metadata.controller.feature_control import FeatureControl
+from falkirk.metadata.controller.producer_id_control import ProducerIdControl
+from falkirk.metadata.controller.replication_control import ReplicationControl
+from falkirk.metadata.controller.scram_control import ScramControl
+from falkirk.metadata.controller.state import ControllerState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.metadata.controller.settings import ControllerSettings
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.writer import VersionedRecord
+
+
+class Controller:
+    """Made when a node becomes the active controller, from the image at its log's end; thrown away when it resigns.
+
+    Managers decide and give records; the driver appends those to the log and hands them back to `replay`.
+    """
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        image: MetadataImage,
+        *,
+        epoch: int,
+        random: Random,
+        now_ms: int,
+    ) -> None:
+        self.settings = settings
+        self.epoch = epoch
+        self.state = ControllerState(image, BrokerPartitions.of(image))
+        self.features = FeatureControl(self.state, settings)
+        self.configs = ConfigurationControl(self.state, settings)
+        self.replication = ReplicationControl(self.state, settings, self.configs, random)
+        self.cluster = ClusterControl(self.state, settings, self.replication, now_ms)
+        self.client_quotas = ClientQuotaControl(self.state)
+        self.scram = ScramControl(self.state)
+        self.acls = AclControl(self.state)
+        self.delegation_tokens = DelegationTokenControl(self.state, settings, random, now_ms)
+        self.producer_ids = ProducerIdControl(self.state)
+        self.replication.is_broker_active = self.cluster.is_active
+
+    def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, now_ms: int) -> None:
+        """Take in what was appended for a result of a manager; `end_offset` is the log's end behind it."""
+        self.state.replay(records, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms)
+
+    def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
+        """Give what time has made due: brokers to fence, leaders to move back, tokens to expire.
+
+        Each result must be appended and replayed before the next is asked for.
+        """
+        yield from self.cluster.due(now_ms)
+        yield from self.replication.due(now_ms)
+        yield from self.delegation_tokens.due(now_ms)
+
+    @property
+    def next_due_ms(self) -> int | None:
+        """When `due` should be asked next; None: not before something changes."""
+        times = (self.cluster.next_due_ms, self.replication.next_due_ms, self.delegation_tokens.next_due_ms)
+        return min((time for time in times if time is not None), default=None)

@@ -1,0 +1,24 @@
+"""What a manager decided: records to append, and what to answer when they are committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from falkirk.metadata.writer import VersionedRecord
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerResult(Generic[R_co]):
+    """Nothing has changed yet: the driver appends `records`, replays them, and answers once they are committed.
+
+    Without records the answer still waits for what was appended before: it may rest on it. `is_atomic`: all records
+    take effect together or not at all, so they go into one batch; others may be spread over several.
+    """
+
+    records: tuple[VersionedRecord, ...]
+    response: R_co
+    is_atomic: bool = True

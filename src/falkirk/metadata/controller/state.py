@@ -1,0 +1,49 @@
+"""What the active controller decides on: the metadata at the end of its log, committed or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord
+from falkirk.versions.metadata_version import MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.controller.broker_partitions import BrokerPartitions
+    from falkirk.metadata.writer import VersionedRecord
+
+
+class ControllerState:
+    """The image at the log's end and an index of it. Managers read it; only `replay` changes it.
+
+    A controller that loses its leadership throws it away: what it had appended may never be committed.
+    """
+
+    def __init__(self, image: MetadataImage, partitions: BrokerPartitions) -> None:
+        self.image = image
+        # Which partitions each broker leads, follows in sync, or holds: what a fenced broker takes with it.
+        self.partitions = partitions
+
+    @property
+    def next_offset(self) -> int:
+        """Offset of the next record: a broker's epoch is that of its registration."""
+        return self.image.provenance.end_offset
+
+    @property
+    def metadata_version(self) -> MetadataVersion:
+        """Level that records are written at; the lowest before any level was set."""
+        return self.image.features.metadata_version or MetadataVersion.parse("3.0-IV1")
+
+    def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, epoch: int, now_ms: int) -> None:
+        """Take in what was just appended. The cost is that of the change."""
+        delta = MetadataDelta(self.image)
+        for record, _version in records:
+            # Who appends a transaction also ends it; on the other replicas the loader holds it back until then.
+            if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
+                delta.replay(record)
+        image = delta.apply(Provenance(end_offset, epoch, now_ms))
+        self.partitions = self.partitions.changed_by(delta, image)
+        self.image = image

@@ -1,0 +1,56 @@
+"""What a node wants done, in the order given. What had to be on disk before is on disk already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Open a connection; answered by ConnectionOpened or ConnectionLost."""
+
+    connection_id: int
+    endpoint: Endpoint
+    # Name of the listener whose security settings the other side has (controller.listener.names).
+    listener: str
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Write bytes; order is kept per connection. Sending on a connection that is gone does nothing."""
+
+    connection_id: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close a connection once what was sent is out."""
+
+    connection_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something worth a line in the log: an event's name and its fields. `level`: debug, info, warning or error."""
+
+    level: str
+    event: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The node has ended; nothing more may be asked of it. `reason` is one line for the operator, None: as asked."""
+
+    exit_code: int
+    reason: str | None = None
+
+
+Effect = Connect | Send | Close | Fact | Stop

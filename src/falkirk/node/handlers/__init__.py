@@ -1,0 +1,1 @@
+"""One file for each API that a node serves; the head of each says versions and behaviour."""

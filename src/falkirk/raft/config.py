@@ -1,0 +1,42 @@
+"""What a replica of the metadata log is told once, when it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaftConfig:
+    """Who the replica is and how it behaves. Names are those of Kafka's configuration; all times in ms.
+
+    `static_voters` (controller.quorum.voters) and `bootstrap_servers` exclude each other. `is_controller`: has the
+    role, and may so be a voter; others only observe. `listeners`: own endpoints by listener name, as dynamic voters
+    publish them; the first is the one that the quorum uses.
+    """
+
+    node_id: int
+    directory_id: bytes
+    cluster_id: str
+    is_controller: bool
+    static_voters: Mapping[int, Endpoint] | None = None
+    bootstrap_servers: tuple[Endpoint, ...] = ()
+    listeners: Mapping[str, Endpoint] = field(default_factory=dict)
+    kraft_version_max: int = 1
+    # Whether the release asks before it stands for election (Vote v2, from 4.0 on).
+    has_pre_vote: bool = True
+    # controller.quorum.auto.join.enable (from 4.2 on).
+    auto_join: bool = False
+    election_timeout_ms: int = 1000
+    election_backoff_max_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_wait_ms: int = 500
+    fetch_bytes_max: int = 8 * 1024 * 1024
+    snapshot_fetch_bytes_max: int = 1024 * 1024

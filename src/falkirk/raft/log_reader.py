@@ -1,0 +1,75 @@
+"""What raft may ask of the log. All that it tells is on disk: what waits in a RaftOutput is not in it yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.protocol.messages import VotersRecord
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+
+
+class VotersChange(NamedTuple):
+    """A control record that changes the quorum's voters or its kraft.version. Fields that it does not change: None."""
+
+    offset: int
+    kraft_version: int | None
+    voters: VotersRecord | None
+
+
+class SnapshotChunk(NamedTuple):
+    """A part of a snapshot's file, and how large the whole file is."""
+
+    data: bytes
+    size: int
+
+
+class LogReader(Protocol):
+    """The replica's log and its snapshots, read only. Cheap: asked on every fetch."""
+
+    @property
+    def start_offset(self) -> int:
+        """First offset that the log still has: the end of the snapshot up to which it was cleaned, or 0."""
+        ...
+
+    @property
+    def end_offset(self) -> int:
+        """Offset of the next record; that of the latest snapshot if the log is empty behind it."""
+        ...
+
+    @property
+    def last_epoch(self) -> int:
+        """Epoch of the last batch, or of the latest snapshot if the log is empty behind it; 0 if there is nothing."""
+        ...
+
+    @property
+    def latest_snapshot(self) -> OffsetAndEpoch | None:
+        """The newest complete snapshot."""
+        ...
+
+    @property
+    def earliest_snapshot(self) -> OffsetAndEpoch | None:
+        """The oldest complete snapshot that is still there."""
+        ...
+
+    def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
+        """Give the largest epoch not above `epoch`, and where it ends.
+
+        That is the log's end if it is the last epoch. If all epochs of the log are newer: the earliest snapshot's
+        epoch and end or, without one, (start offset, `epoch`). As Kafka's ReplicatedLog.endOffsetForEpoch.
+        """
+        ...
+
+    def read(self, offset: int, bytes_max: int) -> bytes:
+        """Give whole batches from the one that holds `offset` on: at least one if there is one, else `b""`."""
+        ...
+
+    def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
+        """Give a part of a snapshot's file; None if there is no such snapshot (any more)."""
+        ...
+
+    def voters_changes(self) -> Sequence[VotersChange]:
+        """Give what the latest snapshot and the log behind it say of the voters, in order (a snapshot's: its end)."""
+        ...
