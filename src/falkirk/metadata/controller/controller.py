@@ -18,12 +18,12 @@ from falkirk.metadata.controller.state import ControllerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from random import Random
 
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.writer import VersionedRecord
+    from falkirk.protocol.chance import Chance
 
 
 class Controller:
@@ -38,7 +38,7 @@ class Controller:
         image: MetadataImage,
         *,
         epoch: int,
-        random: Random,
+        random: Chance,
         now_ms: int,
     ) -> None:
         self.settings = settings

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from random import Random
 
     from falkirk.metadata.controller.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.controller.state import ControllerState
     from falkirk.metadata.writer import VersionedRecord
+    from falkirk.protocol.chance import Chance
 
 
 class ReplicationControl:
@@ -23,7 +23,7 @@ class ReplicationControl:
         state: ControllerState,
         settings: ControllerSettings,
         configs: ConfigurationControl,
-        random: Random,
+        random: Chance,
     ) -> None:
         self._state = state
         # Set by the controller: whether a broker is registered, unfenced and not shutting down.
