@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.metadata.authorizer import Authorizer
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.protocol.connection import RequestReceived
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
+    from falkirk.versions.supported_range import SupportedRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +25,10 @@ class NodeView:
 
     `image` is the last published (committed) one. `controller` is there only while the node is the active controller:
     handlers that need it never run without it, the dispatcher answers NOT_CONTROLLER in their place.
-    `authorizer` allows everything where none is configured.
+    `authorizer` allows everything where none is configured. `api_ranges`: what the listener serves where the request
+    came in; a view is kept as long as nothing in it changes, so its parts may be compared by identity.
+    `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
+    nobody is known to.
     """
 
     node_id: int
@@ -31,6 +38,34 @@ class NodeView:
     authorizer: Authorizer
     controller: Controller | None
     now_ms: int
+    api_ranges: Mapping[int, SupportedRange] = field(default_factory=dict)
+    kraft_version: int = 0
+    has_unstable_features: bool = False
+    is_broker: bool = False
+    leader_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedResponse:
+    """An answer that is bytes already, in the version of the request: from a cache."""
+
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AskRaft:
+    """The replica of the metadata log answers this request, at once or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """A request was inside this one: answer that, and put its answer back into an envelope."""
+
+    request: RequestReceived
+    context: RequestContext
+
+
+ASK_RAFT = AskRaft()
 
 
 class Handler(Protocol):
@@ -41,7 +76,7 @@ class Handler(Protocol):
 
     def __call__(
         self, view: NodeView, context: RequestContext, request: WireMessage
-    ) -> WireMessage | ControllerResult[WireMessage]:
+    ) -> WireMessage | ControllerResult[WireMessage] | EncodedResponse | AskRaft | Unwrapped:
         """Decide. What the client did wrong is an error code in the response, never an exception."""
         ...
 
