@@ -6,6 +6,8 @@ others 0, and ApiVersions always 0, so that a client can read it before it knows
 
 from __future__ import annotations
 
+from functools import cache
+
 from falkirk.protocol.messages import REQUESTS, message_class
 
 _API_VERSIONS = 18
@@ -26,6 +28,7 @@ def response_header_version(api_key: int, api_version: int) -> int:
     return 1 if is_flexible(api_key, api_version) else 0
 
 
+@cache
 def is_flexible(api_key: int, api_version: int) -> bool:
     """Say whether this version of the API has compact lengths and tagged fields (KIP-482)."""
     return api_version in message_class(REQUESTS[api_key]).SCHEMA.info.flexible

@@ -1,0 +1,334 @@
+"""One connection as a state machine, in either role: bytes in, events out; messages in, bytes out.
+
+A server tells what was asked and puts the answers into the order of the requests. A client numbers its requests and
+knows what each answer belongs to. Neither decodes a body unless it is asked to, so that a cache may answer from bytes.
+
+    connection = Connection(role=Role.SERVER, supported=release.api_ranges(listener))
+    for event in connection.receive_data(data):  # raises RemoteProtocolError: close the connection
+        match event:
+            case RequestReceived():
+                data = connection.send_response(event, answer(event.message()))  # empty: it waits for earlier ones
+            case UnsupportedVersionReceived():
+                data = connection.send_response(event, own_api_versions_range)
+            case UnservedRequestReceived():
+                close()
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from falkirk.protocol.codec import decode_prefix, encode
+from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
+from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame
+from falkirk.protocol.headers import request_header_version, response_header_version
+from falkirk.protocol.messages import REQUESTS, RESPONSES, RequestHeader, ResponseHeader, message_class
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from falkirk.protocol.schema import WireMessage
+
+API_VERSIONS: Final = 18
+UNSUPPORTED_VERSION: Final = 35
+
+_CORRELATION_IDS: Final = 2**31
+
+_Header = TypeVar("_Header", RequestHeader, ResponseHeader)
+
+
+class Role(Enum):
+    """Which end of the connection we are."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+
+class RequestReceived(msgspec.Struct, frozen=True):
+    """A request of an API and version that is served; it has to be answered."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    frame: bytes  # header and body
+    body_start: int
+    sequence: int  # counts the requests of this connection
+
+    @property
+    def response_version(self) -> int:
+        """Version that the answer is written in."""
+        return self.api_version
+
+    @property
+    def body(self) -> memoryview:
+        """The body's bytes."""
+        return memoryview(self.frame)[self.body_start :]
+
+    def message(self) -> WireMessage:
+        """Decode the body. Raises RemoteProtocolError; its offset counts from the start of the header."""
+        return _decode_body(_request_class(self.api_key), self.api_version, self.frame, self.body_start, None)
+
+
+class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
+    """ApiVersions in a version that is not served.
+
+    To be answered with UNSUPPORTED_VERSION and the versions of ApiVersions that are. Source: KIP-35, KIP-511.
+    """
+
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    sequence: int
+    api_key: int = API_VERSIONS
+
+    @property
+    def response_version(self) -> int:
+        """The version that every client reads."""
+        return 0
+
+
+class UnservedRequestReceived(msgspec.Struct, frozen=True):
+    """An API, or a version of one, that is not served here. Nobody knows how to answer it: close the connection.
+
+    What comes after it is not read any more.
+    """
+
+    api_key: int
+    api_version: int
+
+
+class ResponseReceived(msgspec.Struct, frozen=True):
+    """An answer to one of our requests."""
+
+    api_key: int
+    api_version: int  # of the request
+    correlation_id: int
+    frame: bytes  # header and body
+    body_start: int
+
+    @property
+    def response_version(self) -> int:
+        """Version that the body has: 0 where ApiVersions was asked in a version that the server lacks (KIP-511)."""
+        if self.api_key == API_VERSIONS and self.body[:2] == _UNSUPPORTED_VERSION_BYTES:
+            return 0
+        return self.api_version
+
+    @property
+    def body(self) -> memoryview:
+        """The body's bytes."""
+        return memoryview(self.frame)[self.body_start :]
+
+    def message(self, *, layout: int | None = None) -> WireMessage:
+        """Decode the body. Raises RemoteProtocolError; its offset counts from the start of the header."""
+        cls = _response_class(self.api_key)
+        return _decode_body(cls, self.response_version, self.frame, self.body_start, layout)
+
+
+Event = RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived | ResponseReceived
+
+
+class Connection:
+    """One connection. `supported`: the versions that a server serves, by API key; a client needs none.
+
+    `client_id` is what a client calls itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        role: Role,
+        supported: Mapping[int, Container[int]] | None = None,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+        client_id: str | None = None,
+    ) -> None:
+        assert (role is Role.SERVER) == (supported is not None), "a server says what it serves, a client does not"
+        self.role = role
+        self.supported = supported or {}
+        self.client_id = client_id
+        self._frames = FrameReader(frame_bytes_max)
+        self._is_broken = False
+        # Server: answers that wait for earlier ones, by sequence.
+        self._next_sequence = 0
+        self._next_answer = 0
+        self._answers: dict[int, bytes] = {}
+        # Client: what was asked, oldest first: key, version, correlation id.
+        self._next_correlation_id = 0
+        self._asked: deque[tuple[int, int, int]] = deque()
+
+    @property
+    def open_requests(self) -> int:
+        """How many requests wait for their answer; who reads on without end is to be stopped by it."""
+        return self._next_sequence - self._next_answer if self.role is Role.SERVER else len(self._asked)
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """Take bytes as they came, cut anywhere; give what they complete.
+
+        Raises RemoteProtocolError, with the byte's offset since the connection was opened, for what cannot be read or
+        nobody asked for: the connection must be closed, and whatever else is received tells nothing.
+        """
+        if self._is_broken:
+            return []
+        events: list[Event] = []
+        read = self._read_request if self.role is Role.SERVER else self._read_response
+        try:
+            for offset, received in self._frames.receive_data(data):
+                event = read(received, offset)
+                events.append(event)
+                if isinstance(event, UnservedRequestReceived):
+                    self._is_broken = True
+                    break
+        except RemoteProtocolError:
+            self._is_broken = True
+            raise
+        return events
+
+    # --- Server
+
+    def send_response(
+        self, request: RequestReceived | UnsupportedVersionReceived, message: WireMessage, *, layout: int | None = None
+    ) -> bytes:
+        """Give the bytes to send now that this request is answered; empty while an earlier one is not.
+
+        Raises LocalProtocolError if it is answered already, or if the wire cannot hold the message.
+        """
+        return self.send_body(request, encode(message, request.response_version, layout=layout))
+
+    def send_body(self, request: RequestReceived | UnsupportedVersionReceived, body: bytes) -> bytes:
+        """Answer with a body that is encoded already, in the request's `response_version`. As `send_response`."""
+        return self._answer(request, frame(response_header(request), body))
+
+    def send_nothing(self, request: RequestReceived) -> bytes:
+        """Pass over a request that wants no answer (Produce without acks). As `send_response`."""
+        return self._answer(request, b"")
+
+    def _read_request(self, received: bytes, offset: int) -> Event:
+        event = read_request(received, self.supported, sequence=self._next_sequence, offset=offset)
+        if not isinstance(event, UnservedRequestReceived):
+            self._next_sequence += 1
+        return event
+
+    def _answer(self, request: RequestReceived | UnsupportedVersionReceived, answer: bytes) -> bytes:
+        sequence = request.sequence
+        if not self._next_answer <= sequence < self._next_sequence or sequence in self._answers:
+            raise LocalProtocolError(f"request {sequence} of this connection is not open")
+        if sequence != self._next_answer:
+            self._answers[sequence] = answer
+            return b""
+        self._next_answer += 1
+        if not self._answers:
+            return answer
+        ready = [answer]
+        while self._next_answer in self._answers:
+            ready.append(self._answers.pop(self._next_answer))
+            self._next_answer += 1
+        return b"".join(ready)
+
+    # --- Client
+
+    def send_request(self, message: WireMessage, version: int) -> tuple[int, bytes]:
+        """Give the correlation id of a request and the bytes to send. Raises LocalProtocolError."""
+        info = message.SCHEMA.info
+        if self.role is not Role.CLIENT or info.kind != "request" or info.key is None:
+            raise LocalProtocolError(f"{type(message).__name__} is no request that a {self.role.value} sends")
+        correlation_id = self._next_correlation_id
+        request = request_bytes(message, version, correlation_id=correlation_id, client_id=self.client_id)
+        self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
+        self._asked.append((info.key, version, correlation_id))
+        return correlation_id, frame(request)
+
+    def _read_response(self, received: bytes, offset: int) -> Event:
+        """Read an answer: servers keep the order, so it is the one to the oldest request."""
+        if not self._asked:
+            raise RemoteProtocolError("an answer that nobody asked for", offset=offset)
+        key, version, correlation_id = self._asked[0]
+        header, body_start = _decode_header(ResponseHeader, response_header_version(key, version), received, offset)
+        if header.correlation_id != correlation_id:
+            reason = f"an answer to request {header.correlation_id}; the next must be to {correlation_id}"
+            raise RemoteProtocolError(reason, offset=offset)
+        self._asked.popleft()
+        return ResponseReceived(key, version, correlation_id, received, body_start)
+
+
+def read_request(
+    received: bytes, supported: Mapping[int, Container[int]], *, sequence: int = 0, offset: int = 0
+) -> RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived:
+    """Read the header of one request, as it stands in a frame or in an Envelope.
+
+    Raises RemoteProtocolError; `offset` is where the request starts.
+    """
+    if len(received) < 4:
+        raise RemoteProtocolError(f"a request of {len(received)} bytes", offset=offset)
+    key, version = _API.unpack_from(received)
+    is_served = key in supported and version in supported[key]
+    if not is_served and (key != API_VERSIONS or key not in supported):
+        return UnservedRequestReceived(key, version)
+    header, body_start = _decode_header(RequestHeader, _request_header(key, version), received, offset)
+    if not is_served:
+        return UnsupportedVersionReceived(version, header.correlation_id, header.client_id, sequence)
+    return RequestReceived(key, version, header.correlation_id, header.client_id, received, body_start, sequence)
+
+
+def request_bytes(message: WireMessage, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
+    """Give header and body of a request, as they stand in a frame or in an Envelope. Raises LocalProtocolError."""
+    key = message.SCHEMA.info.key
+    assert key is not None, "a request has a key"
+    header = RequestHeader(key, version, correlation_id, client_id)
+    # A version that the message lacks must be the body's error, so the body goes first.
+    body = encode(message, version)
+    return encode(header, request_header_version(key, version)) + body
+
+
+def response_header(request: RequestReceived | UnsupportedVersionReceived) -> bytes:
+    """Give the header of the answer to a request."""
+    is_flexible = response_header_version(request.api_key, request.response_version)
+    return _CORRELATION_ID.pack(request.correlation_id) + (b"\0" if is_flexible else b"")
+
+
+_API: Final = struct.Struct(">hh")
+_CORRELATION_ID: Final = struct.Struct(">i")
+_UNSUPPORTED_VERSION_BYTES: Final = UNSUPPORTED_VERSION.to_bytes(2, "big")
+
+
+def _request_header(key: int, version: int) -> int:
+    """Give the header's version; ApiVersions of times to come keep the last one that there is."""
+    if key != API_VERSIONS:
+        return request_header_version(key, version)
+    return request_header_version(key, min(max(version, 0), _api_versions_max()))
+
+
+@cache
+def _api_versions_max() -> int:
+    return max(_request_class(API_VERSIONS).SCHEMA.info.versions)
+
+
+@cache
+def _request_class(key: int) -> type[WireMessage]:
+    return message_class(REQUESTS[key])
+
+
+@cache
+def _response_class(key: int) -> type[WireMessage]:
+    return message_class(RESPONSES[key])
+
+
+def _decode_header(cls: type[_Header], version: int, received: bytes, offset: int) -> tuple[_Header, int]:
+    try:
+        return decode_prefix(cls, version, received)
+    except RemoteProtocolError as error:
+        raise RemoteProtocolError(error.reason, offset=offset + error.offset, path=error.path) from error
+
+
+def _decode_body(
+    cls: type[WireMessage], version: int, received: bytes, body_start: int, layout: int | None
+) -> WireMessage:
+    message, end = decode_prefix(cls, version, received, body_start, layout=layout)
+    if end != len(received):
+        raise RemoteProtocolError(f"{len(received) - end} bytes left over", offset=end)
+    return message
