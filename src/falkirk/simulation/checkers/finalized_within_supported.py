@@ -1,0 +1,43 @@
+"""FinalizedWithinSupported: registered nodes contain what is finalized (KIP-584)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from falkirk.metadata.image.broker_registration import SupportedFeature
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.simulation.replica_view import ReplicaView
+
+
+class FinalizedWithinSupported(Checker):
+    """No registered broker or controller supports less than a finalized level."""
+
+    def __init__(self) -> None:
+        self._seen: MetadataImage | None = None
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Look at a new image."""
+        image = replica.image
+        if self._seen is not None and (self._seen.cluster is image.cluster and self._seen.features is image.features):
+            return
+        self._seen = image
+        levels = image.features.levels()
+        for broker_id, broker in image.cluster.brokers.items():
+            self._check(f"broker {broker_id}", broker.features, levels)
+        for controller_id, controller in image.cluster.controllers.items():
+            self._check(f"controller {controller_id}", controller.features, levels)
+
+    def _check(self, who: str, features: Sequence[SupportedFeature], levels: Mapping[str, int]) -> None:
+        supported = {feature.name: feature for feature in features}
+        for name, level in levels.items():
+            feature = supported.get(name)
+            if feature is None:
+                raise self.violated(f"{who} does not know {name}, finalized at {level}")
+            lowest, highest = feature.min_supported_version, feature.max_supported_version
+            if not lowest <= level <= highest:
+                raise self.violated(f"{who} supports {name} {lowest} to {highest}, finalized is {level}")

@@ -1,0 +1,29 @@
+"""MonotonicEpoch: a replica's epoch never falls, not even by a crash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from falkirk.simulation.replica_view import ReplicaView
+
+
+class MonotonicEpoch(Checker):
+    """What a replica has told others of its epoch it remembers."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[int, int] = {}
+
+    def started(self, replica: ReplicaView) -> None:
+        """Compare with the epoch before the crash: it was on disk before anybody could hear of it."""
+        self.after_step(replica)
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Compare with the epoch before."""
+        epoch = replica.raft.leader.epoch
+        before = self._epochs.get(replica.node_id, 0)
+        if epoch < before:
+            raise self.violated(f"node {replica.node_id} is at epoch {epoch}, it was at {before}")
+        self._epochs[replica.node_id] = epoch

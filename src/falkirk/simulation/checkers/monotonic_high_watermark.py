@@ -1,0 +1,34 @@
+"""MonotonicHighWatermark: what is committed stays committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from falkirk.simulation.replica_view import ReplicaView
+
+
+class MonotonicHighWatermark(Checker):
+    """A replica's high watermark never falls while it runs, nor below what its log has on disk."""
+
+    def __init__(self) -> None:
+        self._high_watermarks: dict[int, int] = {}
+
+    def started(self, replica: ReplicaView) -> None:
+        """Forget: the high watermark is not stored."""
+        self._high_watermarks.pop(replica.node_id, None)
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Compare with the high watermark before, and with the log's end."""
+        high_watermark = replica.raft.high_watermark
+        if high_watermark is None:
+            return
+        before = self._high_watermarks.get(replica.node_id, 0)
+        if high_watermark < before:
+            raise self.violated(f"node {replica.node_id} has high watermark {high_watermark}, it had {before}")
+        if high_watermark > replica.log.end_offset:
+            end = replica.log.end_offset
+            raise self.violated(f"node {replica.node_id} has high watermark {high_watermark}, its log ends at {end}")
+        self._high_watermarks[replica.node_id] = high_watermark

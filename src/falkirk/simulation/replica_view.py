@@ -1,0 +1,78 @@
+"""What checkers look at: one controller's replica of the metadata log, as it is after a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.raft.output import LeaderAndEpoch
+
+
+class RaftView(Protocol):
+    """As much of `raft.replica.RaftReplica` as is checked."""
+
+    @property
+    def leader(self) -> LeaderAndEpoch:
+        """Who leads, as far as the replica knows."""
+        ...
+
+    @property
+    def high_watermark(self) -> int | None:
+        """Everything below is committed; None: not known yet."""
+        ...
+
+    @property
+    def is_leader(self) -> bool:
+        """Say whether it leads."""
+        ...
+
+    @property
+    def voters(self) -> Mapping[int, object]:
+        """The voters in force, by node id."""
+        ...
+
+
+class LogView(Protocol):
+    """As much of `storage.metadata_log.MetadataLog` as is checked: what is on disk."""
+
+    @property
+    def start_offset(self) -> int:
+        """First offset."""
+        ...
+
+    @property
+    def end_offset(self) -> int:
+        """Offset of the next record."""
+        ...
+
+    def batches(self, from_offset: int, to_offset: int) -> Iterator[RecordBatch]:
+        """Give the batches between."""
+        ...
+
+
+class ReplicaView(Protocol):
+    """As much of `node.node.Node` as is checked."""
+
+    @property
+    def node_id(self) -> int:
+        """Its id."""
+        ...
+
+    @property
+    def raft(self) -> RaftView:
+        """Its replica."""
+        ...
+
+    @property
+    def log(self) -> LogView:
+        """Its log."""
+        ...
+
+    @property
+    def image(self) -> MetadataImage:
+        """The image that it last published."""
+        ...
