@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 
+from falkirk.protocol.chance import Chance
 from falkirk.protocol.errors import LocalProtocolError
 
 
@@ -20,3 +21,13 @@ def parse_uuid(text: str) -> bytes:
     if len(uuid) != 16:
         raise LocalProtocolError(f"{text!r} is not a uuid (22 characters of URL-safe base64)")
     return uuid
+
+
+def random_uuid(random: Chance) -> bytes:
+    """Make a uuid (version 4) as Kafka does: its text never begins with a dash, which a command line would misread."""
+    while True:
+        made = bytearray(random.randbytes(16))
+        made[6] = made[6] & 0x0F | 0x40
+        made[8] = made[8] & 0x3F | 0x80
+        if not uuid_text(bytes(made)).startswith("-"):
+            return bytes(made)

@@ -1,0 +1,11 @@
+"""Why a node cannot start, or cannot go on."""
+
+from __future__ import annotations
+
+
+class StartupError(Exception):
+    """The node cannot start, in one line for the operator; its directories are as they were."""
+
+
+class FatalError(Exception):
+    """The node cannot go on, in one line for the operator."""
