@@ -1,0 +1,24 @@
+"""AddRaftVoter (key 80), v0-1: makes an observer a voter of the quorum. KIP-853, KIP-1186.
+
+Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
+Version notes: v1 can be answered when the leader has it in its log, before it is committed (AckWhenCommitted).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
+    """Let the replica answer."""
+    return refusal(view, context, request, ClusterOperation.ALTER) or ASK_RAFT
+
+
+ROUTE: Final = Route(api_key=80, handler=handle, needs_controller=False)

@@ -1,0 +1,24 @@
+"""EndQuorumEpoch (key 54), v0-1: a leader of the quorum resigns. KIP-595, KIP-853.
+
+Behaviour: needs CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
+Version notes: v1 is flexible and gives the leader's endpoints and the successors' directories.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
+    """Let the replica answer."""
+    return refusal(view, context, request, ClusterOperation.CLUSTER_ACTION) or ASK_RAFT
+
+
+ROUTE: Final = Route(api_key=54, handler=handle, needs_controller=False)

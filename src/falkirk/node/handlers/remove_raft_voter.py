@@ -1,0 +1,24 @@
+"""RemoveRaftVoter (key 81), v0: takes a voter out of the quorum. KIP-853.
+
+Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
+Version notes: there is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
+    """Let the replica answer."""
+    return refusal(view, context, request, ClusterOperation.ALTER) or ASK_RAFT
+
+
+ROUTE: Final = Route(api_key=81, handler=handle, needs_controller=False)
