@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from falkirk.protocol.snapshot_chunk import SnapshotChunk
+from falkirk.protocol.voters_change import VotersChange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.protocol.messages import VotersRecord
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
-
-class VotersChange(NamedTuple):
-    """A control record that changes the quorum's voters or its kraft.version. Fields that it does not change: None."""
-
-    offset: int
-    kraft_version: int | None
-    voters: VotersRecord | None
-
-
-class SnapshotChunk(NamedTuple):
-    """A part of a snapshot's file, and how large the whole file is."""
-
-    data: bytes
-    size: int
+__all__ = ["LogReader", "SnapshotChunk", "VotersChange"]
 
 
 class LogReader(Protocol):

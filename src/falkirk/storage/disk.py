@@ -5,7 +5,10 @@ NotADirectoryError, ...). Neither side interprets contents.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
+
+ASIDE_SUFFIX: Final = ".falkirk-aside"
+"""Ends the name under which `write` makes a file. A crash may leave such a file; it means nothing."""
 
 
 class ReadableDisk(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-_ASIDE = ".falkirk-aside"
+from falkirk.storage.disk import ASIDE_SUFFIX
 
 
 class PosixDisk:
@@ -45,7 +45,7 @@ class PosixDisk:
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Make or replace a whole file: written aside, synced, renamed, the directory synced."""
         target = Path(path)
-        aside = target.with_name(target.name + _ASIDE)
+        aside = target.with_name(target.name + ASIDE_SUFFIX)
         try:
             with aside.open("wb") as file:
                 for chunk in chunks:

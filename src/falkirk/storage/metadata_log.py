@@ -1,0 +1,374 @@
+"""The log of `__cluster_metadata-0` with its snapshots, as a running node keeps it on a disk (KIP-595, KIP-630).
+
+Kafka's KafkaMetadataLog: what it leaves on the disk a real controller opens, and the other way round. Indexes are not
+written; Kafka makes them anew when it starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Protocol
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.protocol.record_batch import RecordBatch, read_batches
+from falkirk.protocol.voters_change import VotersChange
+from falkirk.storage import leader_epochs, partition_metadata, quorum_state
+from falkirk.storage.metadata_log_scan import (
+    METADATA_TOPIC_ID,
+    TornSegment,
+    epochs_on_disk,
+    scan_metadata_log,
+    voters_changes_in,
+)
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
+from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, QuorumState, format_quorum_state, parse_quorum_state
+from falkirk.storage.segment_log import LogSegment, SegmentLog
+from falkirk.storage.snapshot_store import SnapshotStore
+from falkirk.storage.snapshot_writer import write_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from falkirk.protocol.messages.voters_record import VotersRecord
+    from falkirk.protocol.snapshot_chunk import SnapshotChunk
+    from falkirk.storage.disk import Disk
+    from falkirk.storage.metadata_log_scan import MetadataLogScan
+    from falkirk.storage.snapshot_file import Snapshot
+
+_APPLY_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLogSettings:
+    """Kafka's settings of the metadata log, with its defaults; -1 for no limit of retention.
+
+    `tail_bytes`: how much of the log's end stays in memory.
+    """
+
+    segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
+    segment_ms: int = 7 * 24 * 3600 * 1000  # metadata.log.segment.ms
+    retention_bytes: int = 100 * 1024 * 1024  # metadata.max.retention.bytes
+    retention_ms: int = 7 * 24 * 3600 * 1000  # metadata.max.retention.ms
+    tail_bytes: int = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLogRecovery:
+    """What opening had to put right: a torn tail cut off, files removed, a log that a newer snapshot replaced."""
+
+    torn: TornSegment | None = None
+    removed: tuple[str, ...] = ()
+    truncated_to: OffsetAndEpoch | None = None
+
+
+class ElectionState(Protocol):
+    """What a replica must not forget, as raft tells it. None: no leader, no vote."""
+
+    @property
+    def epoch(self) -> int: ...  # noqa: D102 - named as in raft.output
+    @property
+    def leader_id(self) -> int | None: ...  # noqa: D102 - same
+    @property
+    def voted_id(self) -> int | None: ...  # noqa: D102 - same
+    @property
+    def voted_directory_id(self) -> bytes: ...  # noqa: D102 - same
+    @property
+    def kraft_version(self) -> int: ...  # noqa: D102 - same
+    @property
+    def voters(self) -> tuple[int, ...]: ...  # noqa: D102 - same
+
+
+class MetadataLog:
+    """A replica's log, snapshots and quorum-state; implements raft's LogReader.
+
+    Every change is on disk when its call returns. OSErrors of the disk pass through; after one of the log's own writes
+    the log takes no more of them (see SegmentLog).
+    """
+
+    def __init__(self, disk: Disk, log_dir: str, settings: MetadataLogSettings | None = None) -> None:
+        """Open the log in `log_dir` as Kafka does after a crash: `recovery` says what had to be put right.
+
+        Makes the directory if it is not there. Raises CorruptFileError, and has changed nothing then, if anything but
+        the last write is damaged, if the newest snapshot cannot be read, or if there is no snapshot for the log's
+        beginning.
+        """
+        settings = MetadataLogSettings() if settings is None else settings
+        self._disk = disk
+        self._directory = f"{log_dir}/{METADATA_DIRECTORY}"
+        self._settings = settings
+        disk.make_directory(self._directory)
+        scan = scan_metadata_log(disk, self._directory)
+        self._epochs = scan.epochs
+        self._changes = scan.voters_changes
+        self._snapshots = SnapshotStore(disk, self._directory, scan.snapshots)
+        self._snapshot_change = self._load_snapshot_change()
+        self._log = SegmentLog(
+            disk,
+            self._directory,
+            scan.segments or [LogSegment(base_offset=0, end_offset=0)],
+            segment_bytes=settings.segment_bytes,
+            segment_ms=settings.segment_ms,
+            tail_bytes=settings.tail_bytes,
+        )
+        self._start_offset = self._log.base_offset
+        self._quorum_state = self._read_quorum_state()
+        self.recovery = self._recover(scan)
+
+    @property
+    def start_offset(self) -> int:
+        """First offset that the log still has."""
+        return self._start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """Offset of the next record."""
+        return self._log.end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        """Epoch of the last batch; of the latest snapshot if the log is empty behind it; 0 if there is nothing."""
+        epoch = self._epochs.latest_epoch
+        if epoch is not None:
+            return epoch
+        latest = self._snapshots.latest
+        return latest.epoch if latest is not None else 0
+
+    @property
+    def latest_snapshot(self) -> OffsetAndEpoch | None:
+        """The newest complete snapshot."""
+        return self._snapshots.latest
+
+    @property
+    def earliest_snapshot(self) -> OffsetAndEpoch | None:
+        """The oldest complete snapshot that is still there."""
+        return self._snapshots.earliest
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return self._log.size
+
+    def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
+        """Give the largest epoch not above `epoch`, and where it ends, as Kafka's ReplicatedLog.endOffsetForEpoch."""
+        if self._epochs.latest_epoch is None:
+            return OffsetAndEpoch(self.end_offset, self.last_epoch)
+        found = self._epochs.end_offset_for(epoch, self.end_offset)
+        if found is not None:
+            return found
+        return self._snapshots.earliest or OffsetAndEpoch(self._start_offset, epoch)
+
+    def read(self, offset: int, bytes_max: int) -> bytes:
+        """Give whole batches from the one that holds `offset` on: at least one if there is one, else `b""`."""
+        batches = self._log.read(offset, bytes_max)
+        return b"".join(batch.data for batch in batches)
+
+    def batches(self, from_offset: int, to_offset: int) -> Iterator[RecordBatch]:
+        """Give the batches from the one that holds `from_offset` on that begin before `to_offset`.
+
+        Mostly from memory. Raises CorruptFileError if a file is no longer what was written.
+        """
+        while from_offset < to_offset:
+            for batch in self._log.read(from_offset, _APPLY_BYTES, check_crc=True):
+                if batch.base_offset >= to_offset:
+                    return
+                yield batch
+                from_offset = batch.end_offset
+
+    def append(self, data: bytes) -> None:
+        """Lengthen the log by whole batches, with one sync (and one more for the epochs' file at a new epoch).
+
+        Raises RemoteProtocolError, and writes nothing, if the bytes are damaged, do not follow the log's end, or
+        hold control records that do not parse.
+        """
+        batches = list(read_batches(data))
+        assert batches
+        self._check_order(batches)
+        changes = [change for batch in batches if batch.is_control for change in voters_changes_in(batch)]
+        self._log.append(data, batches)
+        self._changes += changes
+        # All of them, not only the last: a fetch may hold more than one epoch.
+        if any([self._epochs.assign(batch.leader_epoch, batch.base_offset) for batch in batches]):  # noqa: C419
+            self._write_epochs()
+
+    def truncate(self, end_offset: int) -> None:
+        """Cut the log down to `end_offset`; a batch that holds that offset goes as a whole."""
+        assert end_offset >= self._start_offset
+        self._log.truncate(end_offset)
+        self._changes = [change for change in self._changes if change.offset < self.end_offset]
+        if self._epochs.truncate_from_end(self.end_offset):
+            self._write_epochs()
+
+    def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
+        """Give a part of a snapshot's file; None if there is no such snapshot (any more)."""
+        return self._snapshots.read(snapshot, position, bytes_max)
+
+    def load_snapshot(self, snapshot: OffsetAndEpoch) -> Snapshot:
+        """Read a snapshot to apply it. Raises CorruptFileError."""
+        return self._snapshots.load(snapshot)
+
+    def voters_changes(self) -> Sequence[VotersChange]:
+        """Give what the latest snapshot and the log behind it say of the voters, in order (a snapshot's: its end)."""
+        first = self._snapshot_change
+        if first is None:
+            return tuple(self._changes)
+        behind = [change for change in self._changes if change.offset >= first.offset]
+        if first.kraft_version is None and first.voters is None:
+            return tuple(behind)
+        return (first, *behind)
+
+    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+        """Write a part of a fetched snapshot behind what is there; position 0 begins the file anew."""
+        self._snapshots.write_chunk(snapshot, position, data)
+
+    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Make the fetched file the snapshot, and empty the log, which goes on at its end.
+
+        Raises CorruptFileError if the file is no whole snapshot; it is removed, and nothing else has changed.
+        """
+        contents = self._snapshots.install(snapshot)
+        self._snapshot_change = VotersChange(snapshot.offset, contents.kraft_version, contents.voters)
+        self._restart_at(snapshot)
+
+    def create_snapshot(
+        self,
+        snapshot: OffsetAndEpoch,
+        values: Iterable[bytes],
+        *,
+        kraft_version: int,
+        voters: VotersRecord | None,
+        last_contained_log_timestamp: int,
+        clock: Callable[[], int],
+    ) -> bool:
+        """Write a snapshot of what is committed below its end; False if there is one already, or of something newer.
+
+        `values`: the image's records with their frames. `clock` (ms) is asked once for each batch.
+        """
+        latest = self._snapshots.latest
+        if latest is not None and snapshot.offset <= latest.offset:
+            return False
+        assert snapshot.offset <= self.end_offset
+        assert self.end_offset_for_epoch(snapshot.epoch).epoch == snapshot.epoch
+        chunks = write_snapshot(
+            values,
+            epoch=snapshot.epoch,
+            last_contained_log_timestamp=last_contained_log_timestamp,
+            clock=clock,
+            kraft_version=kraft_version,
+            voters=voters,
+        )
+        self._snapshots.write(snapshot, chunks)
+        self._snapshot_change = VotersChange(snapshot.offset, kraft_version or None, voters)
+        return True
+
+    def clean(self, now_ms: int) -> tuple[str, ...]:
+        """Remove the oldest snapshots, and the segments before those kept, as far as retention asks; give the names.
+
+        The newest snapshot stays. As Kafka: a snapshot's age is that of the last record in it.
+        """
+        return (*self._clean_by_size(), *self._clean_by_age(now_ms))
+
+    def delete_before(self, snapshot: OffsetAndEpoch) -> tuple[str, ...]:
+        """Move the log's start to a snapshot's end; give the names of the segments and snapshots that were removed.
+
+        Nothing happens if the snapshot is not there or the log begins there already.
+        """
+        if snapshot not in self._snapshots.ids or snapshot.offset <= self._start_offset:
+            return ()
+        self._start_offset = snapshot.offset
+        segments = self._log.delete_before(snapshot.offset)
+        if self._epochs.truncate_from_start(snapshot.offset):
+            self._write_epochs()
+        return (*segments, *self._snapshots.remove_before(snapshot))
+
+    @property
+    def quorum_state(self) -> QuorumState | None:
+        """What was last written, None before that."""
+        return self._quorum_state
+
+    def write_election_state(self, state: ElectionState) -> None:
+        """Write `quorum-state`, in the form that belongs to the kraft.version."""
+        common = QuorumState(
+            data_version=1 if state.kraft_version > 0 else 0,
+            leader_epoch=state.epoch,
+            leader_id=NO_LEADER if state.leader_id is None else state.leader_id,
+            voted_id=NO_VOTE if state.voted_id is None else state.voted_id,
+            current_voters=state.voters,
+        )
+        if state.kraft_version > 0:
+            common = replace(common, voted_directory_id=state.voted_directory_id, current_voters=())
+        self._disk.write(f"{self._directory}/{quorum_state.FILE_NAME}", [format_quorum_state(common)])
+        self._quorum_state = common
+
+    def _recover(self, scan: MetadataLogScan) -> MetadataLogRecovery:
+        if scan.torn is not None:
+            self._disk.truncate(scan.torn.file, scan.torn.tail.position)
+        for path in scan.leftovers:
+            self._disk.remove(path)
+        truncated_to = None
+        latest = self._snapshots.latest
+        # Kafka's truncateToLatestSnapshot: a crash came between the end of a fetch and the emptying of the log.
+        if latest is not None and (latest.epoch, latest.offset) > (self._epochs.latest_epoch or 0, self.end_offset):
+            if self.end_offset > self._log.base_offset:
+                truncated_to = latest
+            self._restart_at(latest)
+        on_disk = epochs_on_disk(self._disk, self._directory)
+        if on_disk is None or on_disk.entries != self._epochs.to_leader_epochs().entries:
+            self._write_epochs()
+        metadata_path = f"{self._directory}/{partition_metadata.FILE_NAME}"
+        if not self._disk.exists(metadata_path):
+            content = format_partition_metadata(PartitionMetadata(topic_id=METADATA_TOPIC_ID))
+            self._disk.write(metadata_path, [content])
+        return MetadataLogRecovery(torn=scan.torn, removed=scan.leftovers, truncated_to=truncated_to)
+
+    def _restart_at(self, snapshot: OffsetAndEpoch) -> None:
+        self._log.clear(snapshot.offset)
+        self._start_offset = snapshot.offset
+        self._changes = []
+        self._epochs.clear()
+        self._write_epochs()
+        self._snapshots.remove_before(snapshot)
+
+    def _load_snapshot_change(self) -> VotersChange | None:
+        latest = self._snapshots.latest
+        if latest is None:
+            return None
+        contents = self._snapshots.load(latest)
+        return VotersChange(latest.offset, contents.kraft_version, contents.voters)
+
+    def _check_order(self, batches: Sequence[RecordBatch]) -> None:
+        offset, epoch = self.end_offset, self.last_epoch
+        for batch in batches:
+            if batch.base_offset != offset:
+                reason = f"batch begins at offset {batch.base_offset}, {offset} was expected"
+                raise RemoteProtocolError(reason, offset=batch.position)
+            if batch.leader_epoch < epoch:
+                reason = f"batch of offset {offset} has leader epoch {batch.leader_epoch} after {epoch}"
+                raise RemoteProtocolError(reason, offset=batch.position)
+            offset, epoch = batch.end_offset, batch.leader_epoch
+
+    def _clean_by_size(self) -> Iterator[str]:
+        limit = self._settings.retention_bytes
+        snapshots_size = sum(self._snapshots.summary(snapshot).size for snapshot in self._snapshots.ids)
+        for oldest, following in pairwise(tuple(self._snapshots.ids)):
+            if limit < 0 or self.size + snapshots_size <= limit:
+                return
+            snapshots_size -= self._snapshots.summary(oldest).size
+            yield from self.delete_before(following)
+
+    def _clean_by_age(self, now_ms: int) -> Iterator[str]:
+        limit = self._settings.retention_ms
+        for oldest, following in pairwise(tuple(self._snapshots.ids)):
+            if limit < 0 or now_ms - self._snapshots.summary(oldest).last_contained_log_timestamp <= limit:
+                return
+            yield from self.delete_before(following)
+
+    def _write_epochs(self) -> None:
+        content = leader_epochs.format_leader_epochs(self._epochs.to_leader_epochs())
+        self._disk.write(f"{self._directory}/{leader_epochs.FILE_NAME}", [content])
+
+    def _read_quorum_state(self) -> QuorumState | None:
+        path = f"{self._directory}/{quorum_state.FILE_NAME}"
+        return parse_quorum_state(self._disk.read(path), file=path) if self._disk.exists(path) else None

@@ -1,0 +1,277 @@
+"""A contiguous log as a run of segments that is appended to, cut at both ends, and read by offset."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record_batch import (
+    HEADER_BYTES,
+    LENGTH_END,
+    NO_TIMESTAMP,
+    IncompleteBatchError,
+    RecordBatch,
+    read_batch,
+)
+from falkirk.storage.batch_tail import BatchTail
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.segment import SegmentFile, format_segment_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from falkirk.storage.disk import Disk
+
+INDEX_INTERVAL_BYTES: Final = 4096
+"""How far apart the entries of a segment's index are at least (Kafka's log.index.interval.bytes)."""
+_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+# What stands beside a `.log` where a real Kafka ran; it makes them anew when they are missing.
+_COMPANIONS: Final = ("index", "timeindex", "txnindex", "snapshot")
+
+
+@dataclass(slots=True, kw_only=True)
+class LogSegment:
+    """One `.log`: how far it goes, and a sparse index in memory (offsets and where their batches stand)."""
+
+    base_offset: int
+    end_offset: int
+    size: int = 0
+    first_timestamp: int = NO_TIMESTAMP
+    index_offsets: array[int] = field(default_factory=lambda: array("q"))
+    index_positions: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, batch: RecordBatch) -> None:
+        """Note the next batch."""
+        assert batch.base_offset == self.end_offset
+        positions = self.index_positions
+        if not positions or self.size - positions[-1] >= INDEX_INTERVAL_BYTES:
+            self.index_offsets.append(batch.base_offset)
+            positions.append(self.size)
+        if self.size == 0:
+            self.first_timestamp = batch.max_timestamp
+        self.size += batch.size
+        self.end_offset = batch.end_offset
+
+    def position_before(self, offset: int) -> int:
+        """Give where a batch stands that begins at `offset` or not far before it."""
+        at = bisect_right(self.index_offsets, offset) - 1
+        return self.index_positions[at] if at >= 0 else 0
+
+    def cut(self, end_offset: int, size: int) -> None:
+        """Forget what is behind."""
+        at = bisect_right(self.index_positions, size - 1)
+        del self.index_offsets[at:], self.index_positions[at:]
+        self.end_offset, self.size = end_offset, size
+        if size == 0:
+            self.first_timestamp = NO_TIMESTAMP
+
+
+class SegmentLog:
+    """The segments of one directory, all of them whole. There is always one, though perhaps no file for it yet.
+
+    What is appended is on disk when the call returns. After an OSError of a write what the disk holds is not known,
+    and every later write raises it again; reading goes on. Opening such a log anew repairs it.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        segments: Sequence[LogSegment],
+        *,
+        segment_bytes: int,
+        segment_ms: int,
+        tail_bytes: int,
+    ) -> None:
+        assert segments
+        self._disk = disk
+        self._directory = directory
+        self._segments = list(segments)
+        self._bases = [segment.base_offset for segment in segments]
+        self._segment_bytes = segment_bytes
+        self._segment_ms = segment_ms
+        self._tail = BatchTail(tail_bytes)
+        self._error: OSError | None = None
+
+    @property
+    def base_offset(self) -> int:
+        """Where the first segment begins."""
+        return self._bases[0]
+
+    @property
+    def end_offset(self) -> int:
+        """Offset of the next record."""
+        return self._segments[-1].end_offset
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments."""
+        return sum(segment.size for segment in self._segments)
+
+    def append(self, data: bytes, batches: Sequence[RecordBatch]) -> None:
+        """Lengthen the log by `data`, which are these batches, in one write; roll the segment before if it is time."""
+        assert batches[0].base_offset == self.end_offset
+        assert all(before.end_offset == after.base_offset for before, after in pairwise(batches))
+        self._roll_if_due(len(data), batches[-1])
+        active = self._segments[-1]
+        with self._writing():
+            self._disk.append(self._path(active.base_offset), data)
+        for batch in batches:
+            active.add(batch)
+        self._tail.append(batches)
+
+    def truncate(self, end_offset: int) -> None:
+        """Cut the log down; a batch that holds `end_offset` goes as a whole. No-op at or beyond the log's end.
+
+        `end_offset` must not be below the log's first segment.
+        """
+        assert end_offset >= self.base_offset
+        if end_offset >= self.end_offset:
+            return
+        self._tail.truncate(end_offset)
+        while self._bases[-1] > end_offset:
+            self._remove_last()
+        active = self._segments[-1]
+        position, offset = self._position_of(active, end_offset)
+        self._tail.truncate(offset)
+        if position < active.size:
+            with self._writing():
+                self._disk.truncate(self._path(active.base_offset), position)
+        active.cut(offset, position)
+
+    def clear(self, start_offset: int) -> None:
+        """Remove all, and go on at `start_offset`.
+
+        From the end on: what a crash leaves is the log's beginning, as far as ever it was.
+        """
+        self._tail.clear()
+        while self._segments:
+            self._remove_last()
+        self._segments.append(LogSegment(base_offset=start_offset, end_offset=start_offset))
+        self._bases.append(start_offset)
+
+    def delete_before(self, offset: int) -> tuple[str, ...]:
+        """Remove the segments that end by `offset`, the last one never; give their names."""
+        removed: list[str] = []
+        while len(self._segments) > 1 and self._bases[1] <= offset:
+            base = self._bases[0]
+            self._remove_files(base)
+            removed.append(format_segment_file(SegmentFile(base_offset=base, kind="log")))
+            del self._segments[0], self._bases[0]
+        return tuple(removed)
+
+    def read(self, offset: int, bytes_max: int, *, check_crc: bool = False) -> list[RecordBatch]:
+        """Give whole batches from the one of `offset` on, of one segment at most: at least one, none at the log's end.
+
+        `check_crc`: of what is read from the disk. Raises CorruptFileError if a file is no longer what was written.
+        """
+        assert offset >= self.base_offset
+        if offset >= self.end_offset:
+            return []
+        if self._tail.holds(offset):
+            return self._tail.read(offset, bytes_max)
+        segment = self._segments[bisect_right(self._bases, offset) - 1]
+        return self._read_segment(segment, offset, bytes_max, check_crc=check_crc)
+
+    def _roll_if_due(self, size: int, last: RecordBatch) -> None:
+        active = self._segments[-1]
+        if not active.size:
+            return
+        age_ms = last.max_timestamp - active.first_timestamp
+        if (
+            active.size + size > self._segment_bytes
+            or (active.first_timestamp >= 0 and age_ms > self._segment_ms)
+            or last.last_offset - active.base_offset > _RELATIVE_OFFSET_MAX
+        ):
+            self._segments.append(LogSegment(base_offset=active.end_offset, end_offset=active.end_offset))
+            self._bases.append(active.end_offset)
+
+    def _read_segment(self, segment: LogSegment, offset: int, bytes_max: int, *, check_crc: bool) -> list[RecordBatch]:
+        position = segment.position_before(offset)
+        found: list[RecordBatch] = []
+        # One read, mostly: the batch may begin nearly an index interval behind the index entry.
+        data = self._read_file(segment, position, INDEX_INTERVAL_BYTES + bytes_max)
+        at = 0
+        while at < len(data):
+            try:
+                batch = self._batch_at(segment, data, position, at, check_crc=check_crc)
+            except IncompleteBatchError:
+                if found:
+                    break
+                # A large batch before the one of `offset`, or that one itself: from there on, as much as it takes.
+                position, at = position + at, 0
+                data = self._read_file(segment, position, self._size_at(segment, position) + bytes_max)
+                continue
+            at = batch.end_position
+            if batch.end_offset <= offset:
+                continue
+            bytes_max -= batch.size
+            if found and bytes_max < 0:
+                break
+            found.append(batch)
+        assert found
+        return found
+
+    def _read_file(self, segment: LogSegment, position: int, length: int) -> memoryview:
+        length = min(length, segment.size - position)
+        return memoryview(self._disk.read(self._path(segment.base_offset), position, length))
+
+    def _size_at(self, segment: LogSegment, position: int) -> int:
+        header = self._read_file(segment, position, HEADER_BYTES)
+        size = int.from_bytes(header[8:LENGTH_END], "big") + LENGTH_END
+        if not HEADER_BYTES <= size <= segment.size - position:
+            reason = f"a batch of {size} bytes where {segment.size - position} are left"
+            raise CorruptFileError(reason, offset=position, file=self._path(segment.base_offset))
+        return size
+
+    def _batch_at(
+        self, segment: LogSegment, data: memoryview, position: int, at: int, *, check_crc: bool
+    ) -> RecordBatch:
+        try:
+            return read_batch(data, at, check_crc=check_crc)
+        except IncompleteBatchError:
+            raise
+        except RemoteProtocolError as error:
+            file = self._path(segment.base_offset)
+            raise CorruptFileError(error.reason, offset=position + error.offset, file=file) from error
+
+    def _position_of(self, segment: LogSegment, offset: int) -> tuple[int, int]:
+        """Give where the batch that holds `offset` stands in the file, and its base offset."""
+        if offset >= segment.end_offset:
+            return segment.size, segment.end_offset
+        position = segment.position_before(offset)
+        while True:
+            header = self._read_file(segment, position, HEADER_BYTES)
+            base_offset = int.from_bytes(header[:8], "big")
+            end_offset = base_offset + int.from_bytes(header[23:27], "big") + 1
+            if offset < end_offset:
+                return position, base_offset
+            position += self._size_at(segment, position)
+
+    def _remove_last(self) -> None:
+        self._remove_files(self._bases[-1])
+        del self._segments[-1], self._bases[-1]
+
+    def _remove_files(self, base_offset: int) -> None:
+        with self._writing():
+            for kind in ("log", *_COMPANIONS):
+                with suppress(FileNotFoundError):
+                    self._disk.remove(self._path(base_offset, kind))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self._error is not None:
+            raise self._error
+        try:
+            yield
+        except OSError as error:
+            self._error = error
+            raise
+
+    def _path(self, base_offset: int, kind: str = "log") -> str:
+        return f"{self._directory}/{format_segment_file(SegmentFile(base_offset=base_offset, kind=kind))}"

@@ -1,0 +1,178 @@
+"""The snapshots of one metadata partition: those that are complete, and the one that is being fetched (KIP-630)."""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.control_record import decode_control_record
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
+from falkirk.protocol.record_batch import read_batch
+from falkirk.protocol.snapshot_chunk import SnapshotChunk
+from falkirk.storage.errors import CorruptFileError, errors_name
+from falkirk.storage.snapshot_file import (
+    Snapshot,
+    SnapshotId,
+    SnapshotName,
+    SnapshotState,
+    format_snapshot_name,
+    read_snapshot,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+    from falkirk.storage.disk import Disk
+
+# Kafka puts a random number there, to tell writers of one snapshot apart; here there is never more than one.
+_PARTIAL_ID = "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSummary:
+    """Size in bytes, and the time (ms) of the last record that the snapshot stands for."""
+
+    size: int
+    last_contained_log_timestamp: int
+
+
+class SnapshotStore:
+    """Complete snapshots by id, oldest first; files that cannot be read are found when they are opened."""
+
+    def __init__(self, disk: Disk, directory: str, complete: Iterable[OffsetAndEpoch]) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._ids = sorted(complete, key=_age)
+        self._summaries: dict[OffsetAndEpoch, SnapshotSummary] = {}
+        self._partial: tuple[OffsetAndEpoch, int] | None = None
+
+    @property
+    def ids(self) -> Sequence[OffsetAndEpoch]:
+        """All of them, oldest first."""
+        return self._ids
+
+    @property
+    def latest(self) -> OffsetAndEpoch | None:
+        """The newest."""
+        return self._ids[-1] if self._ids else None
+
+    @property
+    def earliest(self) -> OffsetAndEpoch | None:
+        """The oldest."""
+        return self._ids[0] if self._ids else None
+
+    def summary(self, snapshot: OffsetAndEpoch) -> SnapshotSummary:
+        """Give what a cleaner must know; read once. Raises CorruptFileError if there is no header."""
+        summary = self._summaries.get(snapshot)
+        if summary is None:
+            view = self._disk.view(self.path(snapshot))
+            summary = SnapshotSummary(
+                size=len(view), last_contained_log_timestamp=_header_timestamp(view, self.path(snapshot))
+            )
+            self._summaries[snapshot] = summary
+        return summary
+
+    def load(self, snapshot: OffsetAndEpoch) -> Snapshot:
+        """Read a snapshot. Raises CorruptFileError if it is damaged or not complete."""
+        file = self.path(snapshot)
+        return _read_complete(self._disk, file)
+
+    def read(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
+        """Give a part of a file; None if there is no such snapshot."""
+        if snapshot not in self._ids:
+            return None
+        data = self._disk.read(self.path(snapshot), position, bytes_max)
+        return SnapshotChunk(data, self.summary(snapshot).size)
+
+    def write(self, snapshot: OffsetAndEpoch, chunks: Iterable[bytes]) -> None:
+        """Add a complete snapshot, atomically."""
+        self._disk.write(self.path(snapshot), chunks)
+        self._add(snapshot)
+
+    def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+        """Write a part of a fetched snapshot behind what is there; position 0 begins the file anew."""
+        if position == 0:
+            self.discard_partial()
+            self._partial = (snapshot, 0)
+        assert self._partial == (snapshot, position)
+        self._disk.append(self._partial_path(snapshot), data)
+        self._partial = (snapshot, position + len(data))
+
+    def install(self, snapshot: OffsetAndEpoch) -> Snapshot:
+        """Make the fetched file the snapshot.
+
+        Raises CorruptFileError if it is damaged or ends before its footer; it is removed then.
+        """
+        assert self._partial is not None
+        assert self._partial[0] == snapshot
+        try:
+            contents = _read_complete(self._disk, self._partial_path(snapshot))
+        except CorruptFileError:
+            self.discard_partial()
+            raise
+        self._disk.rename(self._partial_path(snapshot), self.path(snapshot))
+        self._partial = None
+        self._add(snapshot)
+        return contents
+
+    def discard_partial(self) -> None:
+        """Remove what was fetched so far, if there is anything."""
+        if self._partial is not None:
+            path = self._partial_path(self._partial[0])
+            if self._disk.exists(path):
+                self._disk.remove(path)
+            self._partial = None
+
+    def remove_before(self, snapshot: OffsetAndEpoch) -> tuple[str, ...]:
+        """Remove the older ones; give their names."""
+        old = [known for known in self._ids if _age(known) < _age(snapshot)]
+        for known in old:
+            self._disk.remove(self.path(known))
+            self._ids.remove(known)
+            self._summaries.pop(known, None)
+        return tuple(map(_file_name, old))
+
+    def path(self, snapshot: OffsetAndEpoch) -> str:
+        """Give where a complete snapshot stands."""
+        return f"{self._directory}/{_file_name(snapshot)}"
+
+    def _partial_path(self, snapshot: OffsetAndEpoch) -> str:
+        name = SnapshotName(id=_snapshot_id(snapshot), state=SnapshotState.PARTIAL, unique_id=_PARTIAL_ID)
+        return f"{self._directory}/{format_snapshot_name(name)}"
+
+    def _add(self, snapshot: OffsetAndEpoch) -> None:
+        self._summaries.pop(snapshot, None)
+        if snapshot not in self._ids:
+            insort(self._ids, snapshot, key=_age)
+
+
+def _snapshot_id(snapshot: OffsetAndEpoch) -> SnapshotId:
+    return SnapshotId(epoch=snapshot.epoch, end_offset=snapshot.offset)
+
+
+# Kafka compares epochs first.
+_age = _snapshot_id
+
+
+def _file_name(snapshot: OffsetAndEpoch) -> str:
+    return format_snapshot_name(SnapshotName(id=_snapshot_id(snapshot)))
+
+
+def _read_complete(disk: Disk, file: str) -> Snapshot:
+    snapshot = read_snapshot(disk.view(file), file=file)
+    if not snapshot.is_complete:
+        raise CorruptFileError("snapshot has no footer: it was never finished", offset=disk.size(file), file=file)
+    return snapshot
+
+
+def _header_timestamp(view: memoryview, file: str) -> int:
+    with errors_name(file):
+        batch = read_batch(view, 0)
+        records = batch.records() if batch.is_control else []
+        message = decode_control_record(records[0].key, records[0].value).message if records else None
+        if not isinstance(message, SnapshotHeaderRecord):
+            raise RemoteProtocolError("snapshot does not begin with a header", offset=0)
+        return message.last_contained_log_timestamp
