@@ -1,0 +1,56 @@
+"""Voters and bootstrap servers of the metadata quorum, as server.properties has them (QuorumConfig)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.config_definitions.definition import ConfigError
+from falkirk.protocol.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VOTERS: Final = "controller.quorum.voters"
+BOOTSTRAP_SERVERS: Final = "controller.quorum.bootstrap.servers"
+
+
+def parse_voters(entries: Sequence[str]) -> dict[int, Endpoint]:
+    """Read entries `{id}@{host}:{port}`. Raises ConfigError."""
+    voters: dict[int, Endpoint] = {}
+    form = "Each entry should be in the form `{id}@{host}:{port}`."
+    for entry in entries:
+        parts = entry.split("@")
+        if len(parts) != 2 or not parts[1]:
+            raise ConfigError(f"Invalid configuration value for {VOTERS}. {form}")
+        if not _INTEGER.fullmatch(parts[0]):
+            raise ConfigError(f"Failed to parse voter ID as an integer from {parts[0]}")
+        endpoint = _parse_address(parts[1])
+        if endpoint is None:
+            raise ConfigError(f"Failed to parse host name from entry {entry} for the configuration {VOTERS}. {form}")
+        voters[int(parts[0])] = endpoint
+    return voters
+
+
+def parse_bootstrap_servers(entries: Sequence[str]) -> tuple[Endpoint, ...]:
+    """Read entries `{host}:{port}`. Raises ConfigError."""
+    servers = []
+    for entry in entries:
+        endpoint = _parse_address(entry)
+        if endpoint is None:
+            raise ConfigError(
+                f"Failed to parse host name from {entry} for the configuration {BOOTSTRAP_SERVERS}. "
+                'Each entry should be in the form "{host}:{port}"'
+            )
+        servers.append(endpoint)
+    return tuple(servers)
+
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+# A protocol may stand before it, and an address of IPv6 in brackets.
+_ADDRESS: Final = re.compile(r"(?:.*?//)?\[?([0-9a-zA-Z\-._%:]*)\]?:([0-9]+)")
+
+
+def _parse_address(text: str) -> Endpoint | None:
+    match = _ADDRESS.fullmatch(text)
+    return Endpoint(match[1], int(match[2])) if match else None

@@ -1,0 +1,233 @@
+"""server.properties into what a node is told: types, defaults, checks and texts of the node's release.
+
+Rules, their order and the texts are those of KafkaConfig of each release; where a release says something that only
+its own language explains, the text is ours. A key that the release does not know is a warning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
+from falkirk.node.config_definitions import definitions
+from falkirk.node.config_definitions.definition import ConfigError, Required
+from falkirk.node.listener_properties import read_listeners
+from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
+from falkirk.node.role_checks import check_node, check_roles
+from falkirk.protocol.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from falkirk.node.config_definitions.definition import Definition, Value
+    from falkirk.node.listener_properties import ListenerProperties
+    from falkirk.versions.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerProperties:
+    """What a file says. `warnings` are lines for the operator; `values` has every key of the release, typed."""
+
+    config: NodeConfig
+    values: Mapping[str, Value]
+    warnings: tuple[str, ...]
+
+
+def read_server_properties(properties: Mapping[str, str], release: Release, *, hostname: str) -> ServerProperties:
+    """Read the properties as a node of `release` would; `hostname` is advertised where a listener names no host.
+
+    Raises ConfigError: one line for each value that is not valid or, if all are, for the first rule that is broken.
+    """
+    if "process.roles" not in properties and "zookeeper.connect" in properties:
+        raise ConfigError(
+            "zookeeper.connect is set and process.roles is not: this command runs nodes with a quorum of their own "
+            "(KRaft); for nodes on ZooKeeper there will be a command of its own"
+        )
+    known = definitions(release)
+    values = _parse(_with_synonyms(properties), known)
+    listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
+    voters = parse_voters(_strings(values[VOTERS]))
+    bootstrap_servers = parse_bootstrap_servers(_strings(values.get(BOOTSTRAP_SERVERS)))
+    roles = frozenset(_strings(values["process.roles"]))
+    log_dirs = _log_dirs(values)
+    check_node(values, roles, log_dirs, release)
+    check_roles(
+        values,
+        roles,
+        listeners,
+        voters,
+        has_bootstrap_servers=bool(bootstrap_servers),
+        is_protocol_set="security.inter.broker.protocol" in properties,
+        release=release,
+    )
+    node_id = values["node.id"]
+    assert isinstance(node_id, int)
+    rack = values["broker.rack"]
+    config = NodeConfig(
+        release=release,
+        node_id=node_id,
+        process_roles=roles,
+        listeners=_listeners(listeners, hostname),
+        controller_listener_names=listeners.controller_listener_names,
+        # Where both are set the voters are what counts, as in Kafka.
+        quorum_voters=voters or None,
+        quorum_bootstrap_servers=() if voters else bootstrap_servers,
+        log_dirs=log_dirs,
+        metadata_log_dir=str(values["metadata.log.dir"] or log_dirs[0]),
+        rack=None if rack is None else str(rack),
+        properties=dict(properties),
+        super_users=properties.get("super.users", ""),
+        allow_everyone_if_no_acl_found=_is_true(properties.get("allow.everyone.if.no.acl.found")),
+        **_plain_fields(values),
+    )
+    return ServerProperties(
+        config=config, values=values, warnings=tuple(_warnings(properties, known, listeners, roles))
+    )
+
+
+# Fields that hold a key's value as it is, where the release has the key.
+_FIELDS: Final[Mapping[str, str]] = {
+    "quorum_election_timeout_ms": "controller.quorum.election.timeout.ms",
+    "quorum_election_backoff_max_ms": "controller.quorum.election.backoff.max.ms",
+    "quorum_fetch_timeout_ms": "controller.quorum.fetch.timeout.ms",
+    "quorum_request_timeout_ms": "controller.quorum.request.timeout.ms",
+    "quorum_retry_backoff_ms": "controller.quorum.retry.backoff.ms",
+    "quorum_auto_join": "controller.quorum.auto.join.enable",
+    "metadata_log_segment_bytes": "metadata.log.segment.bytes",
+    "metadata_log_segment_ms": "metadata.log.segment.ms",
+    "metadata_max_retention_bytes": "metadata.max.retention.bytes",
+    "metadata_max_retention_ms": "metadata.max.retention.ms",
+    "metadata_log_max_record_bytes_between_snapshots": "metadata.log.max.record.bytes.between.snapshots",
+    "metadata_log_max_snapshot_interval_ms": "metadata.log.max.snapshot.interval.ms",
+    "metadata_max_idle_interval_ms": "metadata.max.idle.interval.ms",
+    "num_partitions": "num.partitions",
+    "default_replication_factor": "default.replication.factor",
+    "broker_session_timeout_ms": "broker.session.timeout.ms",
+    "broker_heartbeat_interval_ms": "broker.heartbeat.interval.ms",
+    "auto_leader_rebalance_enable": "auto.leader.rebalance.enable",
+    "authorizer_class_name": "authorizer.class.name",
+    "delegation_token_secret_key": "delegation.token.secret.key",
+    "delegation_token_max_lifetime_ms": "delegation.token.max.lifetime.ms",
+    "delegation_token_expiry_time_ms": "delegation.token.expiry.time.ms",
+    "delegation_token_expiry_check_interval_ms": "delegation.token.expiry.check.interval.ms",
+    "unstable_api_versions_enable": "unstable.api.versions.enable",
+    "unstable_feature_versions_enable": "unstable.feature.versions.enable",
+    "socket_request_max_bytes": "socket.request.max.bytes",
+    "queued_max_requests": "queued.max.requests",
+    "connections_max_idle_ms": "connections.max.idle.ms",
+}
+
+# Read by the authorizer, not defined among the node's own.
+_AUTHORIZER_KEYS: Final = frozenset({"super.users", "allow.everyone.if.no.acl.found"})
+# What follows belongs to listeners and plugins, and may be anything.
+_OPEN_PREFIXES: Final = ("listener.name.", "config.providers.", "rlmm.config.", "rsm.config.")
+_IGNORED: Final[Mapping[str, str]] = {
+    "inter.broker.protocol.version": "the cluster's finalized metadata.version says what is spoken",
+    "log.message.format.version": "messages have format version 2",
+}
+
+
+def _with_synonyms(properties: Mapping[str, str]) -> dict[str, str]:
+    """Let `broker.id` and `node.id` stand for each other."""
+    known = dict(properties)
+    for key, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
+        if key in properties:
+            known.setdefault(other, properties[key])
+    return known
+
+
+def _parse(properties: Mapping[str, str], known: Mapping[str, Definition]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    problems: list[str] = []
+    for name, definition in known.items():
+        text = properties.get(name)
+        if text is None and isinstance(definition.default, Required):
+            problems.append(f'Missing required configuration "{name}" which has no default value.')
+        elif text is None:
+            assert not isinstance(definition.default, Required)
+            values[name] = definition.default
+        else:
+            try:
+                values[name] = definition.parse(name, text)
+            except ConfigError as error:
+                problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return values
+
+
+def _strings(value: Value) -> tuple[str, ...]:
+    assert value is None or isinstance(value, tuple)
+    return value or ()
+
+
+def _log_dirs(values: Mapping[str, Value]) -> tuple[str, ...]:
+    """Give the directories; older releases take what newer ones refuse as a list with empty entries."""
+    value = values["log.dirs"] if values["log.dirs"] is not None else values["log.dir"]
+    entries = value if isinstance(value, tuple) else str(value).split(",")
+    return tuple(dict.fromkeys(entry.strip() for entry in entries if entry.strip()))
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.strip().lower() == "true"
+
+
+def _listeners(properties: ListenerProperties, hostname: str) -> tuple[Listener, ...]:
+    advertised = {one.name: one.endpoint for one in (*properties.advertised_to_controllers, *properties.advertised)}
+    return tuple(
+        Listener(
+            name=one.name,
+            security_protocol=one.security_protocol,
+            endpoint=one.endpoint,
+            advertised=_with_host(advertised.get(one.name, one.endpoint), hostname),
+            is_controller=one.name in properties.controller_listener_names,
+        )
+        for one in properties.listeners
+    )
+
+
+def _with_host(endpoint: Endpoint, hostname: str) -> Endpoint:
+    return Endpoint(endpoint.host or hostname, endpoint.port)
+
+
+def _plain_fields(values: Mapping[str, Value]) -> dict[str, Any]:  # Any: each has its field's type, by the definitions
+    fields = {field: values[key] for field, key in _FIELDS.items() if key in values}
+    interval = values["leader.imbalance.check.interval.seconds"]
+    assert isinstance(interval, int)
+    fields["leader_imbalance_check_interval_ms"] = interval * 1000
+    if fields["delegation_token_secret_key"] is None:
+        fields["delegation_token_secret_key"] = values.get("delegation.token.master.key")
+    # Since 4.1 a segment has at least 8 MiB, but for tests.
+    smaller = values.get("internal.metadata.log.segment.bytes")
+    if smaller is not None:
+        fields["metadata_log_segment_bytes"] = smaller
+    return fields
+
+
+def _warnings(
+    properties: Mapping[str, str],
+    known: Mapping[str, Definition],
+    listeners: ListenerProperties,
+    roles: frozenset[str],
+) -> Sequence[str]:
+    warnings = [f"{name} is ignored: {reason}" for name, reason in _IGNORED.items() if name in properties]
+    unknown = [
+        name
+        for name in properties
+        if name not in known
+        and name not in _AUTHORIZER_KEYS
+        and name not in _IGNORED
+        and not name.startswith(_OPEN_PREFIXES)
+    ]
+    if unknown:
+        warnings.append(f"These configurations '[{', '.join(unknown)}]' were supplied but are not used yet.")
+    names = listeners.controller_listener_names
+    if roles == {BROKER} and len(names) > 1:
+        warnings.append(
+            "controller.listener.names has multiple entries; only the first will be used since process.roles=broker: "
+            f"[{', '.join(names)}]"
+        )
+    if CONTROLLER in roles and properties.get(VOTERS) and properties.get(BOOTSTRAP_SERVERS):
+        warnings.append(f"{BOOTSTRAP_SERVERS} is ignored: {VOTERS} is set")
+    return warnings
