@@ -76,3 +76,8 @@ class ReplicaView(Protocol):
     def image(self) -> MetadataImage:
         """The image that it last published."""
         ...
+
+    @property
+    def is_active_controller(self) -> bool:
+        """Say whether it answers as the active controller."""
+        ...

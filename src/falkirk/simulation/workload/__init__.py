@@ -1,0 +1,1 @@
+"""Programs that use the cluster under test: brokers that register, administrators that change things."""
