@@ -1,0 +1,313 @@
+"""Connections to other nodes: one for each endpoint and purpose, as Kafka has them.
+
+A request waits until its connection stands and versions are negotiated; that is done anew after every reconnect. One
+request at a time is on its way on a connection, others queue up behind it. A request that is not answered in time
+costs the connection, for what comes late on it could not be told apart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.effects import Close, Connect, Fact, Send
+from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from falkirk.node.effects import Effect
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.release import Release
+
+# reconnect.backoff.ms and reconnect.backoff.max.ms of the quorum's own client.
+RECONNECT_BACKOFF_MS: Final = 50
+RECONNECT_BACKOFF_MAX_MS: Final = 500
+# What waits for one peer at most: more than that is a peer that is gone, and callers that do not give up.
+QUEUED_REQUESTS_MAX: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFailure:
+    """There will be no answer. `is_unsupported_version`: the peer has no version that can say what we want to."""
+
+    reason: str
+    is_unsupported_version: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    message: WireMessage
+    deadline_ms: int
+    done: Callable[[WireMessage | PeerFailure], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Peer:
+    """One endpoint and purpose. `ranges` None: not negotiated (yet)."""
+
+    purpose: str
+    endpoint: Endpoint
+    queue: deque[_Request] = field(default_factory=deque)
+    connection_id: int | None = None
+    connection: Connection | None = None
+    ranges: Mapping[int, SupportedRange] | None = None
+    in_flight: _Request | None = None
+    failures: int = 0
+    retry_at_ms: int = 0
+    # When the connection must stand and be negotiated.
+    setup_deadline_ms: int = 0
+    last_used_ms: int = 0
+
+
+class Peers:
+    """All connections that the node opens. What is to be done goes to `effects` at once.
+
+    `setup_timeout_ms`: within which a connection must stand and be negotiated; `idle_ms_max`: after which it is closed.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        *,
+        node_id: int,
+        listener: str,
+        effects: Callable[[Effect], None],
+        setup_timeout_ms: int,
+        idle_ms_max: int,
+    ) -> None:
+        self._own = {key: api.stable_versions for key, api in release.apis.items() if api.stable_versions is not None}
+        self._release = release
+        self._node_id = node_id
+        self._listener = listener
+        self._effects = effects
+        self._setup_timeout_ms = setup_timeout_ms
+        self._idle_ms_max = idle_ms_max
+        self._peers: dict[tuple[str, Endpoint], _Peer] = {}
+        self._by_connection: dict[int, _Peer] = {}
+        self._next_connection_id = 1
+
+    # --- What the node asks for
+
+    def send(
+        self,
+        purpose: str,
+        endpoint: Endpoint,
+        message: WireMessage,
+        *,
+        timeout_ms: int,
+        now_ms: int,
+        done: Callable[[WireMessage | PeerFailure], None],
+    ) -> None:
+        """Send a request in the highest version that both know; `done` is called once, now or later."""
+        peer = self._peers.get((purpose, endpoint))
+        if peer is None:
+            peer = self._peers[purpose, endpoint] = _Peer(purpose, endpoint)
+        if len(peer.queue) >= QUEUED_REQUESTS_MAX:
+            done(PeerFailure(f"{QUEUED_REQUESTS_MAX} requests to {endpoint} are waiting already"))
+            return
+        peer.queue.append(_Request(message, now_ms + timeout_ms, done))
+        self._advance(peer, now_ms)
+
+    def ranges(self, purpose: str, endpoint: Endpoint) -> Mapping[int, SupportedRange] | None:
+        """Give the versions that a peer told on its present connection."""
+        peer = self._peers.get((purpose, endpoint))
+        return None if peer is None else peer.ranges
+
+    def disconnect(self, purpose: str, endpoint: Endpoint, reason: str, now_ms: int) -> None:
+        """Close a connection, so that the next request negotiates anew."""
+        peer = self._peers.get((purpose, endpoint))
+        if peer is not None and peer.connection_id is not None:
+            self._drop(peer, reason, now_ms, is_failure=False)
+
+    # --- What the driver tells
+
+    def opened(self, connection_id: int, now_ms: int) -> None:
+        """Begin to negotiate on a connection that stands now."""
+        peer = self._by_connection.get(connection_id)
+        if peer is not None:
+            peer.connection = Connection(role=Role.CLIENT, client_id=str(self._node_id))
+            peer.last_used_ms = now_ms
+            self._ask_versions(peer, self._own[API_VERSIONS].highest)
+
+    def received(self, connection_id: int, data: bytes, now_ms: int) -> None:
+        """Take in bytes."""
+        peer = self._by_connection.get(connection_id)
+        if peer is None or peer.connection is None:
+            return
+        peer.last_used_ms = now_ms
+        try:
+            for event in peer.connection.receive_data(data):
+                assert isinstance(event, ResponseReceived), "a client gets answers"
+                self._take_response(peer, event, now_ms)
+                if peer.connection_id != connection_id:
+                    break
+        except RemoteProtocolError as error:
+            self._drop(peer, f"{peer.endpoint} sent what cannot be read: {error}", now_ms)
+
+    def lost(self, connection_id: int, reason: str, now_ms: int) -> None:
+        """Take note that a connection is gone, or could not be opened."""
+        peer = self._by_connection.get(connection_id)
+        if peer is not None:
+            self._drop(peer, reason, now_ms, is_gone=True)
+
+    def owns(self, connection_id: int) -> bool:
+        """Say whether the node opened this connection."""
+        return connection_id % 2 == 1
+
+    def tick(self, now_ms: int) -> None:
+        """Give up what takes too long, and connect anew where it is time to."""
+        for peer in list(self._peers.values()):
+            self._tick_peer(peer, now_ms)
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` has something to do."""
+        return min((time for peer in self._peers.values() for time in self._times(peer)), default=None)
+
+    def close(self) -> None:
+        """Close all connections; nobody is called any more."""
+        for connection_id in self._by_connection:
+            self._effects(Close(connection_id))
+        self._peers.clear()
+        self._by_connection.clear()
+
+    # --- Inside
+
+    def _times(self, peer: _Peer) -> Iterator[int]:
+        if peer.connection_id is not None:
+            if peer.ranges is None:
+                yield peer.setup_deadline_ms
+            elif peer.in_flight is None:
+                yield peer.last_used_ms + self._idle_ms_max
+        elif peer.queue:
+            yield peer.retry_at_ms
+        if peer.in_flight is not None:
+            yield peer.in_flight.deadline_ms
+        if peer.queue:
+            yield min(request.deadline_ms for request in peer.queue)
+
+    def _tick_peer(self, peer: _Peer, now_ms: int) -> None:
+        late = [request for request in peer.queue if request.deadline_ms <= now_ms]
+        for request in late:
+            peer.queue.remove(request)
+        if peer.in_flight is not None and peer.in_flight.deadline_ms <= now_ms:
+            self._drop(peer, f"{peer.endpoint} did not answer in time", now_ms)
+        elif peer.connection_id is not None and peer.ranges is None and peer.setup_deadline_ms <= now_ms:
+            self._drop(peer, f"no connection to {peer.endpoint} in time", now_ms)
+        elif self._is_idle(peer, now_ms):
+            self._drop(peer, "idle", now_ms, is_failure=False)
+        for request in late:
+            request.done(PeerFailure(f"no connection to {peer.endpoint} in time"))
+        self._advance(peer, now_ms)
+
+    def _is_idle(self, peer: _Peer, now_ms: int) -> bool:
+        return (
+            peer.ranges is not None
+            and peer.in_flight is None
+            and not peer.queue
+            and now_ms - peer.last_used_ms >= self._idle_ms_max
+        )
+
+    def _advance(self, peer: _Peer, now_ms: int) -> None:
+        """Send the next request, or do what it takes to be able to."""
+        while peer.queue and peer.in_flight is None:
+            if peer.connection_id is None:
+                if now_ms >= peer.retry_at_ms:
+                    self._connect(peer, now_ms)
+                return
+            if peer.ranges is None:
+                return
+            self._send_next(peer, peer.ranges, now_ms)
+
+    def _connect(self, peer: _Peer, now_ms: int) -> None:
+        peer.connection_id = self._next_connection_id
+        self._next_connection_id += 2
+        peer.setup_deadline_ms = now_ms + self._setup_timeout_ms
+        self._by_connection[peer.connection_id] = peer
+        self._effects(Connect(peer.connection_id, peer.endpoint, self._listener))
+
+    def _ask_versions(self, peer: _Peer, version: int) -> None:
+        assert peer.connection is not None
+        assert peer.connection_id is not None
+        request = ApiVersionsRequest(client_software_name="falkirk", client_software_version=self._release.name)
+        _, data = peer.connection.send_request(request, version)
+        self._effects(Send(peer.connection_id, data))
+
+    def _send_next(self, peer: _Peer, ranges: Mapping[int, SupportedRange], now_ms: int) -> None:
+        assert peer.connection is not None
+        assert peer.connection_id is not None
+        request = peer.queue.popleft()
+        key = request.message.SCHEMA.info.key
+        assert key is not None, "a request has a key"
+        name = type(request.message).__name__
+        own, offered = self._own.get(key), ranges.get(key)
+        both = None if own is None or offered is None else own.intersection(offered)
+        if both is None:
+            reason = f"{name}: {peer.endpoint} offers {offered or 'no version'}, {own or 'none'} is wanted"
+            request.done(PeerFailure(reason, is_unsupported_version=True))
+            return
+        try:
+            _, data = peer.connection.send_request(request.message, both.highest)
+        except UnsupportedVersionError as error:
+            request.done(
+                PeerFailure(f"{name} v{both.highest} to {peer.endpoint}: {error}", is_unsupported_version=True)
+            )
+            return
+        peer.in_flight = request
+        peer.last_used_ms = now_ms
+        self._effects(Send(peer.connection_id, data))
+
+    def _take_response(self, peer: _Peer, event: ResponseReceived, now_ms: int) -> None:
+        message = event.message()
+        if peer.ranges is None:
+            assert isinstance(message, ApiVersionsResponse), "nothing else was asked before"
+            self._take_versions(peer, event, message, now_ms)
+            return
+        request, peer.in_flight = peer.in_flight, None
+        assert request is not None, "the connection tells of no other answers"
+        request.done(message)
+        self._advance(peer, now_ms)
+
+    def _take_versions(self, peer: _Peer, event: ResponseReceived, message: ApiVersionsResponse, now_ms: int) -> None:
+        offered = {
+            api.api_key: SupportedRange(api.min_version, api.max_version)
+            for api in message.api_keys
+            if api.min_version <= api.max_version
+        }
+        if message.error_code == ErrorCode.UNSUPPORTED_VERSION and event.api_version > 0:
+            both = self._own[API_VERSIONS].intersection(offered.get(API_VERSIONS, SupportedRange(0, 0)))
+            lower = 0 if both is None else both.highest
+            self._ask_versions(peer, lower if lower < event.api_version else 0)
+        elif message.error_code:
+            self._drop(peer, f"{peer.endpoint} answers ApiVersions with error {message.error_code}", now_ms)
+        else:
+            peer.ranges = offered
+            peer.failures = 0
+            self._advance(peer, now_ms)
+
+    def _drop(self, peer: _Peer, reason: str, now_ms: int, *, is_gone: bool = False, is_failure: bool = True) -> None:
+        """Forget a connection; what was on its way has failed, and all that waits for one that cannot be had."""
+        assert peer.connection_id is not None
+        failed = [peer.in_flight] if peer.in_flight is not None else []
+        if peer.ranges is None:
+            failed.extend(peer.queue)
+            peer.queue.clear()
+        del self._by_connection[peer.connection_id]
+        if not is_gone:
+            self._effects(Close(peer.connection_id))
+        peer.connection_id = peer.connection = peer.ranges = peer.in_flight = None
+        if is_failure:
+            backoff = RECONNECT_BACKOFF_MS << min(peer.failures, 10)
+            peer.retry_at_ms = now_ms + min(backoff, RECONNECT_BACKOFF_MAX_MS)
+            peer.failures += 1
+            fields = {"endpoint": str(peer.endpoint), "purpose": peer.purpose, "reason": reason}
+            self._effects(Fact("info", "peer-disconnected", fields))
+        for request in failed:
+            request.done(PeerFailure(reason))
