@@ -46,14 +46,13 @@ class Controller:
         self.state = ControllerState(image, BrokerPartitions.of(image))
         self.features = FeatureControl(self.state, settings)
         self.configs = ConfigurationControl(self.state, settings)
-        self.replication = ReplicationControl(self.state, settings, self.configs, random)
+        self.replication = ReplicationControl(self.state, settings, self.configs, random, now_ms)
         self.cluster = ClusterControl(self.state, settings, self.replication, now_ms)
         self.client_quotas = ClientQuotaControl(self.state)
         self.scram = ScramControl(self.state)
         self.acls = AclControl(self.state)
         self.delegation_tokens = DelegationTokenControl(self.state, settings, random, now_ms)
         self.producer_ids = ProducerIdControl(self.state)
-        self.replication.is_broker_active = self.cluster.is_active
 
     def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, now_ms: int) -> None:
         """Take in what was appended for a result of a manager; `end_offset` is the log's end behind it."""

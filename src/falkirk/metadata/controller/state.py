@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.controller.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ControllerState:
-    """The image at the log's end and an index of it. Managers read it; only `replay` changes it.
+    """The image at the log's end and indexes of it. Managers read it; only `replay` changes it.
 
     A controller that loses its leadership throws it away: what it had appended may never be committed.
     """
@@ -26,6 +27,7 @@ class ControllerState:
         self.image = image
         # Which partitions each broker leads, follows in sync, or holds: what a fenced broker takes with it.
         self.partitions = partitions
+        self.colliding_names = CollidingNames.of(image)
 
     @property
     def next_offset(self) -> int:
@@ -46,4 +48,5 @@ class ControllerState:
                 delta.replay(record)
         image = delta.apply(Provenance(end_offset, epoch, now_ms))
         self.partitions = self.partitions.changed_by(delta, image)
+        self.colliding_names = self.colliding_names.changed_by(delta)
         self.image = image

@@ -1,0 +1,61 @@
+"""What a reassignment makes of a partition's replicas: when it starts, when it is done, when it is called off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from falkirk.metadata.image.partition import Partition
+
+
+class Reassignment(NamedTuple):
+    """A reassignment on its way: all replicas, those that go, those that come."""
+
+    replicas: tuple[int, ...]
+    removing: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+
+    @classmethod
+    def between(cls, current: Sequence[int], target: Sequence[int]) -> Reassignment:
+        """Give the reassignment that leads from some replicas to others; those that go stand last meanwhile."""
+        removing = tuple(sorted(set(current) - set(target)))
+        adding = tuple(sorted(set(target) - set(current)))
+        return cls((*target, *removing), removing, adding)
+
+    def completed(self, isr: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Give (replicas, ISR) at its end; None while it cannot end: a replica that stays is not in sync."""
+        if not self.removing and not self.adding:
+            return None
+        replicas, remaining_isr = without(self.replicas, self.removing), without(isr, self.removing)
+        if not replicas or not remaining_isr or not set(replicas).issubset(remaining_isr):
+            return None
+        return replicas, remaining_isr
+
+
+class Cancellation(NamedTuple):
+    """What a partition goes back to. `is_unclean`: no replica that stays was in sync, so that data may be lost."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    is_unclean: bool
+
+    @classmethod
+    def of(cls, partition: Partition) -> Cancellation | None:
+        """Call off a partition's reassignment; None if no replica would be left."""
+        replicas = without(partition.replicas, partition.adding_replicas)
+        isr = without(partition.isr, partition.adding_replicas)
+        if isr:
+            return cls(replicas, isr, is_unclean=False)
+        return cls(replicas, replicas[:1], is_unclean=True) if replicas else None
+
+
+def is_reassigning(partition: Partition) -> bool:
+    """Say whether a reassignment of a partition is on its way."""
+    return bool(partition.removing_replicas or partition.adding_replicas)
+
+
+def without(replicas: Iterable[int], others: Sequence[int]) -> tuple[int, ...]:
+    """Give the replicas that are not among the others, in their order."""
+    return tuple(replica for replica in replicas if replica not in others)
