@@ -1,0 +1,52 @@
+"""What a release offers on a listener and we do not build yet, with the reason.
+
+Such an API is left out of the answer to ApiVersions, and a request of it closes the connection, as Kafka does with
+what a listener does not serve. A line goes when its API is built.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.versions.api_support import Listener
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.versions.release import Release
+    from falkirk.versions.supported_range import SupportedRange
+
+_SASL: Final = "listeners are plain text: there is nothing to authenticate with"
+_UPDATE_FEATURES: Final = "changing finalized features of a live cluster needs the live downgrade"
+_DATA: Final = "the broker role keeps no partitions yet"
+_GROUPS: Final = "the broker role coordinates no groups yet"
+_TRANSACTIONS: Final = "the broker role coordinates no transactions yet"
+_FORWARDED: Final = "the broker role passes no requests on yet"
+_CLUSTER: Final = "the broker role answers no questions about the cluster yet"
+_TELEMETRY: Final = "client metrics have no receiver"
+
+UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
+    (Listener.CONTROLLER, 7): "ControlledShutdown is asked by brokers of ZooKeeper's times alone",
+    (Listener.CONTROLLER, 17): _SASL,
+    (Listener.CONTROLLER, 36): _SASL,
+    (Listener.CONTROLLER, 57): _UPDATE_FEATURES,
+    **{(Listener.BROKER, key): _SASL for key in (17, 36)},
+    **{(Listener.BROKER, key): _DATA for key in (0, 1, 2, 21, 23, 34, 35, 61)},
+    **{(Listener.BROKER, key): _GROUPS for key in (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47, 68, 69)},
+    **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
+    **{(Listener.BROKER, key): _TRANSACTIONS for key in (22, 24, 25, 26, 27, 28, 65, 66)},
+    **{(Listener.BROKER, key): _FORWARDED for key in (19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51)},
+    **{(Listener.BROKER, key): _FORWARDED for key in (55, 57, 64, 80, 81, 94)},
+    **{(Listener.BROKER, key): _CLUSTER for key in (3, 29, 32, 41, 48, 50, 60, 74, 75)},
+    **{(Listener.BROKER, key): _TELEMETRY for key in (71, 72)},
+}
+"""Reason by listener and API key."""
+
+
+def served_ranges(release: Release, listener: Listener, *, unstable: bool = False) -> dict[int, SupportedRange]:
+    """Give the versions that a node of ours serves on a listener, by API key, in order of the keys.
+
+    `unstable`: with unstable.api.versions.enable.
+    """
+    offered = release.api_ranges(listener, unstable=unstable)
+    return {key: versions for key, versions in sorted(offered.items()) if (listener, key) not in UNBUILT}
