@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.node.config_definitions.definition import ConfigError
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.config_definition import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.node.config_definitions.definition import Value
+    from falkirk.versions.config_definition import Value
 
 PLAINTEXT: Final = "PLAINTEXT"
 SECURITY_PROTOCOLS: Final = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.config_definitions.definition import ConfigError
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.config_definition import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,17 +9,17 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.config import BROKER, CONTROLLER
-from falkirk.node.config_definitions.definition import ConfigError
 from falkirk.node.listener_properties import split_entries
 from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS
+from falkirk.versions.config_definition import ConfigError
 from falkirk.versions.features import KRAFT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.node.config_definitions.definition import Value
     from falkirk.node.listener_properties import ListenerAddress, ListenerProperties
     from falkirk.protocol.endpoint import Endpoint
+    from falkirk.versions.config_definition import Value
     from falkirk.versions.release import Release
 
 _NAMES: Final = "controller.listener.names"

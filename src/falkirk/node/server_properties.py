@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.config_definitions import definitions
-from falkirk.node.config_definitions.definition import ConfigError, Required
 from falkirk.node.listener_properties import read_listeners
 from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
 from falkirk.node.role_checks import check_node, check_roles
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.config_definition import ConfigError, Required
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.node.config_definitions.definition import Definition, Value
     from falkirk.node.listener_properties import ListenerProperties
+    from falkirk.versions.config_definition import Definition, Value
     from falkirk.versions.release import Release
 
 

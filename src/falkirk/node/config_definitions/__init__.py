@@ -20,7 +20,7 @@ from falkirk.node.config_definitions import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.node.config_definitions.definition import Definition
+    from falkirk.versions.config_definition import Definition
     from falkirk.versions.release import Release
 
 

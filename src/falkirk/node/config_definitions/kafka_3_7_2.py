@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.config_definitions.definition import (
+from falkirk.versions.config_definition import (
     ConfigType,
     Definition,
     ListOf,
