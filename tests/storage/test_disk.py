@@ -1,5 +1,7 @@
 """One behaviour suite, run on the real disk and on the fake."""
 
+import pickle
+
 import pytest
 
 from falkirk.storage.memory_disk import MemoryDisk
@@ -71,6 +73,37 @@ def test_append_lengthens_or_makes_a_file(disk, root):
     disk.append(f"{root}/file", b"one")
     disk.append(f"{root}/file", memoryview(b"two"))
     assert disk.read(f"{root}/file") == b"onetwo"
+
+
+def test_append_goes_to_the_file_that_has_the_name_now(disk, root):
+    for change in (
+        lambda: disk.remove(f"{root}/file"),
+        lambda: disk.rename(f"{root}/file", f"{root}/moved"),
+        lambda: disk.write(f"{root}/file", [b"new "]),
+        lambda: disk.truncate(f"{root}/file", 2),
+    ):
+        disk.append(f"{root}/file", b"one")
+        change()
+        before = disk.read(f"{root}/file") if disk.exists(f"{root}/file") else b""
+        disk.append(f"{root}/file", b"two")
+        assert disk.read(f"{root}/file") == before + b"two"
+    assert disk.read(f"{root}/moved") == b"twoone"
+
+
+def test_append_takes_any_number_of_files_by_turns(disk, root):
+    for _ in range(2):
+        for index in range(100):
+            disk.append(f"{root}/{index}", str(index).encode())
+    assert {name: disk.read(f"{root}/{name}").decode() for name in disk.list(root)} == {
+        str(index): f"{index}{index}" for index in range(100)
+    }
+
+
+def test_a_disk_can_be_sent_to_another_process(disk, root):
+    disk.append(f"{root}/file", b"one")
+    copy = pickle.loads(pickle.dumps(disk))  # noqa: S301 - our own bytes
+    copy.append(f"{root}/file", b"two")
+    assert copy.read(f"{root}/file") == b"onetwo"
 
 
 def test_truncate_only_shortens(disk, root):

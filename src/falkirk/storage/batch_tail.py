@@ -41,10 +41,6 @@ class BatchTail:
         self._bytes -= sum(batch.size for batch in self._batches[at:])
         del self._batches[at:], self._offsets[at:]
 
-    def clear(self) -> None:
-        """Forget all."""
-        self.truncate(0)
-
     def holds(self, offset: int) -> bool:
         """Say whether the run has the batch of `offset`, which must be below the log's end."""
         return bool(self._offsets) and self._offsets[0] <= offset

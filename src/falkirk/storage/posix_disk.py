@@ -5,12 +5,19 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Final, Self
 
 from falkirk.storage.disk import ASIDE_SUFFIX
+
+# Files that are appended to stay open; beyond this many the one that was used longest ago is closed.
+_OPEN_MAX: Final = 64
 
 
 class PosixDisk:
     """Implements `Disk` on the file system of the host."""
+
+    def __init__(self) -> None:
+        self._appended = _OpenFiles()
 
     def list(self, directory: str) -> list[str]:
         """Names in a directory, sorted."""
@@ -62,13 +69,13 @@ class PosixDisk:
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Lengthen a file and sync it."""
-        is_new = not self.exists(path)
-        with Path(path).open("ab") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if is_new:
-            self.sync_directory(str(Path(path).parent))
+        handle = self._appended.get(path)
+        if handle is None:
+            handle = self._open_to_append(path)
+        view = memoryview(data).cast("B")
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
 
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file and sync it."""
@@ -101,10 +108,55 @@ class PosixDisk:
         for made in missing:
             self.sync_directory(str(made.parent))
 
+    def _open_to_append(self, path: str) -> int:
+        is_new = not os.path.exists(path)  # noqa: PTH110 - Path would be made for this alone
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._appended.add(path, handle)
+        if is_new:
+            self.sync_directory(str(Path(path).parent))
+        return handle
+
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory durable."""
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(handle)
         finally:
+            os.close(handle)
+
+
+class _OpenFiles:
+    """Handles of files that are appended to, by path."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, int] = {}
+
+    def get(self, path: str) -> int | None:
+        """Give the handle of the file that `path` names now; None if there is none."""
+        handle = self._handles.pop(path, None)
+        if handle is None:
+            return None
+        # The file may have been removed or replaced, by whomever: one question costs less than opening it.
+        try:
+            is_same = os.path.samestat(os.stat(path), os.fstat(handle))  # noqa: PTH116 - as above
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            os.close(handle)
+            return None
+        self._handles[path] = handle
+        return handle
+
+    def add(self, path: str, handle: int) -> None:
+        """Keep a handle."""
+        if len(self._handles) >= _OPEN_MAX:
+            os.close(self._handles.pop(next(iter(self._handles))))
+        self._handles[path] = handle
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        # Another process has its own handles.
+        return type(self), ()
+
+    def __del__(self) -> None:
+        for handle in self._handles.values():
             os.close(handle)

@@ -133,23 +133,21 @@ class SegmentLog:
         assert end_offset >= self.base_offset
         if end_offset >= self.end_offset:
             return
-        self._tail.truncate(end_offset)
         while self._bases[-1] > end_offset:
             self._remove_last()
         active = self._segments[-1]
         position, offset = self._position_of(active, end_offset)
-        self._tail.truncate(offset)
         if position < active.size:
             with self._writing():
                 self._disk.truncate(self._path(active.base_offset), position)
         active.cut(offset, position)
+        self._tail.truncate(offset)
 
     def clear(self, start_offset: int) -> None:
         """Remove all, and go on at `start_offset`.
 
         From the end on: what a crash leaves is the log's beginning, as far as ever it was.
         """
-        self._tail.clear()
         while self._segments:
             self._remove_last()
         self._segments.append(LogSegment(base_offset=start_offset, end_offset=start_offset))
@@ -166,7 +164,7 @@ class SegmentLog:
         return tuple(removed)
 
     def read(self, offset: int, bytes_max: int, *, check_crc: bool = False) -> list[RecordBatch]:
-        """Give whole batches from the one of `offset` on, of one segment at most: at least one, none at the log's end.
+        """Give whole batches from the one of `offset` on: at least one, none at the log's end, no more than fit.
 
         `check_crc`: of what is read from the disk. Raises CorruptFileError if a file is no longer what was written.
         """
@@ -254,8 +252,10 @@ class SegmentLog:
             position += self._size_at(segment, position)
 
     def _remove_last(self) -> None:
-        self._remove_files(self._bases[-1])
+        base_offset = self._bases[-1]
+        self._remove_files(base_offset)
         del self._segments[-1], self._bases[-1]
+        self._tail.truncate(base_offset)
 
     def _remove_files(self, base_offset: int) -> None:
         with self._writing():
