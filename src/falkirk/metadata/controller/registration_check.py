@@ -1,0 +1,70 @@
+"""Whether a node that wants to register fits the cluster: its features, its log directories. Source: KIP-584, KIP-858.
+
+The words are Kafka's: operators look for them in logs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.uuid import uuid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from falkirk.metadata.image.cluster import ClusterImage
+
+
+class FeatureRange(Protocol):
+    """A feature of a registration request, of a broker or of a controller."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+
+
+def why_unsupported(node: str, features: Iterable[FeatureRange], finalized: Mapping[str, int]) -> ApiError | None:
+    """Say which finalized level the node does not support (UNSUPPORTED_VERSION); None if it supports them all.
+
+    `node`: what it is, as the sentence calls it. A feature that it does not name it supports at level 0 only.
+    Differs from Kafka: level 0 is never refused. Kafka 4 refuses it from brokers that say 1 as their lowest level
+    because versions below 4 of the request cannot say 0 (KAFKA-17492).
+    """
+    ranges = {feature.name: (feature.min_supported_version, feature.max_supported_version) for feature in features}
+    for name, level in sorted(finalized.items()):
+        lowest, highest = ranges.get(name, (0, 0))
+        if level != 0 and not lowest <= level <= highest:
+            return ApiError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"Unable to register because the {node} does not support finalized version {level} of {name}. "
+                f"The {node} wants a version between {lowest} and {highest}, inclusive.",
+            )
+    return None
+
+
+def why_directories_refused(broker_id: int, directories: Sequence[bytes], cluster: ClusterImage) -> ApiError | None:
+    """Say what is wrong with a broker's log directories (INVALID_REGISTRATION); None if nothing is."""
+    problem = _directory_problem(broker_id, directories, cluster)
+    return None if problem is None else ApiError(ErrorCode.INVALID_REGISTRATION, problem)
+
+
+def _directory_problem(broker_id: int, directories: Sequence[bytes], cluster: ClusterImage) -> str | None:
+    if not directories:
+        return "No directories specified in request"
+    if any(_is_reserved(directory) for directory in directories):
+        return "Reserved directory ID in request"
+    if len(set(directories)) != len(directories):
+        return "Duplicate directory ID in request"
+    for other in cluster.brokers.values():
+        if other.broker_id != broker_id:
+            for directory in directories:
+                if directory in other.log_dirs:
+                    return f"Broker {other.broker_id} is already registered with directory {uuid_text(directory)}"
+    return None
+
+
+def _is_reserved(directory: bytes) -> bool:
+    # The first hundred uuids are kept for meanings of their own.
+    return int.from_bytes(directory, "big") < 100
