@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
@@ -20,6 +21,7 @@ class ClusterOperation(IntEnum):
     """Operations on the cluster, as AclOperation numbers them."""
 
     CREATE = 5
+    DELETE = 6
     ALTER = 7
     DESCRIBE = 8
     CLUSTER_ACTION = 9
@@ -36,6 +38,4 @@ def refusal(
     """Give the answer CLUSTER_AUTHORIZATION_FAILED; None if the operation is allowed."""
     if is_cluster_operation_allowed(view, context, operation):
         return None
-    from falkirk.protocol.error_response import error_response
-
     return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

@@ -1,0 +1,43 @@
+"""CreatePartitions (key 37), v0-3: more partitions for topics, assigned by hand or placed. KIP-195, KIP-599.
+
+Behaviour: needs ALTER on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active controller. A name
+that comes twice is refused.
+Version notes: all alike; v2 is flexible, and from v3 on quotas answer THROTTLING_QUOTA_EXCEEDED.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.topic_authorization import TopicOperation, allowed_topics, split_repeated
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import CreatePartitionsRequest
+from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ControllerResult[WireMessage]:
+    """Add partitions to the topics that may be altered."""
+    assert isinstance(request, CreatePartitionsRequest)
+    assert view.controller is not None
+    names, repeated = split_repeated(topic.name for topic in request.topics)
+    allowed = allowed_topics(view, context, TopicOperation.ALTER, names)
+    result = view.controller.replication.create_partitions(
+        [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only
+    )
+    answers = result.response.results
+    answers += [
+        CreatePartitionsTopicResult(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in repeated
+    ]
+    answers += [
+        CreatePartitionsTopicResult(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for name in names if name not in allowed
+    ]
+    return result
+
+
+ROUTE: Final = Route(api_key=37, handler=handle, needs_controller=True)

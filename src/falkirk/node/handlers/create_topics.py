@@ -1,0 +1,58 @@
+"""CreateTopics (key 19), v0-7: new topics, assigned by hand or placed. KIP-4, KIP-464, KIP-525, KIP-599.
+
+Behaviour: needs CREATE on CLUSTER, or on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active
+controller. A name that comes twice is refused, and so is that of the metadata topic. Configs are told to who has
+DESCRIBE_CONFIGS on the topic.
+Version notes: v1 adds ValidateOnly and error messages; v4 lets -1 stand for the default number of partitions and
+replicas; v5 answers with partitions, replicas and configs; v7 with the topic's id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.topic_names import CLUSTER_METADATA
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.topic_authorization import TopicOperation, allowed_topics, split_repeated
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import CreateTopicsRequest
+from falkirk.protocol.messages.create_topics_response import CreatableTopicResult
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ControllerResult[WireMessage]:
+    """Create the topics that may be created."""
+    assert isinstance(request, CreateTopicsRequest)
+    assert view.controller is not None
+    names, repeated = split_repeated(topic.name for topic in request.topics)
+    possible = [name for name in names if name != CLUSTER_METADATA]
+    if is_cluster_operation_allowed(view, context, ClusterOperation.CREATE):
+        creatable = frozenset(possible)
+    else:
+        creatable = allowed_topics(view, context, TopicOperation.CREATE, possible)
+    result = view.controller.replication.create_topics(
+        [topic for topic in request.topics if topic.name in creatable],
+        describable=allowed_topics(view, context, TopicOperation.DESCRIBE_CONFIGS, possible),
+        validate_only=request.validate_only,
+    )
+    answers = result.response.topics
+    answers += [_refused(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in repeated]
+    for name in names:
+        if name == CLUSTER_METADATA:
+            message = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
+            answers.append(_refused(name, ErrorCode.INVALID_REQUEST, message))
+        elif name not in creatable:
+            answers.append(_refused(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."))
+    return result
+
+
+def _refused(name: str, error_code: ErrorCode, message: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name, error_code=error_code, error_message=message)
+
+
+ROUTE: Final = Route(api_key=19, handler=handle, needs_controller=True)

@@ -1,0 +1,133 @@
+"""DeleteTopics (key 20), v0-6: topics that go, by name or id. KIP-4, KIP-516, KIP-599.
+
+Behaviour: needs DELETE on CLUSTER or on the topic; who may not DESCRIBE a topic either is not told whether it exists
+(TOPIC_AUTHORIZATION_FAILED), nor the name behind an id. Refused with TOPIC_DELETION_DISABLED where
+delete.topic.enable is false. Served by the active controller. What comes twice, by whatever it is called, is refused.
+Version notes: before v3 INVALID_REQUEST stands for TOPIC_DELETION_DISABLED; v5 adds error messages; v6 ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.result import ControllerResult
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.topic_authorization import (
+    TOPIC_AUTHORIZATION_FAILED,
+    TopicOperation,
+    allowed_topics,
+    split_repeated,
+)
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import DeleteTopicsRequest, DeleteTopicsResponse
+from falkirk.protocol.messages.delete_topics_response import DeletableTopicResult
+from falkirk.protocol.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.controller import Controller
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(
+    view: NodeView, context: RequestContext, request: WireMessage
+) -> WireMessage | ControllerResult[WireMessage]:
+    """Delete the topics that may be deleted."""
+    assert isinstance(request, DeleteTopicsRequest)
+    controller = view.controller
+    assert controller is not None
+    if controller.settings.static_configs.get("delete.topic.enable", "true").strip().lower() == "false":
+        code = ErrorCode.INVALID_REQUEST if context.api_version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
+        return error_response(request, context.api_version, code, "Topic deletion is disabled.")
+    deletion = _Deletion(view, context, controller)
+    deletion.name_topics(request)
+    return deletion.result()
+
+
+class _Deletion:
+    """Finds out which topics are meant, and which of them may go; answers for the others on the way."""
+
+    def __init__(self, view: NodeView, context: RequestContext, controller: Controller) -> None:
+        self._view = view
+        self._context = context
+        self._controller = controller
+        self._topics = controller.state.image.topics
+        self._is_allowed_all = is_cluster_operation_allowed(view, context, ClusterOperation.DELETE)
+        # Names of the topics to be deleted, by id.
+        self._names: dict[bytes, str] = {}
+        self._answers: list[DeletableTopicResult] = []
+
+    def name_topics(self, request: DeleteTopicsRequest) -> None:
+        """Take in what the request names, however it does."""
+        names: list[str] = list(request.topic_names)
+        ids: list[bytes] = []
+        for topic in request.topics:
+            if topic.name is None and topic.topic_id == ZERO_UUID:
+                self._answer(None, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+            elif topic.name is None:
+                ids.append(topic.topic_id)
+            elif topic.topic_id == ZERO_UUID:
+                names.append(topic.name)
+            else:
+                message = "You may not specify both topic name and topic id."
+                self._answer(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, message)
+        once, repeated = split_repeated(names)
+        ids_once, ids_repeated = split_repeated(ids)
+        for name in repeated:
+            self._answer(name, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        for topic_id in ids_repeated:
+            self._answer(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
+        for topic_id in ids_once:
+            self._add_id(topic_id)
+        for name in once:
+            self._add_name(name, frozenset(ids_repeated))
+
+    def result(self) -> ControllerResult[WireMessage]:
+        """Delete what is left and answer for all."""
+        result = self._controller.replication.delete_topics(self._names)
+        for topic_id, error in result.response.items():
+            self._answer(self._names[topic_id], topic_id, *error)
+        # Sorted, so that the place of an answer does not tell a topic that is not there from one that may not be seen.
+        self._answers.sort(key=lambda answer: (answer.name or "", answer.topic_id))
+        return ControllerResult(result.records, DeleteTopicsResponse(responses=self._answers))
+
+    def _add_id(self, topic_id: bytes) -> None:
+        name = self._topics.names.get(topic_id)
+        if name is None:
+            message = "This server does not host this topic ID."
+            self._answer(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, message)
+        elif self._may(TopicOperation.DELETE, name):
+            self._names[topic_id] = name
+        else:
+            shown = name if self._may(TopicOperation.DESCRIBE, name) else None
+            self._answer(shown, topic_id, *_NOT_AUTHORIZED)
+
+    def _add_name(self, name: str, repeated_ids: frozenset[bytes]) -> None:
+        topic = self._topics.topic(name)
+        if not self._may(TopicOperation.DESCRIBE, name):
+            self._answer(name, ZERO_UUID, *_NOT_AUTHORIZED)
+        elif topic is None:
+            message = "This server does not host this topic-partition."
+            self._answer(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        elif not self._may(TopicOperation.DELETE, name):
+            self._answer(name, ZERO_UUID, *_NOT_AUTHORIZED)
+        elif topic.topic_id in self._names or topic.topic_id in repeated_ids:
+            self._names.pop(topic.topic_id, None)
+            message = "The provided topic name maps to an ID that was already supplied."
+            self._answer(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message)
+        else:
+            self._names[topic.topic_id] = name
+
+    def _may(self, operation: TopicOperation, name: str) -> bool:
+        return self._is_allowed_all or name in allowed_topics(self._view, self._context, operation, (name,))
+
+    def _answer(self, name: str | None, topic_id: bytes, error_code: ErrorCode, message: str | None) -> None:
+        self._answers.append(DeletableTopicResult(name, topic_id, error_code, message))
+
+
+_NOT_AUTHORIZED: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)
+
+ROUTE: Final = Route(api_key=20, handler=handle, needs_controller=True)
