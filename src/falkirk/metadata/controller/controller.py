@@ -11,7 +11,6 @@ from falkirk.metadata.controller.cluster_control import ClusterControl
 from falkirk.metadata.controller.configuration_control import ConfigurationControl
 from falkirk.metadata.controller.delegation_token_control import DelegationTokenControl
 from falkirk.metadata.controller.feature_control import FeatureControl
-from falkirk.metadata.controller.log_directories import LogDirectories
 from falkirk.metadata.controller.producer_id_control import ProducerIdControl
 from falkirk.metadata.controller.replication_control import ReplicationControl
 from falkirk.metadata.controller.scram_control import ScramControl
@@ -49,7 +48,6 @@ class Controller:
         self.configs = ConfigurationControl(self.state, settings)
         self.replication = ReplicationControl(self.state, settings, self.configs, random, now_ms)
         self.cluster = ClusterControl(self.state, settings, self.replication, now_ms)
-        self.log_directories = LogDirectories(self.state, self.configs)
         self.client_quotas = ClientQuotaControl(self.state)
         self.scram = ScramControl(self.state)
         self.acls = AclControl(self.state)
