@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers import (
     add_raft_voter,
+    allocate_producer_ids,
     alter_partition,
     alter_partition_reassignments,
+    assign_replicas_to_dirs,
     begin_quorum_epoch,
+    broker_heartbeat,
+    broker_registration,
+    controller_registration,
     create_partitions,
     create_topics,
     delete_topics,
+    describe_cluster,
     describe_quorum,
     elect_leaders,
     end_quorum_epoch,
@@ -20,6 +26,8 @@ from falkirk.node.handlers import (
     fetch_snapshot,
     list_partition_reassignments,
     remove_raft_voter,
+    unregister_broker,
+    unregister_controller,
     update_raft_voter,
     vote,
 )
@@ -45,9 +53,17 @@ _ROUTES: Iterable[Route] = (
     alter_partition.ROUTE,
     envelope.ROUTE,
     fetch_snapshot.ROUTE,
+    describe_cluster.ROUTE,
+    broker_registration.ROUTE,
+    broker_heartbeat.ROUTE,
+    unregister_broker.ROUTE,
+    allocate_producer_ids.ROUTE,
+    controller_registration.ROUTE,
+    assign_replicas_to_dirs.ROUTE,
     add_raft_voter.ROUTE,
     remove_raft_voter.ROUTE,
     update_raft_voter.ROUTE,
+    unregister_controller.ROUTE,
 )
 
 ROUTES: Final[Mapping[int, Route]] = {route.api_key: route for route in _ROUTES}
