@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from falkirk.protocol.java_hash_map import java_string_hash
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 E = TypeVar("E")
-
-
-def java_string_hash(text: str) -> int:
-    """Give `String.hashCode`, as a signed int of 32 bits."""
-    value = 0
-    data = text.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        value = (31 * value + (data[at] << 8 | data[at + 1])) & _MASK
-    return _signed(value)
 
 
 def topic_partition_hash(topic: str, partition: int) -> int:

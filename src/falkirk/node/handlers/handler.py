@@ -28,7 +28,8 @@ class NodeView:
     `authorizer` allows everything where none is configured. `api_ranges`: what the listener serves where the request
     came in; a view is kept as long as nothing in it changes, so its parts may be compared by identity.
     `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
-    nobody is known to.
+    nobody is known to. `features_epoch`: the last offset of the image with which the features last changed; None: that
+    of the image itself (a controller tells the former to its clients, a broker the latter).
     """
 
     node_id: int
@@ -43,6 +44,7 @@ class NodeView:
     has_unstable_features: bool = False
     is_broker: bool = False
     leader_id: int | None = None
+    features_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

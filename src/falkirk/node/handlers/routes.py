@@ -9,6 +9,7 @@ from falkirk.node.handlers import (
     allocate_producer_ids,
     alter_partition,
     alter_partition_reassignments,
+    api_versions,
     assign_replicas_to_dirs,
     begin_quorum_epoch,
     broker_heartbeat,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 # One line for each handler: `<api>.ROUTE`, in order of the API keys.
 _ROUTES: Iterable[Route] = (
     fetch.ROUTE,
+    api_versions.ROUTE,
     create_topics.ROUTE,
     delete_topics.ROUTE,
     create_partitions.ROUTE,

@@ -1,0 +1,124 @@
+"""ApiVersions (key 18), v0-5: what a listener serves, and features of node and cluster. KIP-35, KIP-511, KIP-584.
+
+Behaviour: needs no right, not even authentication. Version 0 is served by every release. A version that is not served
+is answered in version 0: UNSUPPORTED_VERSION and the versions of ApiVersions that are.
+Version notes: v1 adds the throttle time; v3 the client's software, which must look like a name (else INVALID_REQUEST),
+and in tagged fields supported features, finalized features and their epoch. Below v4 a supported feature whose lowest
+level is 0 is not told, because older clients cannot read it (KAFKA-17011). v5 lets a client say which node of which
+cluster it meant (both or neither, else INVALID_REQUEST): a broker that is another one answers REBOOTSTRAP_REQUIRED.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.handlers.handler import EncodedResponse, NodeView, Route
+from falkirk.protocol.codec import encode
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from falkirk.versions.feature_order import finalized_order, supported_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.supported_range import SupportedRange
+
+API_KEY: Final = 18
+# What KIP-511 lets a client's software be called, and its version.
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_HIDES_LEVEL_0_BELOW: Final = 4
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | EncodedResponse:
+    """Tell ranges and features."""
+    assert isinstance(request, ApiVersionsRequest)
+    error = _refusal(view, context.api_version, request)
+    if error is not ErrorCode.NONE:
+        return ApiVersionsResponse(error_code=error)
+    return EncodedResponse(_encoded(view, context.api_version))
+
+
+def unsupported_version(served: Mapping[int, SupportedRange]) -> ApiVersionsResponse:
+    """Give the answer, in version 0, to ApiVersions of a version that is not served."""
+    own = served[API_KEY]
+    key = ApiVersion(api_key=API_KEY, min_version=own.lowest, max_version=own.highest)
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[key])
+
+
+def _refusal(view: NodeView, version: int, request: ApiVersionsRequest) -> ErrorCode:
+    if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
+        return ErrorCode.INVALID_REQUEST
+    if version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ErrorCode.INVALID_REQUEST
+    # Controllers do not ask: clients meet them at addresses that do not come from metadata.
+    meant = (request.cluster_id, request.node_id)
+    if version >= 5 and view.is_broker and request.cluster_id is not None and meant != (view.cluster_id, view.node_id):
+        return ErrorCode.REBOOTSTRAP_REQUIRED
+    return ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """An answer, and what it was made of: as long as it is kept, nobody else has the identity of either."""
+
+    body: bytes
+    api_ranges: object
+    features: object
+
+
+def _encoded(view: NodeView, version: int) -> bytes:
+    """Give the body; encoded once for each version as long as ranges and features stay."""
+    epoch = view.image.provenance.end_offset - 1 if view.features_epoch is None else view.features_epoch
+    ranges, features = view.api_ranges, view.image.features
+    key = (
+        view.release.name,
+        version,
+        id(ranges),
+        id(features),
+        epoch if version >= _TELLS_FEATURES_FROM else None,
+        view.kraft_version,
+        view.has_unstable_features,
+    )
+    cached = _CACHE.get(key)
+    if cached is None:
+        if len(_CACHE) >= _CACHED_MAX:
+            _CACHE.clear()
+        cached = _CACHE[key] = _Cached(encode(_response(view, version, epoch), version), ranges, features)
+    return cached.body
+
+
+def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:
+    supported = view.release.supported_features(unstable=view.has_unstable_features)
+    hides_level_0 = version < _HIDES_LEVEL_0_BELOW
+    finalized = view.image.features.levels(kraft_version=view.kraft_version)
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=offered.lowest, max_version=offered.highest)
+            for key, offered in sorted(view.api_ranges.items())
+        ],
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=supported[name].lowest, max_version=supported[name].highest)
+            for name in supported_order(supported)
+            if not (hides_level_0 and supported[name].lowest == 0)
+        ],
+        finalized_features_epoch=epoch if finalized else -1,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, min_version_level=finalized[name], max_version_level=finalized[name])
+            for name in finalized_order(finalized)
+        ],
+    )
+
+
+_TELLS_FEATURES_FROM: Final = 3
+# A few listeners, versions and, while a roll goes on, epochs.
+_CACHED_MAX: Final = 64
+_CACHE: Final[dict[tuple[object, ...], _Cached]] = {}
+
+ROUTE: Final = Route(api_key=API_KEY, handler=handle, needs_controller=False)

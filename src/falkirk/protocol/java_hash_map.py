@@ -1,0 +1,46 @@
+"""The order in which Java's hash maps give their keys: Kafka writes several lists in it.
+
+A map is a power of two of chains, at most three quarters full; a chain keeps the order in which its keys came, also
+when the map grows. Source: the documentation of `java.util.HashMap`, and the observed order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CAPACITY: Final = 16
+"""How many chains a new map has."""
+
+
+def java_string_hash(text: str) -> int:
+    """Give `String.hashCode`, as a signed int of 32 bits."""
+    value = 0
+    data = text.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        value = (31 * value + (data[at] << 8 | data[at + 1])) & _MASK
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def map_order(keys: Sequence[str], capacity: int = CAPACITY) -> list[str]:
+    """Give the keys, which were put one after the other into a map that began with `capacity` chains, in its order."""
+    while len(keys) > capacity * 3 // 4:
+        capacity *= 2
+    return sorted(keys, key=lambda key: _spread(java_string_hash(key)) & (capacity - 1))
+
+
+def copy_capacity(size: int) -> int:
+    """How many chains a map begins with that is made as a copy of one with `size` keys."""
+    if size == 0:
+        return CAPACITY
+    return 1 << int(size / 0.75).bit_length()
+
+
+def _spread(code: int) -> int:
+    unsigned = code & _MASK
+    return unsigned ^ (unsigned >> 16)
+
+
+_MASK: Final = (1 << 32) - 1
