@@ -50,7 +50,7 @@ class Controller:
         self.cluster = ClusterControl(self.state, settings, self.replication, now_ms)
         self.client_quotas = ClientQuotaControl(self.state)
         self.scram = ScramControl(self.state)
-        self.acls = AclControl(self.state)
+        self.acls = AclControl(self.state, settings, random)
         self.delegation_tokens = DelegationTokenControl(self.state, settings, random, now_ms)
         self.producer_ids = ProducerIdControl(self.state)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.controller.existing_acls import ExistingAcls
 from falkirk.metadata.controller.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord
+from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ControllerState:
         # Which partitions each broker leads, follows in sync, or holds: what a fenced broker takes with it.
         self.partitions = partitions
         self.colliding_names = CollidingNames.of(image)
+        self.existing_acls = ExistingAcls.of(image.acls)
 
     @property
     def next_offset(self) -> int:
@@ -43,10 +45,16 @@ class ControllerState:
         """Take in what was just appended. The cost is that of the change."""
         delta = MetadataDelta(self.image)
         for record, _version in records:
-            # Who appends a transaction also ends it; on the other replicas the loader holds it back until then.
-            if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
+            # Who appends a transaction also ends it; on the other replicas the loader holds it back until then. What is
+            # aborted is what an earlier leader left open, which is not in the image.
+            if not isinstance(record, _TRANSACTION_MARKERS):
                 delta.replay(record)
         image = delta.apply(Provenance(end_offset, epoch, now_ms))
         self.partitions = self.partitions.changed_by(delta, image)
         self.colliding_names = self.colliding_names.changed_by(delta)
+        if delta.acls is not None:
+            self.existing_acls = self.existing_acls.changed_by(delta.acls)
         self.image = image
+
+
+_TRANSACTION_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
