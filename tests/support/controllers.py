@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
+from falkirk.metadata.controller.broker_partitions import BrokerPartitions
 from falkirk.metadata.controller.controller import Controller
 from falkirk.metadata.controller.settings import ControllerSettings
 from falkirk.metadata.image.broker_registration import BrokerRegistration, Endpoint, SupportedFeature
@@ -132,6 +133,7 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
     controller.replay(result.records, end_offset=end_offset, now_ms=now_ms)
     after = delta.apply(Provenance(end_offset, controller.epoch, now_ms))
     assert controller.state.image == after
+    assert controller.state.partitions == BrokerPartitions.of(after)
     return result.response
 
 
