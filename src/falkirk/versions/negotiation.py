@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class UnsupportedApiError(VersionsError):
-    """No version of the API can be used. `wanted` are ours, `offered` the other side's (None: it lacks the API)."""
+    """No version of the API can be used. `wanted` are ours, `offered` the other side's (None: it lacks the API).
+
+    `node` says whose, where that is known.
+    """
 
     def __init__(
         self,
@@ -34,12 +37,14 @@ class UnsupportedApiError(VersionsError):
         wanted: SupportedRange | None,
         offered: SupportedRange | None,
         avoided: frozenset[int] = frozenset(),
+        node: str | None = None,
     ) -> None:
         self.api_name = api_name
         self.api_key = api_key
         self.wanted = wanted
         self.offered = offered
         self.avoided = avoided
+        self.node = node
         super().__init__(api_name, api_key, wanted, offered)
 
     def __str__(self) -> str:
@@ -47,7 +52,10 @@ class UnsupportedApiError(VersionsError):
         wanted = f"wanted {_versions(self.wanted)}"
         if self.avoided:
             wanted += f" without {', '.join(map(str, sorted(self.avoided)))}"
-        return f"{self.api_name} (API {self.api_key}) cannot be used: {wanted}, offered {_versions(self.offered)}"
+        where = f"{self.node}: " if self.node else ""
+        return (
+            f"{where}{self.api_name} (API {self.api_key}) cannot be used: {wanted}, offered {_versions(self.offered)}"
+        )
 
 
 class AvoidedVersionsError(VersionsError):
@@ -60,11 +68,13 @@ def usable_version(
     wanted: SupportedRange,
     offered: SupportedRange | None,
     avoided: frozenset[int] = frozenset(),
+    *,
+    node: str | None = None,
 ) -> int:
     """Give the highest version that both sides have and that is not to be avoided. Raises UnsupportedApiError."""
     version = highest_usable(wanted, offered, avoided)
     if version is None:
-        raise UnsupportedApiError(api_name, api_key, wanted=wanted, offered=offered, avoided=avoided)
+        raise UnsupportedApiError(api_name, api_key, wanted=wanted, offered=offered, avoided=avoided, node=node)
     return version
 
 

@@ -1,0 +1,62 @@
+"""Which nodes a cluster has, as one of them tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from falkirk.protocol.messages import DescribeClusterResponse, MetadataResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterNode:
+    """A broker or a controller, at the address that it wants to be called at."""
+
+    node_id: int
+    endpoint: Endpoint
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDescription:
+    """Nodes by rising id. `controller_id`: the active controller, or the broker that passes requests on to it.
+
+    None stands for what the node does not know or is too old to tell.
+    """
+
+    cluster_id: str | None
+    controller_id: int | None
+    nodes: tuple[ClusterNode, ...]
+
+    @classmethod
+    def of_describe_cluster(cls, response: DescribeClusterResponse) -> ClusterDescription:
+        """Take it from an answer without an error."""
+        nodes = (
+            ClusterNode(node_id=each.broker_id, endpoint=Endpoint(each.host, each.port), rack=each.rack)
+            for each in response.brokers
+        )
+        return cls(
+            cluster_id=response.cluster_id,
+            controller_id=_known(response.controller_id),
+            nodes=tuple(sorted(nodes, key=lambda node: node.node_id)),
+        )
+
+    @classmethod
+    def of_metadata(cls, response: MetadataResponse) -> ClusterDescription:
+        """Take it from the answer of a broker that is too old for DescribeCluster (before 2.8)."""
+        nodes = (
+            ClusterNode(node_id=each.node_id, endpoint=Endpoint(each.host, each.port), rack=each.rack)
+            for each in response.brokers
+        )
+        return cls(
+            cluster_id=response.cluster_id,
+            controller_id=_known(response.controller_id),
+            nodes=tuple(sorted(nodes, key=lambda node: node.node_id)),
+        )
+
+
+def _known(node_id: int) -> int | None:
+    return None if node_id < 0 else node_id

@@ -1,0 +1,101 @@
+"""A node to talk to: connects when it is needed, learns what the node speaks, and learns it anew after each break.
+
+What a node offers is good for one connection only: after a break it may run another release. Source: KIP-35.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import falkirk
+from falkirk.client.channel import Channel
+from falkirk.client.errors import NodeRefusedError
+from falkirk.client.node_versions import API_VERSIONS, NodeVersions, fallback_version, known_range
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.versions.negotiation import highest_usable, usable_version
+
+if TYPE_CHECKING:
+    from falkirk.client.config import ClientConfig
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.supported_range import SupportedRange
+
+
+class NodeConnection:
+    """Connects on the first request. Not tied to one TCP connection: a broken one is replaced by the next request."""
+
+    def __init__(self, endpoint: Endpoint, config: ClientConfig) -> None:
+        self.endpoint = endpoint
+        self._config = config
+        self._connecting = asyncio.Lock()
+        self._channel: Channel | None = None
+        self._versions: NodeVersions | None = None
+
+    async def versions(self) -> NodeVersions:
+        """Give what the node told on this connection. Raises as `request`."""
+        return (await self._connected())[1]
+
+    async def refreshed_versions(self) -> NodeVersions:
+        """Ask the node again, on the same connection: features change while it runs. Raises as `request`."""
+        was_open = self._channel is not None and self._channel.is_open
+        channel, versions = await self._connected()
+        if was_open:
+            versions = self._versions = await self._negotiate(channel)
+        return versions
+
+    async def request(self, message: WireMessage, *, wanted: SupportedRange | None = None) -> WireMessage:
+        """Send a request in the highest version that both sides have; give the answer.
+
+        `wanted`: the versions that the caller can do with, None: all that we know. The answer's errors are the caller's.
+        Raises UnsupportedApiError naming both ranges; ConnectionFailedError, RequestTimedOutError; NodeRefusedError if
+        the node did not say what it speaks.
+        """
+        channel, versions = await self._connected()
+        return await channel.ask(message, self._version(message, versions, wanted))
+
+    async def close(self) -> None:
+        """Close the TCP connection, if there is one."""
+        if self._channel is not None:
+            await self._channel.close()
+
+    def _version(self, message: WireMessage, versions: NodeVersions, wanted: SupportedRange | None) -> int:
+        info = message.SCHEMA.info
+        assert info.key is not None, "a request has a key"
+        known = known_range(info.key)
+        assert known is not None, "we know the messages that we have"
+        avoided = self._config.avoided.get(info.key, frozenset())
+        offered = versions.api_ranges.get(info.key)
+        name = info.name.removesuffix("Request")
+        return usable_version(name, info.key, wanted or known, offered, avoided, node=str(self.endpoint))
+
+    async def _connected(self) -> tuple[Channel, NodeVersions]:
+        async with self._connecting:
+            if self._channel is None or self._versions is None or not self._channel.is_open:
+                self._channel = await Channel.open(self.endpoint, self._config)
+                try:
+                    self._versions = await self._negotiate(self._channel)
+                except BaseException:
+                    await self._channel.close()
+                    self._channel = None
+                    raise
+            return self._channel, self._versions
+
+    async def _negotiate(self, channel: Channel) -> NodeVersions:
+        """Ask in our highest version, and in a lower one as often as the node says that it has no such version."""
+        known = known_range(API_VERSIONS)
+        assert known is not None, "we know ApiVersions"
+        version = highest_usable(known, known, self._config.avoided.get(API_VERSIONS, frozenset()))
+        request = ApiVersionsRequest(
+            client_software_name="falkirk", client_software_version=falkirk.__version__.replace("+", "-")
+        )
+        while version is not None:
+            response = await channel.ask(request, version)
+            assert isinstance(response, ApiVersionsResponse)
+            if response.error_code == ErrorCode.NONE:
+                return NodeVersions.of(response)
+            if response.error_code != ErrorCode.UNSUPPORTED_VERSION:
+                raise NodeRefusedError(self.endpoint, "ApiVersions", response.error_code)
+            version = fallback_version(version, response)
+        raise NodeRefusedError(self.endpoint, "ApiVersions", ErrorCode.UNSUPPORTED_VERSION)

@@ -1,0 +1,58 @@
+"""What can go wrong between us and a cluster; each error names the node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.protocol.endpoint import Endpoint
+
+
+class ClientError(Exception):
+    """Base of everything that the client raises on purpose; its text is one line for an operator."""
+
+
+class ClientConfigError(ClientError):
+    """A property of the connection has a value that we cannot work with."""
+
+
+class ConnectionFailedError(ClientError):
+    """No connection to the node, or it broke, or what came over it cannot be read."""
+
+    def __init__(self, endpoint: Endpoint, reason: str) -> None:
+        self.endpoint = endpoint
+        self.reason = reason
+        super().__init__(f"{endpoint}: {reason}")
+
+
+class RequestTimedOutError(ConnectionFailedError):
+    """The node did not answer in time; the connection is closed."""
+
+
+class NodeRefusedError(ClientError):
+    """The node answered with an error."""
+
+    def __init__(self, endpoint: Endpoint, api_name: str, error_code: int, message: str | None = None) -> None:
+        self.endpoint = endpoint
+        self.api_name = api_name
+        self.error_code = error_code
+        super().__init__(f"{endpoint}: {api_name}: {_name(error_code)}{': ' + message if message else ''}")
+
+
+class NoNodeReachedError(ClientError):
+    """None of the bootstrap servers answered; one line for each."""
+
+    def __init__(self, failures: Sequence[ClientError]) -> None:
+        self.failures = tuple(failures)
+        super().__init__("\n".join(map(str, failures)))
+
+
+def _name(error_code: int) -> str:
+    try:
+        return ErrorCode(error_code).name
+    except ValueError:
+        return f"error {error_code}"
