@@ -69,6 +69,7 @@ class PartitionChange:
         isr, target = self._targets()
         elr = self._eligible_leader_replicas(isr, target.replicas)
         leader, is_unclean = self._elect(isr, elr, target.replicas)
+        is_unclean = is_unclean and leader != partition.leader
         if leader != partition.leader:
             record.leader = leader
             if is_unclean:
@@ -83,7 +84,7 @@ class PartitionChange:
             record.leader = partition.leader
         if elr != partition.eligible_leader_replicas:
             record.eligible_leader_replicas = elr
-        if isr != partition.isr and (isr or self.surroundings.elr_enabled):
+        if is_unclean or (isr != partition.isr and (isr or self.surroundings.elr_enabled)):
             record.isr = isr
             self._bump_for_isr_shrink(record, isr)
         self._keep_last_known_leader(record)

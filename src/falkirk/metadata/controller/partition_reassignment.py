@@ -25,11 +25,18 @@ class Reassignment(NamedTuple):
         return cls((*target, *removing), removing, adding)
 
     def completed(self, isr: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Give (replicas, ISR) at its end; None while it cannot end: a replica that stays is not in sync."""
+        """Give (replicas, ISR) at its end; None while it cannot end.
+
+        All that it adds must be in sync; where it adds fewer than it removes, all that stay.
+        Differs from Kafka: this is the rule of 4.3; before, releases had two others (see compatibility.md).
+        """
         if not self.removing and not self.adding:
             return None
         replicas, remaining_isr = without(self.replicas, self.removing), without(isr, self.removing)
-        if not replicas or not remaining_isr or not set(replicas).issubset(remaining_isr):
+        needed = replicas if len(self.adding) < len(self.removing) else self.adding
+        if not replicas or not set(needed).issubset(remaining_isr):
+            return None
+        if self.removing and not remaining_isr:
             return None
         return replicas, remaining_isr
 
