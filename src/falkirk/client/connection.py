@@ -48,7 +48,7 @@ class NodeConnection:
     async def request(self, message: WireMessage, *, wanted: SupportedRange | None = None) -> WireMessage:
         """Send a request in the highest version that both sides have; give the answer.
 
-        `wanted`: the versions that the caller can do with, None: all that we know. The answer's errors are the caller's.
+        `wanted`: versions that the caller can do with, None: all that we know. Errors in the answer are the caller's.
         Raises UnsupportedApiError naming both ranges; ConnectionFailedError, RequestTimedOutError; NodeRefusedError if
         the node did not say what it speaks.
         """
