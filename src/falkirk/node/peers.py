@@ -16,6 +16,7 @@ from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceiv
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.versions.negotiation import highest_usable
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class Peers:
         idle_ms_max: int,
     ) -> None:
         self._own = {key: api.stable_versions for key, api in release.apis.items() if api.stable_versions is not None}
-        self._release = release
+        self._versions_request = ApiVersionsRequest(
+            client_software_name="falkirk", client_software_version=release.name
+        )
         self._node_id = node_id
         self._listener = listener
         self._effects = effects
@@ -236,8 +239,7 @@ class Peers:
     def _ask_versions(self, peer: _Peer, version: int) -> None:
         assert peer.connection is not None
         assert peer.connection_id is not None
-        request = ApiVersionsRequest(client_software_name="falkirk", client_software_version=self._release.name)
-        _, data = peer.connection.send_request(request, version)
+        _, data = peer.connection.send_request(self._versions_request, version)
         self._effects(Send(peer.connection_id, data))
 
     def _send_next(self, peer: _Peer, ranges: Mapping[int, SupportedRange], now_ms: int) -> None:
@@ -247,18 +249,21 @@ class Peers:
         key = request.message.SCHEMA.info.key
         assert key is not None, "a request has a key"
         name = type(request.message).__name__
-        own, offered = self._own.get(key), ranges.get(key)
-        both = None if own is None or offered is None else own.intersection(offered)
-        if both is None:
-            reason = f"{name}: {peer.endpoint} offers {offered or 'no version'}, {own or 'none'} is wanted"
+        # Whoever asks for versions asks in the node's name.
+        message = self._versions_request if key == API_VERSIONS else request.message
+        own = self._own.get(key)
+        version = None if own is None else highest_usable(own, ranges.get(key))
+        if version is None:
+            reason = (
+                f"{name} is known here in versions {own or 'none'}, to {peer.endpoint} in {ranges.get(key) or 'none'}"
+            )
             request.done(PeerFailure(reason, is_unsupported_version=True))
             return
         try:
-            _, data = peer.connection.send_request(request.message, both.highest)
+            _, data = peer.connection.send_request(message, version)
         except UnsupportedVersionError as error:
-            request.done(
-                PeerFailure(f"{name} v{both.highest} to {peer.endpoint}: {error}", is_unsupported_version=True)
-            )
+            reason = f"{name} v{version} to {peer.endpoint}: {error}"
+            request.done(PeerFailure(reason, is_unsupported_version=True))
             return
         peer.in_flight = request
         peer.last_used_ms = now_ms
@@ -282,9 +287,8 @@ class Peers:
             if api.min_version <= api.max_version
         }
         if message.error_code == ErrorCode.UNSUPPORTED_VERSION and event.api_version > 0:
-            both = self._own[API_VERSIONS].intersection(offered.get(API_VERSIONS, SupportedRange(0, 0)))
-            lower = 0 if both is None else both.highest
-            self._ask_versions(peer, lower if lower < event.api_version else 0)
+            lower = highest_usable(self._own[API_VERSIONS], offered.get(API_VERSIONS))
+            self._ask_versions(peer, 0 if lower is None or lower >= event.api_version else lower)
         elif message.error_code:
             self._drop(peer, f"{peer.endpoint} answers ApiVersions with error {message.error_code}", now_ms)
         else:

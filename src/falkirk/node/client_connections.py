@@ -1,0 +1,266 @@
+"""Connections that others opened to the node, and the requests on them that are not answered yet.
+
+Requests of one connection are answered in their order, however long each takes. What one connection may ask at once
+is limited; what comes beyond that waits, in its bytes, and a client that goes on and on loses its connection.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.request_context import ANONYMOUS, Principal, RequestContext
+from falkirk.node.effects import Close, Fact, Send
+from falkirk.node.handlers.envelope import wrap
+from falkirk.protocol import codec
+from falkirk.protocol.connection import (
+    Connection,
+    RequestReceived,
+    Role,
+    UnservedRequestReceived,
+    UnsupportedVersionReceived,
+)
+from falkirk.protocol.errors import RemoteProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.node.config import Listener
+    from falkirk.node.effects import Effect
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.supported_range import SupportedRange
+
+# Kafka's own clients have 5 requests on their way; a load generator may have more.
+OPEN_REQUESTS_MAX: Final = 100
+# What may wait behind them. One frame more than this may come: nobody can know before.
+HELD_BYTES_MAX: Final = 4 * 1024 * 1024
+
+
+@dataclass(slots=True, eq=False)
+class ClientConnection:
+    """One accepted connection. `held`: requests that wait until earlier ones are answered."""
+
+    connection_id: int
+    listener: Listener
+    client_host: str
+    connection: Connection
+    ranges: Mapping[int, SupportedRange]
+    principal: Principal = ANONYMOUS
+    software_name: str = ""
+    software_version: str = ""
+    last_active_ms: int = 0
+    held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
+    held_bytes: int = 0
+    is_closed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class OpenRequest:
+    """A request that is not answered yet. `outer`: the envelope that it came in.
+
+    `message` is None for an ApiVersions of a version that nobody here knows.
+    """
+
+    client: ClientConnection
+    request: RequestReceived | UnsupportedVersionReceived
+    context: RequestContext
+    message: WireMessage | None
+    outer: OpenRequest | None = None
+
+
+@dataclass(slots=True)
+class ConnectionCounters:
+    """What is told to operators; counts since the node started."""
+
+    accepted: int = 0
+    requests: int = 0
+    # Closed because of what the peer sent: bytes that do not parse, APIs that are not served, too much at once.
+    closed_for_garbage: int = 0
+    closed_for_unserved_apis: int = 0
+    closed_for_flooding: int = 0
+    closed_for_idleness: int = 0
+
+
+class ClientConnections:
+    """All accepted connections. Requests go to `handle`, one by one; what is to be done goes to `effects` at once."""
+
+    def __init__(
+        self,
+        *,
+        effects: Callable[[Effect], None],
+        handle: Callable[[OpenRequest], None],
+        frame_bytes_max: int,
+        idle_ms_max: int,
+    ) -> None:
+        self.counters = ConnectionCounters()
+        # APIs that are not begun for now: what waits for commits already is as much as may.
+        self.held_apis: frozenset[int] = frozenset()
+        self._effects = effects
+        self._handle = handle
+        self._frame_bytes_max = frame_bytes_max
+        self._idle_ms_max = idle_ms_max
+        # By number; the one that was silent longest comes first.
+        self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
+        self._holding: dict[int, ClientConnection] = {}
+
+    def __len__(self) -> int:
+        """Count the connections."""
+        return len(self._clients)
+
+    def accept(
+        self,
+        connection_id: int,
+        listener: Listener,
+        client_host: str,
+        ranges: Mapping[int, SupportedRange],
+        now_ms: int,
+    ) -> None:
+        """Begin to serve a connection; `ranges` is what its listener offers."""
+        connection = Connection(role=Role.SERVER, supported=ranges, frame_bytes_max=self._frame_bytes_max)
+        self._clients[connection_id] = ClientConnection(
+            connection_id, listener, client_host, connection, ranges, last_active_ms=now_ms
+        )
+        self.counters.accepted += 1
+
+    def received(self, connection_id: int, data: bytes, now_ms: int) -> None:
+        """Take in bytes, and handle what they complete."""
+        client = self._clients.get(connection_id)
+        if client is None:
+            return
+        client.last_active_ms = now_ms
+        self._clients.move_to_end(connection_id)
+        try:
+            events = client.connection.receive_data(data)
+        except RemoteProtocolError as error:
+            self._close_for_garbage(client, error)
+            return
+        for event in events:
+            if isinstance(event, RequestReceived | UnsupportedVersionReceived):
+                client.held.append(event)
+                client.held_bytes += _size(event)
+            elif isinstance(event, UnservedRequestReceived):
+                self._advance(client)
+                self._close_for_unserved_api(client, event)
+        self._advance(client)
+        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
+            self.counters.closed_for_flooding += 1
+            reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
+            self._close(client, "connection-flooded", reason)
+
+    def lost(self, connection_id: int) -> ClientConnection | None:
+        """Forget a connection that is gone."""
+        client = self._clients.pop(connection_id, None)
+        if client is not None:
+            client.is_closed = True
+            self._holding.pop(connection_id, None)
+        return client
+
+    def resume(self) -> None:
+        """Go on with what was held back, as far as may be."""
+        for client in list(self._holding.values()):
+            self._advance(client)
+
+    def tick(self, now_ms: int) -> None:
+        """Close what was silent for too long and waits for nothing."""
+        for client in list(self._clients.values()):
+            if now_ms - client.last_active_ms < self._idle_ms_max:
+                break
+            if client.connection.open_requests:
+                client.last_active_ms = now_ms
+                self._clients.move_to_end(client.connection_id)
+            else:
+                self.counters.closed_for_idleness += 1
+                self._close(client, "connection-idle", "nothing was asked", level="debug")
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` may have something to do."""
+        first = next(iter(self._clients.values()), None)
+        return None if first is None else first.last_active_ms + self._idle_ms_max
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection_id in list(self._clients):
+            self._effects(Close(connection_id))
+            self.lost(connection_id)
+
+    # --- Answers
+
+    def answer(self, request: OpenRequest, message: WireMessage) -> None:
+        """Answer a request. Raises LocalProtocolError, and nothing was sent, if the version cannot hold the message."""
+        self.answer_body(request, codec.encode(message, request.request.response_version))
+
+    def answer_body(self, request: OpenRequest, body: bytes) -> None:
+        """Answer a request with a body that is encoded already."""
+        if request.outer is not None:
+            assert isinstance(request.request, RequestReceived), "envelopes hold nothing else"
+            self.answer(request.outer, wrap(request.request, body))
+            return
+        client = request.client
+        if client.is_closed:
+            return
+        data = client.connection.send_body(request.request, body)
+        if data:
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def close_client(self, client: ClientConnection, event: str, reason: str) -> None:
+        """Close a connection that nothing can be answered on."""
+        if not client.is_closed:
+            self._close(client, event, reason, level="error")
+
+    # --- Inside
+
+    def _advance(self, client: ClientConnection) -> None:
+        """Handle what is held back, as far as may be."""
+        while client.held and not client.is_closed:
+            opened = client.connection.open_requests - len(client.held)
+            if opened >= OPEN_REQUESTS_MAX or client.held[0].api_key in self.held_apis:
+                self._holding[client.connection_id] = client
+                return
+            event = client.held.popleft()
+            client.held_bytes -= _size(event)
+            try:
+                request = self._open(client, event)
+            except RemoteProtocolError as error:
+                self._close_for_garbage(client, error)
+                return
+            self.counters.requests += 1
+            self._handle(request)
+        self._holding.pop(client.connection_id, None)
+
+    def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
+        message = event.message() if isinstance(event, RequestReceived) else None
+        context = RequestContext(
+            api_key=event.api_key,
+            api_version=event.api_version,
+            client_id=event.client_id,
+            principal=client.principal,
+            client_host=client.client_host,
+            listener=client.listener.name,
+            software_name=client.software_name,
+            software_version=client.software_version,
+        )
+        return OpenRequest(client, event, context, message)
+
+    def _close_for_garbage(self, client: ClientConnection, error: RemoteProtocolError) -> None:
+        self.counters.closed_for_garbage += 1
+        self._close(client, "invalid-request", str(error))
+
+    def _close_for_unserved_api(self, client: ClientConnection, event: UnservedRequestReceived) -> None:
+        self.counters.closed_for_unserved_apis += 1
+        self._close(client, "unserved-request", f"API key {event.api_key} version {event.api_version} is not served")
+
+    def _close(self, client: ClientConnection, event: str, reason: str, *, level: str = "info") -> None:
+        if client.is_closed:
+            return
+        self.lost(client.connection_id)
+        self._effects(Close(client.connection_id))
+        fields = {"client_host": client.client_host, "listener": client.listener.name, "reason": reason}
+        self._effects(Fact(level, event, fields))
+
+
+def _size(event: RequestReceived | UnsupportedVersionReceived) -> int:
+    return len(event.frame) if isinstance(event, RequestReceived) else 0

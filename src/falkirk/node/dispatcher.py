@@ -1,0 +1,170 @@
+"""Takes each request to who answers it: a handler, the active controller, the replica of the metadata log."""
+
+from __future__ import annotations
+
+from traceback import format_exc
+from typing import TYPE_CHECKING, assert_never
+
+from falkirk.metadata.controller.result import ControllerResult
+from falkirk.node.active_controller import TooManyRecordsError
+from falkirk.node.client_connections import OpenRequest
+from falkirk.node.effects import Fact
+from falkirk.node.handlers import api_versions
+from falkirk.node.handlers.handler import AskRaft, EncodedResponse, Unwrapped
+from falkirk.node.handlers.routes import ROUTES
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
+from falkirk.protocol.messages import ApiVersionsRequest, EnvelopeResponse
+from falkirk.protocol.schema import WireMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.node.client_connections import ClientConnections
+    from falkirk.node.effects import Effect
+    from falkirk.node.handlers.handler import Route
+    from falkirk.node.node_state import NodeState
+
+
+class Dispatcher:
+    """Answers requests, now or when what the answer rests on is committed."""
+
+    def __init__(self, state: NodeState, clients: ClientConnections, effects: Callable[[Effect], None]) -> None:
+        self._state = state
+        self._clients = clients
+        self._effects = effects
+        # Requests that the replica has not answered yet.
+        self._asked_raft: dict[int, OpenRequest] = {}
+        self._next_token = 0
+
+    # --- From clients
+
+    def handle(self, request: OpenRequest) -> None:
+        """Answer a request, or see to it that it is answered later."""
+        message = request.message
+        if message is None:
+            self._answer(request, api_versions.unsupported_version(request.client.ranges))
+            return
+        if isinstance(message, ApiVersionsRequest):
+            request.client.software_name = message.client_software_name
+            request.client.software_version = message.client_software_version
+        route = ROUTES[request.context.api_key]
+        view = self._state.view(request.client)
+        if route.needs_controller and view.controller is None:
+            self.not_controller(request)
+            return
+        if view.controller is not None:
+            assert self._state.active is not None
+            self._state.active.catch_up(view.now_ms)
+        try:
+            result = route.handler(view, request.context, message)
+        except Exception:  # noqa: BLE001 - a fault of ours: told, answered, and nothing goes on with a broken state
+            self._failed(request, route)
+            return
+        self._finish(request, route, result)
+
+    def forget(self, connection_id: int) -> None:
+        """Take note that nobody waits any more for what was asked on a connection."""
+        gone = [token for token, request in self._asked_raft.items() if request.client.connection_id == connection_id]
+        for token in gone:
+            del self._asked_raft[token]
+            self._state.raft.connection_lost(token)
+
+    # --- Answers that were waited for
+
+    def answer_from_raft(self, token: int, message: WireMessage) -> None:
+        """Pass on the replica's answer."""
+        request = self._asked_raft.pop(token, None)
+        if request is not None:
+            self._answer(request, message)
+
+    def answer_committed(self, high_watermark: int) -> None:
+        """Send the answers of the controller that rest on what is committed now."""
+        active = self._state.active
+        if active is not None:
+            for request, response in active.waiting.complete_up_to(high_watermark):
+                self._answer(request, response)
+
+    def not_controller(self, request: OpenRequest) -> None:
+        """Answer that this is not, or no longer, the active controller; of a forwarded request the envelope says it."""
+        if request.outer is not None:
+            self._answer(request.outer, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
+            return
+        assert request.message is not None, "asked by a handler"
+        self._answer(request, error_response(request.message, request.context.api_version, ErrorCode.NOT_CONTROLLER))
+
+    # --- Inside
+
+    def _finish(
+        self,
+        request: OpenRequest,
+        route: Route,
+        result: WireMessage | ControllerResult[WireMessage] | EncodedResponse | AskRaft | Unwrapped,
+    ) -> None:
+        match result:
+            case ControllerResult():
+                self._append(request, route, result)
+            case AskRaft():
+                self._ask_raft(request)
+            case Unwrapped():
+                self._handle_inner(request, result)
+            case EncodedResponse():
+                self._clients.answer_body(request, result.body)
+            case WireMessage():
+                self._answer(request, result)
+            case _:
+                assert_never(result)
+
+    def _append(self, request: OpenRequest, route: Route, result: ControllerResult[WireMessage]) -> None:
+        active = self._state.active
+        assert active is not None, "only the active controller decides"
+        try:
+            end_offset = active.append(result, self._state.now_ms)
+        except TooManyRecordsError as error:
+            assert request.message is not None
+            version = request.context.api_version
+            self._answer(request, error_response(request.message, version, ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
+            return
+        except Exception:  # noqa: BLE001 - as in `handle`
+            self._failed(request, route)
+            return
+        if end_offset <= self._state.applied_offset:
+            self._answer(request, result.response)
+        else:
+            active.waiting.add(end_offset, (request, result.response))
+
+    def _ask_raft(self, request: OpenRequest) -> None:
+        assert request.message is not None
+        token = self._next_token
+        self._next_token += 1
+        self._asked_raft[token] = request
+        self._state.raft.receive_request(token, request.message, request.context.api_version, self._state.now_ms)
+
+    def _handle_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> None:
+        try:
+            message = unwrapped.request.message()
+        except RemoteProtocolError:
+            # As Kafka: what cannot be read inside may be of a version of times to come.
+            self._answer(outer, EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+            return
+        self.handle(OpenRequest(outer.client, unwrapped.request, unwrapped.context, message, outer))
+
+    def _failed(self, request: OpenRequest, route: Route) -> None:
+        """Tell of a fault of ours in a handler, inside an `except` block."""
+        context = request.context
+        fields = {"api_key": context.api_key, "api_version": context.api_version, "traceback": format_exc()}
+        self._effects(Fact("error", "handler-failed", fields))
+        assert request.message is not None
+        self._answer(request, error_response(request.message, context.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        if route.needs_controller:
+            self._state.resign(f"API {context.api_key} failed")
+
+    def _answer(self, request: OpenRequest, message: WireMessage) -> None:
+        try:
+            self._clients.answer(request, message)
+        except LocalProtocolError:
+            name, version = type(message).__name__, request.context.api_version
+            fields = {"response": name, "api_version": version, "traceback": format_exc()}
+            self._effects(Fact("error", "response-cannot-be-written", fields))
+            self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")

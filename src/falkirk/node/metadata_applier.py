@@ -1,0 +1,100 @@
+"""Takes what is committed from the log into the image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.errors import RecordError
+from falkirk.metadata.image.metadata_image import Provenance
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.node.errors import FatalError
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.publishing.loader import Publisher
+    from falkirk.node.release_gate import ReleaseGate
+    from falkirk.storage.metadata_log import MetadataLog
+
+BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
+"""What formatting leaves in the log's place: its records enter the log when the first controller is active."""
+
+
+class MetadataApplier:
+    """The image at the end of what was applied. `source` names the log in errors."""
+
+    def __init__(self, log: MetadataLog, gate: ReleaseGate, publishers: Sequence[Publisher], *, source: str) -> None:
+        self._log = log
+        self._gate = gate
+        self._source = source
+        self._loader = MetadataLoader(publishers)
+        # Bytes of the log that were applied since `bytes_applied` was set to 0.
+        self.bytes_applied = 0
+
+    @property
+    def image(self) -> MetadataImage:
+        """The last image; nothing of an open transaction is in it."""
+        return self._loader.image
+
+    @property
+    def applied_offset(self) -> int:
+        """The end of what was applied."""
+        return self._loader.loaded.end_offset
+
+    @property
+    def open_transaction_offset(self) -> int | None:
+        """Where a metadata transaction began that has not ended."""
+        transaction = self._loader.open_transaction
+        return None if transaction is None else transaction.offset
+
+    def load_latest_snapshot(self) -> None:
+        """Begin with the newest snapshot, if there is one. Raises RecordError and CorruptFileError."""
+        latest = self._log.latest_snapshot
+        if latest is not None and latest != BOOTSTRAP_SNAPSHOT:
+            self.load_snapshot(latest)
+
+    def load_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Replace the image by a snapshot's. Raises RecordError and CorruptFileError."""
+        contents = self._log.load_snapshot(snapshot)
+        source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
+        batches = [
+            MetadataBatch(
+                base_offset=batch.base_offset,
+                end_offset=batch.end_offset,
+                epoch=batch.leader_epoch,
+                timestamp=batch.max_timestamp,
+                values=batch.values(),
+                source=source,
+            )
+            for batch in contents.data_batches
+        ]
+        self._gate.check(batches)
+        provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
+        self._loader.load_snapshot(batches, provenance)
+        self.bytes_applied = 0
+
+    def apply_up_to(self, high_watermark: int) -> None:
+        """Apply what is committed. Raises FatalError for a record that the release or the image cannot take in."""
+        if high_watermark <= self.applied_offset:
+            return
+        batches: list[MetadataBatch] = []
+        for batch in self._log.batches(self.applied_offset, high_watermark):
+            self.bytes_applied += batch.size
+            batches.append(
+                MetadataBatch(
+                    base_offset=batch.base_offset,
+                    end_offset=batch.end_offset,
+                    epoch=batch.leader_epoch,
+                    timestamp=batch.max_timestamp,
+                    values=() if batch.is_control else batch.values(),
+                    source=self._source,
+                )
+            )
+        try:
+            self._gate.check(batches)
+            self._loader.load_log(batches)
+        except RecordError as error:
+            raise FatalError(f"Error replaying metadata log record: {error}") from error

@@ -1,0 +1,287 @@
+"""One Kafka node: events in, effects out. All that a node is runs in here; a driver only moves bytes.
+
+    node = Node(config, disk, random, now_ms)     # raises StartupError
+    for effect in node.step([BytesReceived(2, data)], now_ms):
+        ...                                       # send, connect, close, log, stop
+    sleep until node.next_wakeup_ms, or until something happens
+
+A step takes in its events, does what time has made due, then executes what the replica of the metadata log wants until
+there is nothing more to do: so all that the events of one step append is persisted with one sync, and an answer leaves
+when what it rests on is committed. docs/internals/node.md says more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+from falkirk.metadata.errors import RecordError
+from falkirk.node.active_controller_channel import ActiveControllerChannel
+from falkirk.node.client_connections import ClientConnections, OpenRequest
+from falkirk.node.controller_registration import ControllerRegistration
+from falkirk.node.controller_role import ControllerRole
+from falkirk.node.dispatcher import Dispatcher
+from falkirk.node.effects import Close, Fact, Stop
+from falkirk.node.errors import FatalError, StartupError
+from falkirk.node.events import (
+    BytesReceived,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    ShutdownRequested,
+)
+from falkirk.node.handlers.routes import ROUTES
+from falkirk.node.log_directories import METADATA_PARTITION
+from falkirk.node.metadata_applier import MetadataApplier
+from falkirk.node.node_state import NodeState
+from falkirk.node.peers import Peers
+from falkirk.node.quorum_driver import QuorumDriver
+from falkirk.node.role_settings import authorizer, raft_config
+from falkirk.node.snapshot_generator import SnapshotGenerator
+from falkirk.node.startup import open_node
+from falkirk.protocol.uuid import random_uuid
+from falkirk.raft.replica import RaftReplica
+from falkirk.storage.errors import CorruptFileError
+from falkirk.versions.api_support import Listener as ListenerKind
+from falkirk.versions.unbuilt import served_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.client_connections import ConnectionCounters
+    from falkirk.node.config import Listener, NodeConfig
+    from falkirk.node.effects import Effect
+    from falkirk.node.events import Event
+    from falkirk.protocol.chance import Chance
+    from falkirk.storage.disk import Disk
+    from falkirk.versions.supported_range import SupportedRange
+
+# How long a connection to another node may take to stand (socket.connection.setup.timeout.ms).
+CONNECTION_SETUP_TIMEOUT_MS: Final = 10_000
+# How long a leader waits at shutdown until the others know (Kafka's raft client does so, too).
+SHUTDOWN_TIMEOUT_MS: Final = 5_000
+
+
+class Node:
+    """One node, from its start to its Stop. Raises StartupError, having changed nothing on the disk."""
+
+    def __init__(self, config: NodeConfig, disk: Disk, random: Chance, now_ms: int) -> None:
+        self.config = config
+        self._effects: list[Effect] = []
+        emit = self._effects.append
+        startup = open_node(config, disk, random)
+        source = f"{config.metadata_log_dir}/{METADATA_PARTITION}"
+        applier = MetadataApplier(startup.log, startup.gate, (self,), source=source)
+        raft = RaftReplica(
+            raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),
+            startup.election_state,
+            startup.log,
+            random,
+            now_ms,
+        )
+        self._state = NodeState(
+            config,
+            cluster_id=startup.directories.cluster_id,
+            raft=raft,
+            applier=applier,
+            authorizer=authorizer(config, applier.image.acls),
+            now_ms=now_ms,
+        )
+        self._clients = ClientConnections(
+            effects=emit,
+            handle=self._handle,
+            frame_bytes_max=config.socket_request_max_bytes,
+            idle_ms_max=config.connections_max_idle_ms,
+        )
+        self._peers = Peers(
+            config.release,
+            node_id=config.node_id,
+            listener=config.controller_listener_names[0],
+            effects=emit,
+            setup_timeout_ms=CONNECTION_SETUP_TIMEOUT_MS,
+            idle_ms_max=config.connections_max_idle_ms,
+        )
+        self._dispatcher = Dispatcher(self._state, self._clients, emit)
+        self._snapshots = SnapshotGenerator(self._state, startup.log, emit)
+        self._controller = ControllerRole(
+            self._state, bootstrap=startup.bootstrap, dispatcher=self._dispatcher, random=random, effects=emit
+        )
+        self._quorum = QuorumDriver(
+            self._state,
+            startup.log,
+            peers=self._peers,
+            dispatcher=self._dispatcher,
+            snapshots=self._snapshots,
+            on_leader=self._controller.leader_changed,
+            effects=emit,
+        )
+        self._registration = ControllerRegistration(
+            self._state,
+            ActiveControllerChannel(self._state, self._peers, "registration"),
+            incarnation_id=random_uuid(random),
+            random=random,
+            effects=emit,
+        )
+        self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
+        self._ranges: Mapping[str, Mapping[int, SupportedRange]] = {
+            listener.name: _served(config, listener) for listener in config.listeners
+        }
+        self._shutdown_deadline_ms: int | None = None
+        self._is_stopped = False
+        try:
+            applier.load_latest_snapshot()
+        except (RecordError, CorruptFileError) as error:
+            raise StartupError(str(error)) from error
+
+    # --- What a driver calls
+
+    def step(self, events: Sequence[Event], now_ms: int) -> list[Effect]:
+        """Take events in and say what is to be done, in order. After a Stop nothing more is done."""
+        if self._is_stopped:
+            return []
+        self._state.now_ms = now_ms
+        try:
+            for event in events:
+                self._take(event)
+            self._tick()
+        except (FatalError, CorruptFileError, OSError) as error:
+            self._stop(Stop(1, str(error)))
+        effects = self._effects[:]
+        self._effects.clear()
+        return effects
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When the node wants to be stepped without an event; None: not before one comes."""
+        if self._is_stopped:
+            return None
+        return min((time for time in self._times() if time is not None), default=None)
+
+    # --- What others look at
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata as far as it is committed and known here."""
+        return self._state.image
+
+    @property
+    def raft(self) -> RaftReplica:
+        """The replica of the metadata log."""
+        return self._state.raft
+
+    @property
+    def is_active_controller(self) -> bool:
+        """Say whether the node serves as the active controller."""
+        return self._state.serving is not None
+
+    @property
+    def counters(self) -> ConnectionCounters:
+        """What happened on the connections that others opened."""
+        return self._clients.counters
+
+    # --- What the loader calls
+
+    def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:  # noqa: ARG002 - a publisher's form
+        """Take over what others than the handlers need of a new image."""
+        if delta.acls is not None:
+            self._state.authorizer = self._state.authorizer.changed_by(delta.acls)
+
+    # --- Inside
+
+    def _take(self, event: Event) -> None:
+        now_ms = self._state.now_ms
+        match event:
+            case BytesReceived(connection_id, data):
+                if self._peers.owns(connection_id):
+                    self._peers.received(connection_id, data, now_ms)
+                else:
+                    self._clients.received(connection_id, data, now_ms)
+            case ConnectionAccepted(connection_id, listener, client_host):
+                self._accept(connection_id, listener, client_host)
+            case ConnectionOpened(connection_id):
+                self._peers.opened(connection_id, now_ms)
+            case ConnectionLost(connection_id, reason):
+                if self._peers.owns(connection_id):
+                    self._peers.lost(connection_id, reason, now_ms)
+                else:
+                    self._clients.lost(connection_id)
+                    self._dispatcher.forget(connection_id)
+            case ShutdownRequested():
+                self._begin_shutdown()
+            case _:
+                assert_never(event)
+
+    def _accept(self, connection_id: int, listener: str, client_host: str) -> None:
+        if self._shutdown_deadline_ms is not None:
+            self._effects.append(Close(connection_id))
+            return
+        now_ms = self._state.now_ms
+        self._clients.accept(connection_id, self._listeners[listener], client_host, self._ranges[listener], now_ms)
+
+    def _handle(self, request: OpenRequest) -> None:
+        self._dispatcher.handle(request)
+        self._limit()
+
+    def _limit(self) -> None:
+        """Begin nothing new that must be committed while as much as may waits for that already."""
+        active = self._state.active
+        is_full = active is not None and len(active.waiting) >= self.config.queued_max_requests
+        self._clients.held_apis = _COMMITTING_APIS if is_full else frozenset()
+
+    def _tick(self) -> None:
+        now_ms = self._state.now_ms
+        self._state.raft.tick(now_ms)
+        self._clients.tick(now_ms)
+        self._peers.tick(now_ms)
+        ran = True
+        while ran:
+            # The records of a decision are appended before anything is persisted: one sync for all of a step.
+            self._controller.tick()
+            ran = self._quorum.run()
+            self._limit()
+            self._clients.resume()
+        self._snapshots.tick()
+        if self.config.is_controller:
+            self._registration.tick()
+        self._quorum.run()
+        self._end_shutdown()
+
+    def _begin_shutdown(self) -> None:
+        if self._shutdown_deadline_ms is None:
+            self._shutdown_deadline_ms = self._state.now_ms + SHUTDOWN_TIMEOUT_MS
+            self._effects.append(Fact("info", "shutdown-begins"))
+            self._state.raft.shutdown(self._state.now_ms)
+
+    def _end_shutdown(self) -> None:
+        deadline_ms = self._shutdown_deadline_ms
+        if deadline_ms is None:
+            return
+        if self._state.raft.is_shut_down or self._state.now_ms >= deadline_ms:
+            self._stop(Stop(0))
+
+    def _stop(self, stop: Stop) -> None:
+        self._is_stopped = True
+        self._clients.close()
+        self._peers.close()
+        self._effects.append(stop)
+
+    def _times(self) -> Iterator[int | None]:
+        yield self._state.raft.next_wakeup_ms
+        yield self._clients.next_wakeup_ms
+        yield self._peers.next_wakeup_ms
+        yield self._controller.next_wakeup_ms
+        yield self._snapshots.next_wakeup_ms
+        if self.config.is_controller:
+            yield self._registration.next_wakeup_ms
+        yield self._shutdown_deadline_ms
+
+
+def _served(config: NodeConfig, listener: Listener) -> Mapping[int, SupportedRange]:
+    kind = ListenerKind.CONTROLLER if listener.is_controller else ListenerKind.BROKER
+    offered = served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
+    return {key: versions for key, versions in offered.items() if key in ROUTES}
+
+
+# Requests that may wait for a commit, those in envelopes too.
+_COMMITTING_APIS: Final = frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58}

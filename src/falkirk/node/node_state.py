@@ -1,0 +1,83 @@
+"""What the parts of a running node share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.node.handlers.handler import NodeView
+
+if TYPE_CHECKING:
+    from falkirk.metadata.authorizer import Authorizer
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.active_controller import ActiveController
+    from falkirk.node.client_connections import ClientConnection
+    from falkirk.node.config import NodeConfig
+    from falkirk.node.metadata_applier import MetadataApplier
+    from falkirk.raft.replica import RaftReplica
+
+
+class NodeState:
+    """`now_ms` is the time of the step that runs, `active` the controller while this node is the active one."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        *,
+        cluster_id: str,
+        raft: RaftReplica,
+        applier: MetadataApplier,
+        authorizer: Authorizer,
+        now_ms: int,
+    ) -> None:
+        self.config = config
+        self.cluster_id = cluster_id
+        self.raft = raft
+        self.applier = applier
+        self.authorizer = authorizer
+        self.now_ms = now_ms
+        self.active: ActiveController | None = None
+        # Why the active controller must not go on; set by whoever finds out, acted on at the end of the step.
+        self.resignation: str | None = None
+
+    @property
+    def image(self) -> MetadataImage:
+        """The last image, of all that is committed."""
+        return self.applier.image
+
+    @property
+    def applied_offset(self) -> int:
+        """The end of what is in the image."""
+        return self.applier.applied_offset
+
+    @property
+    def serving(self) -> ActiveController | None:
+        """The active controller, if it may decide now: the replica may have lost its leadership in this very step."""
+        active = self.active
+        if active is None or self.resignation is not None:
+            return None
+        leader = self.raft.leader
+        is_own = leader.leader_id == self.config.node_id and leader.epoch == active.epoch
+        return active if is_own else None
+
+    def view(self, client: ClientConnection) -> NodeView:
+        """Give what a handler may look at for a request of this client."""
+        active = self.serving
+        return NodeView(
+            node_id=self.config.node_id,
+            cluster_id=self.cluster_id,
+            release=self.config.release,
+            image=self.image,
+            authorizer=self.authorizer,
+            controller=None if active is None else active.controller,
+            now_ms=self.now_ms,
+            api_ranges=client.ranges,
+            kraft_version=self.raft.kraft_version,
+            has_unstable_features=self.config.unstable_feature_versions_enable,
+            is_broker=not client.listener.is_controller,
+            leader_id=self.raft.leader.leader_id,
+        )
+
+    def resign(self, reason: str) -> None:
+        """See to it that the active controller does not go on: its state cannot be trusted."""
+        if self.active is not None and self.resignation is None:
+            self.resignation = reason

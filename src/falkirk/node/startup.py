@@ -1,0 +1,131 @@
+"""What a node reads before it runs. Nothing is written before everything was found to be in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.errors import RecordError
+from falkirk.node.bootstrap import read_bootstrap
+from falkirk.node.errors import StartupError
+from falkirk.node.log_directories import METADATA_PARTITION, open_log_directories
+from falkirk.node.release_gate import ReleaseGate
+from falkirk.node.role_settings import kraft_version_max, log_settings
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.raft.output import ElectionState
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.metadata_log import MetadataLog
+from falkirk.storage.partition_log import list_partition, read_segments
+from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
+from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, parse_quorum_state
+from falkirk.storage.snapshot_file import SnapshotState, format_snapshot_name, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.node.bootstrap import BootstrapMetadata
+    from falkirk.node.config import NodeConfig
+    from falkirk.node.log_directories import LogDirectories
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.storage.disk import Disk
+    from falkirk.storage.quorum_state import QuorumState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Startup:
+    """What was found."""
+
+    directories: LogDirectories
+    bootstrap: BootstrapMetadata
+    gate: ReleaseGate
+    log: MetadataLog
+    election_state: ElectionState
+
+
+def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
+    """Open the directories as the release would.
+
+    Raises StartupError, and has written nothing then, for a directory that is not formatted, belongs to another
+    cluster or node, is damaged, or holds what the release cannot read.
+    """
+    gate = ReleaseGate(
+        config.release, is_controller=config.is_controller, unstable=config.unstable_feature_versions_enable
+    )
+    try:
+        directories = open_log_directories(config, disk, random)
+        bootstrap = read_bootstrap(config, disk, gate)
+        partition = f"{config.metadata_log_dir}/{METADATA_PARTITION}"
+        if disk.exists(partition):
+            check_quorum_state(config, disk, f"{partition}/{QUORUM_STATE}")
+            for batch in metadata_batches(disk, partition):
+                gate.check((batch,))
+        directories.write_ids(disk)
+        log = MetadataLog(disk, config.metadata_log_dir, log_settings(config))
+    except (RecordError, RemoteProtocolError) as error:
+        raise StartupError(str(error)) from error
+    except OSError as error:
+        raise StartupError(f"Unable to open the log directories: {error}") from error
+    return Startup(
+        directories=directories,
+        bootstrap=bootstrap,
+        gate=gate,
+        log=log,
+        election_state=_election_state(log.quorum_state),
+    )
+
+
+def check_quorum_state(config: NodeConfig, disk: Disk, file: str) -> None:
+    """Raise StartupError if the release does not know the file's version: below 3.9 there is only version 0."""
+    if not disk.exists(file):
+        return
+    version = parse_quorum_state(disk.read(file), file=file).data_version
+    if version > kraft_version_max(config):
+        raise StartupError(f"{file}: data_version is {version}, release {config.release} knows 0 alone")
+
+
+def metadata_batches(disk: Disk, partition: str) -> Iterator[MetadataBatch]:
+    """Give the data batches of the newest snapshot and of the log behind it, committed or not.
+
+    Raises CorruptFileError for damage that is no torn tail.
+    """
+    complete = [
+        name for name in list_partition(disk, partition).metadata_snapshots if name.state is SnapshotState.COMPLETE
+    ]
+    newest = max(complete, key=lambda name: name.id, default=None)
+    if newest is not None:
+        file = f"{partition}/{format_snapshot_name(newest)}"
+        snapshot = read_snapshot(disk.view(file), file=file)
+        if not snapshot.is_complete:
+            raise CorruptFileError("snapshot has no footer: it was never finished", offset=disk.size(file), file=file)
+        for batch in snapshot.data_batches:
+            yield _metadata_batch(file, batch)
+    for reader in read_segments(disk, partition, contiguous=True):
+        for batch in reader:
+            if not batch.is_control and (newest is None or batch.end_offset > newest.id.end_offset):
+                yield _metadata_batch(reader.file, batch)
+
+
+def _metadata_batch(file: str, batch: RecordBatch) -> MetadataBatch:
+    return MetadataBatch(
+        base_offset=batch.base_offset,
+        end_offset=batch.end_offset,
+        epoch=batch.leader_epoch,
+        timestamp=batch.max_timestamp,
+        values=batch.values(),
+        source=file,
+    )
+
+
+def _election_state(state: QuorumState | None) -> ElectionState:
+    if state is None:
+        return ElectionState(epoch=0)
+    return ElectionState(
+        epoch=state.leader_epoch,
+        leader_id=None if state.leader_id == NO_LEADER else state.leader_id,
+        voted_id=None if state.voted_id == NO_VOTE else state.voted_id,
+        voted_directory_id=state.voted_directory_id,
+        kraft_version=state.data_version,
+        voters=state.current_voters or (),
+    )

@@ -1,0 +1,389 @@
+"""Nodes in one process, joined by a network of bytes without delay, on disks in memory.
+
+Time moves when nothing else does.
+
+network = NodeNetwork(release="4.3")
+network.add_controllers(3)
+network.run_until(lambda: network.active is not None)
+answer = network.client(1).ask(MetadataRequest(), 12)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from falkirk.metadata.writer import VersionedRecord
+from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
+from falkirk.node.effects import Close, Connect, Fact, Send, Stop
+from falkirk.node.events import (
+    BytesReceived,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    ShutdownRequested,
+)
+from falkirk.node.node import Node
+from falkirk.protocol.connection import Connection, ResponseReceived, Role
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.storage.bootstrap_checkpoint import (
+    BOOTSTRAP_SNAPSHOT,
+    FILE_NAME,
+    write_bootstrap_checkpoint,
+    write_bootstrap_snapshot,
+)
+from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
+from falkirk.storage.snapshot_file import format_snapshot_name
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from falkirk.node.effects import Effect
+    from falkirk.node.events import Event
+    from falkirk.protocol.schema import WireMessage
+
+CLUSTER_ID = "falkirk-test-cluster-AA"
+LOG_DIR = "/d0"
+CONTROLLER_LISTENER = "CONTROLLER"
+BROKER_LISTENER = "PLAINTEXT"
+START_MS = 1_770_000_000_000
+
+
+def directory_id(node_id: int) -> bytes:
+    """Give the id of a node's log directory."""
+    return bytes([0x40, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0]) + node_id.to_bytes(4, "big")
+
+
+def controller_endpoint(node_id: int) -> Endpoint:
+    """Give where a node listens as a controller."""
+    return Endpoint(f"node{node_id}", 9093)
+
+
+def broker_endpoint(node_id: int) -> Endpoint:
+    """Give where a node listens as a broker."""
+    return Endpoint(f"node{node_id}", 9092)
+
+
+def format_disk(disk: MemoryDisk, node_id: int, release: Release, level: MetadataVersion | None = None) -> None:
+    """Format a node's directory as `storage format` does for static voters."""
+    version = level or release.latest_metadata_version
+    meta = make_meta_properties(
+        cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_id(node_id), now_ms=START_MS
+    )
+    disk.make_directory(LOG_DIR)
+    disk.write(f"{LOG_DIR}/meta.properties", [format_meta_properties(meta)])
+    records = [VersionedRecord(FeatureLevelRecord(METADATA_VERSION, version.level), 0)]
+    values = [encode_metadata_record(*record) for record in records]
+    if release.bootstraps_from_snapshot:
+        partition = f"{LOG_DIR}/__cluster_metadata-0"
+        disk.make_directory(partition)
+        name = format_snapshot_name(BOOTSTRAP_SNAPSHOT)
+        chunks = write_bootstrap_snapshot(values, clock=lambda: START_MS, kraft_version=0, voters=None)
+        disk.write(f"{partition}/{name}", chunks)
+    else:
+        disk.write(f"{LOG_DIR}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: START_MS))
+
+
+@dataclass(eq=False)
+class Host:
+    """A machine with a disk; `node` is None while it is down."""
+
+    config: NodeConfig
+    disk: MemoryDisk
+    node: Node | None = None
+    inbox: deque[Event] = field(default_factory=deque)
+    facts: list[Fact] = field(default_factory=list)
+    stop: Stop | None = None
+    next_accepted_id: int = 0
+    starts: int = 0
+
+    @property
+    def running(self) -> Node:
+        """Give the node, which must run."""
+        assert self.node is not None, f"node {self.config.node_id} is down: {self.stop}"
+        return self.node
+
+
+@dataclass(eq=False)
+class Client:
+    """Somebody who asks one node."""
+
+    network: NodeNetwork
+    host: Host
+    connection_id: int
+    connection: Connection = field(default_factory=lambda: Connection(role=Role.CLIENT, client_id="tester"))
+    answers: dict[int, WireMessage] = field(default_factory=dict)
+    is_closed: bool = False
+
+    def send(self, message: WireMessage, version: int) -> int:
+        """Send a request; give its correlation id."""
+        correlation_id, data = self.connection.send_request(message, version)
+        self.send_bytes(data)
+        return correlation_id
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send anything."""
+        self.host.inbox.append(BytesReceived(self.connection_id, data))
+
+    def ask(self, message: WireMessage, version: int) -> Any:
+        """Send a request and wait for the answer."""
+        correlation_id = self.send(message, version)
+        self.network.run_until(lambda: correlation_id in self.answers or self.is_closed)
+        assert correlation_id in self.answers, "the connection was closed"
+        return self.answers.pop(correlation_id)
+
+    def take(self, data: bytes) -> None:
+        """Take in what the node sent."""
+        for event in self.connection.receive_data(data):
+            assert isinstance(event, ResponseReceived)
+            self.answers[event.correlation_id] = event.message()
+
+
+class NodeNetwork:
+    """All hosts of a cluster, and what is under way between them."""
+
+    def __init__(self, *, release: str = "4.3", seed: int = 1) -> None:
+        self.release = Release.parse(release)
+        self.random = Random(seed)
+        self.now_ms = START_MS
+        self.hosts: dict[int, Host] = {}
+        # Pairs of nodes between which nothing gets through.
+        self.cut: set[frozenset[int]] = set()
+        self._endpoints: dict[Endpoint, tuple[Host, str]] = {}
+        # (node id, connection id) to the other end: another such pair, or a client.
+        self._links: dict[tuple[int, int], tuple[int, int] | Client] = {}
+
+    # --- Making a cluster
+
+    def add_controllers(self, count: int, **settings: Any) -> list[Host]:
+        """Add formatted controllers 1 to `count` with static voters, and start them."""
+        voters = {node_id: controller_endpoint(node_id) for node_id in range(1, count + 1)}
+        hosts = [self.add(node_id, roles={CONTROLLER}, quorum_voters=voters, **settings) for node_id in voters]
+        for node_id in voters:
+            self.start(node_id)
+        return hosts
+
+    def add(
+        self,
+        node_id: int,
+        *,
+        roles: Iterable[str],
+        release: Release | None = None,
+        level: MetadataVersion | None = None,
+        disk: MemoryDisk | None = None,
+        is_formatted: bool = True,
+        **settings: Any,
+    ) -> Host:
+        """Add a host that is not started yet."""
+        runs = release or self.release
+        listeners = []
+        if BROKER in roles:
+            listeners.append(_listener(BROKER_LISTENER, broker_endpoint(node_id)))
+        if CONTROLLER in roles:
+            listeners.append(_listener(CONTROLLER_LISTENER, controller_endpoint(node_id)))
+        config = NodeConfig(
+            release=runs,
+            node_id=node_id,
+            process_roles=frozenset(roles),
+            listeners=tuple(listeners),
+            controller_listener_names=(CONTROLLER_LISTENER,),
+            quorum_voters=settings.pop("quorum_voters", None),
+            quorum_bootstrap_servers=settings.pop("quorum_bootstrap_servers", ()),
+            log_dirs=(LOG_DIR,),
+            metadata_log_dir=LOG_DIR,
+            **settings,
+        )
+        host = Host(config, disk or MemoryDisk())
+        if is_formatted:
+            format_disk(host.disk, node_id, runs, level)
+        self.hosts[node_id] = host
+        for listener in listeners:
+            self._endpoints[listener.endpoint] = (host, listener.name)
+        return host
+
+    def start(self, node_id: int) -> Host:
+        """Start a node from its disk. Raises StartupError."""
+        host = self.hosts[node_id]
+        assert host.node is None
+        host.starts += 1
+        host.stop = None
+        host.inbox.clear()
+        host.node = Node(host.config, host.disk, Random(self.random.random()), self.now_ms)
+        return host
+
+    def kill(self, node_id: int) -> None:
+        """Take a node's power away."""
+        host = self.hosts[node_id]
+        host.node = None
+        host.inbox.clear()
+        for end in [end for end in self._links if end[0] == node_id]:
+            self._unlink(end, "connection reset")
+
+    def restart(self, node_id: int) -> Host:
+        """Kill a node and start it again."""
+        self.kill(node_id)
+        return self.start(node_id)
+
+    def shut_down(self, node_id: int) -> None:
+        """Ask a node to stop, and wait until it has."""
+        self.hosts[node_id].inbox.append(ShutdownRequested())
+        self.run_until(lambda: self.hosts[node_id].node is None)
+
+    def isolate(self, node_id: int) -> None:
+        """Cut a node off from all others."""
+        for other in self.hosts:
+            if other != node_id:
+                self.cut.add(frozenset((node_id, other)))
+        for end, peer in list(self._links.items()):
+            if end[0] == node_id and isinstance(peer, tuple) and peer[0] != node_id:
+                self._unlink(end, "unreachable")
+
+    def heal(self) -> None:
+        """Let everything through again."""
+        self.cut.clear()
+
+    # --- Looking at it
+
+    @property
+    def running(self) -> list[Host]:
+        """Give the hosts whose nodes run."""
+        return [host for host in self.hosts.values() if host.node is not None]
+
+    @property
+    def active(self) -> Host | None:
+        """Give the host of the active controller; of two (an isolated one does not know yet) the newer one's."""
+        active = [host for host in self.running if host.running.is_active_controller]
+        return max(active, key=lambda host: host.running.raft.epoch, default=None)
+
+    def facts(self, event: str) -> list[Fact]:
+        """Give what all nodes told of one event."""
+        return [fact for host in self.hosts.values() for fact in host.facts if fact.event == event]
+
+    def client(self, node_id: int, listener: str = CONTROLLER_LISTENER) -> Client:
+        """Connect to a node."""
+        host = self.hosts[node_id]
+        assert host.node is not None
+        connection_id = self._accepted_id(host)
+        client = Client(self, host, connection_id)
+        self._links[node_id, connection_id] = client
+        host.inbox.append(ConnectionAccepted(connection_id, listener, "10.0.0.1"))
+        return client
+
+    def disconnect(self, client: Client) -> None:
+        """Close a client's connection from its side."""
+        self._links.pop((client.host.config.node_id, client.connection_id), None)
+        client.host.inbox.append(ConnectionLost(client.connection_id, "closed by the client"))
+
+    # --- Running it
+
+    def run_until(self, condition: Callable[[], object], *, within_ms: int = 60_000) -> None:
+        """Run until something is so. Fails if it does not come about in time."""
+        deadline_ms = self.now_ms + within_ms
+        while not condition():
+            assert self.now_ms < deadline_ms, "it did not come about"
+            self._run_once()
+
+    def run_for(self, duration_ms: int) -> None:
+        """Run for a time."""
+        end_ms = self.now_ms + duration_ms
+        while self.now_ms < end_ms:
+            self._run_once(end_ms)
+
+    def settle(self) -> None:
+        """Run until nothing more happens by itself at this moment."""
+        while any(host.inbox for host in self.running):
+            self._run_events()
+
+    def _run_once(self, until_ms: int | None = None) -> None:
+        if any(host.inbox for host in self.running):
+            self._run_events()
+            return
+        wakeups = [host.running.next_wakeup_ms for host in self.running]
+        next_ms = min((wakeup for wakeup in wakeups if wakeup is not None), default=self.now_ms + 1000)
+        next_ms = max(next_ms, self.now_ms + 1)
+        self.now_ms = next_ms if until_ms is None else min(next_ms, until_ms)
+        for host in self.running:
+            self._step(host, [])
+
+    def _run_events(self) -> None:
+        for host in self.running:
+            if host.inbox:
+                events = list(host.inbox)
+                host.inbox.clear()
+                self._step(host, events)
+
+    def _step(self, host: Host, events: list[Event]) -> None:
+        if host.node is None:
+            return
+        for effect in host.node.step(events, self.now_ms):
+            self._execute(host, effect)
+
+    def _execute(self, host: Host, effect: Effect) -> None:
+        end = (host.config.node_id, getattr(effect, "connection_id", 0))
+        match effect:
+            case Connect(connection_id, endpoint, _):
+                self._connect(host, connection_id, endpoint)
+            case Send(_, data):
+                self._send(end, data)
+            case Close():
+                self._unlink(end, "closed by the other side")
+            case Fact():
+                host.facts.append(effect)
+            case Stop():
+                host.stop = effect
+                self.kill(host.config.node_id)
+
+    def _connect(self, host: Host, connection_id: int, endpoint: Endpoint) -> None:
+        target = self._endpoints.get(endpoint)
+        node_id = host.config.node_id
+        if target is None or target[0].node is None or frozenset((node_id, target[0].config.node_id)) in self.cut:
+            host.inbox.append(ConnectionLost(connection_id, "connection refused"))
+            return
+        other, listener = target
+        accepted_id = self._accepted_id(other)
+        here, there = (node_id, connection_id), (other.config.node_id, accepted_id)
+        self._links[here], self._links[there] = there, here
+        other.inbox.append(ConnectionAccepted(accepted_id, listener, "10.0.0.2"))
+        host.inbox.append(ConnectionOpened(connection_id))
+
+    def _send(self, end: tuple[int, int], data: bytes) -> None:
+        peer = self._links.get(end)
+        if isinstance(peer, Client):
+            peer.take(data)
+        elif peer is not None:
+            self.hosts[peer[0]].inbox.append(BytesReceived(peer[1], data))
+
+    def _unlink(self, end: tuple[int, int], reason: str) -> None:
+        """End a connection; the other end hears of it."""
+        peer = self._links.pop(end, None)
+        if isinstance(peer, Client):
+            peer.is_closed = True
+        elif peer is not None:
+            self._links.pop(peer, None)
+            other = self.hosts[peer[0]]
+            if other.node is not None:
+                other.inbox.append(ConnectionLost(peer[1], reason))
+        host = self.hosts[end[0]]
+        if host.node is not None and reason == "unreachable":
+            host.inbox.append(ConnectionLost(end[1], reason))
+
+    def _accepted_id(self, host: Host) -> int:
+        host.next_accepted_id += 2
+        return host.next_accepted_id
+
+
+def _listener(name: str, endpoint: Endpoint) -> Listener:
+    return Listener(
+        name=name,
+        security_protocol="PLAINTEXT",
+        endpoint=endpoint,
+        advertised=endpoint,
+        is_controller=name == CONTROLLER_LISTENER,
+    )
