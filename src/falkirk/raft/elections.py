@@ -1,0 +1,350 @@
+"""How a leader is found: votes, pre-votes, what leaders tell when they begin and end (KIP-595, KIP-853, KIP-996)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from falkirk.protocol.messages.end_quorum_epoch_response import EndQuorumEpochResponse
+from falkirk.protocol.messages.vote_response import VoteResponse
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.raft import election_messages
+from falkirk.raft.context import PARTITION, TOPIC
+from falkirk.raft.leader_discovery import Outcome, handle_common, known_listeners, learn_leader
+from falkirk.raft.leader_state import Leader
+from falkirk.raft.states import Candidate, Follower, Prospective, Resigned, Unattached
+from falkirk.raft.voter_set import ReplicaKey, listener_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Protocol
+
+    from falkirk.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+    from falkirk.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+    from falkirk.protocol.messages.end_quorum_epoch_request import PartitionData as EndPartition
+    from falkirk.protocol.messages.vote_request import PartitionData as VotePartition
+    from falkirk.protocol.messages.vote_request import VoteRequest
+    from falkirk.raft.context import RaftContext
+
+    class _Listener(Protocol):
+        name: str
+        host: str
+        port: int
+
+    class _Partition(Protocol):
+        partition_index: int
+
+    class _Topic(Protocol):
+        topic_name: str
+
+        @property
+        def partitions(self) -> Sequence[_Partition]: ...
+
+
+_BACKOFF_BASE_MS: Final = 100
+
+
+class Elections:
+    """Requests and answers of elections, and the time in which they must come."""
+
+    def __init__(self, context: RaftContext) -> None:
+        self._context = context
+        self._quorum = context.quorum
+
+    def receive_vote(self, token: int, request: VoteRequest, api_version: int, now_ms: int) -> None:
+        """Give or refuse a vote; refuse or promise one in a pre-vote, which changes nothing here."""
+        if self._context.is_foreign(request.cluster_id):
+            self._context.reply(token, VoteResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if not _is_metadata_partition(request.topics):
+            self._context.reply(token, VoteResponse(error_code=ErrorCode.INVALID_REQUEST))
+            return
+        partition = request.topics[0].partitions[0]
+        error, is_granted = self._decide_vote(request.voter_id, partition, now_ms)
+        answer = election_messages.vote_answer(self._context, api_version, error, is_granted=is_granted)
+        self._context.reply(token, answer)
+
+    def receive_begin_quorum_epoch(
+        self, token: int, request: BeginQuorumEpochRequest, api_version: int, now_ms: int
+    ) -> None:
+        """Follow the leader that says so of itself."""
+        if self._context.is_foreign(request.cluster_id):
+            self._context.reply(token, BeginQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if not _is_metadata_partition(request.topics):
+            self._context.reply(token, BeginQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST))
+            return
+        partition = request.topics[0].partitions[0]
+        error = self._voter_error(partition.leader_id, partition.leader_epoch)
+        if not error:
+            listeners = self._leader_listeners(partition.leader_id, request.leader_endpoints)
+            learn_leader(self._context, partition.leader_id, partition.leader_epoch, listeners, now_ms)
+            if not self._is_own_key(request.voter_id, partition.voter_directory_id):
+                error = ErrorCode.INVALID_VOTER_KEY
+        self._context.reply(token, election_messages.begin_quorum_epoch_answer(self._context, api_version, error))
+
+    def receive_end_quorum_epoch(
+        self, token: int, request: EndQuorumEpochRequest, api_version: int, now_ms: int
+    ) -> None:
+        """Stand for election, sooner or later as the leader that resigned prefers."""
+        if self._context.is_foreign(request.cluster_id):
+            self._context.reply(token, EndQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if not _is_metadata_partition(request.topics):
+            self._context.reply(token, EndQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST))
+            return
+        partition = request.topics[0].partitions[0]
+        error = self._voter_error(partition.leader_id, partition.leader_epoch)
+        if not error:
+            listeners = self._leader_listeners(partition.leader_id, request.leader_endpoints)
+            learn_leader(self._context, partition.leader_id, partition.leader_epoch, listeners, now_ms)
+            state = self._quorum.state
+            if isinstance(state, Follower) and state.leader_id == partition.leader_id:
+                state.fetch_deadline_ms = now_ms + self._backoff_after_resignation(partition)
+        self._context.reply(token, election_messages.end_quorum_epoch_answer(self._context, api_version, error))
+
+    def handle_vote(self, node_id: int | None, response: VoteResponse, now_ms: int) -> Outcome:
+        """Count a vote."""
+        if response.error_code or not _is_metadata_partition(response.topics):
+            return Outcome.RETRY
+        partition = response.topics[0].partitions[0]
+        outcome = handle_common(
+            self._context,
+            now_ms,
+            error=partition.error_code,
+            leader_id=partition.leader_id,
+            epoch=partition.leader_epoch,
+            endpoints=response.node_endpoints,
+        )
+        if outcome is not None:
+            return outcome
+        state = self._quorum.state
+        if not isinstance(state, Prospective | Candidate) or node_id is None:
+            return Outcome.DONE
+        if partition.error_code:
+            return Outcome.RETRY
+        state.election.record(node_id, is_granted=partition.vote_granted)
+        self._count_votes(now_ms)
+        return Outcome.DONE
+
+    def pre_vote_unsupported(self, now_ms: int) -> None:
+        """Stand for election: a voter's release does not know pre-votes, and could never promise anything."""
+        if isinstance(self._quorum.state, Prospective):
+            self._become_candidate(now_ms)
+
+    def handle_begin_quorum_epoch(self, response: BeginQuorumEpochResponse, now_ms: int) -> Outcome:
+        """See whether the voter knows of a later epoch."""
+        if response.error_code or not _is_metadata_partition(response.topics):
+            return Outcome.RETRY
+        partition = response.topics[0].partitions[0]
+        outcome = handle_common(
+            self._context,
+            now_ms,
+            error=partition.error_code,
+            leader_id=partition.leader_id,
+            epoch=partition.leader_epoch,
+            endpoints=response.node_endpoints,
+        )
+        return outcome or (Outcome.RETRY if partition.error_code else Outcome.DONE)
+
+    def handle_end_quorum_epoch(self, node_id: int | None, response: EndQuorumEpochResponse, now_ms: int) -> Outcome:
+        """Stop telling a voter that it has heard."""
+        if response.error_code or not _is_metadata_partition(response.topics):
+            return Outcome.RETRY
+        partition = response.topics[0].partitions[0]
+        outcome = handle_common(
+            self._context,
+            now_ms,
+            error=partition.error_code,
+            leader_id=partition.leader_id,
+            epoch=partition.leader_epoch,
+            endpoints=response.node_endpoints,
+        )
+        if outcome is not None:
+            return outcome
+        if partition.error_code:
+            return Outcome.RETRY
+        if isinstance(self._quorum.state, Resigned) and node_id is not None:
+            self._quorum.state.unacknowledged.discard(node_id)
+        return Outcome.DONE
+
+    def poll_unattached(self, state: Unattached, now_ms: int) -> None:
+        """Stand for election when nobody else was elected in time."""
+        if self._may_stand and (state.election_deadline_ms or 0) <= now_ms:
+            self.stand(now_ms)
+
+    def poll_prospective(self, state: Prospective, now_ms: int) -> None:
+        """Ask for promises; give up when the time is over."""
+        if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
+            self._lose_pre_vote(state, now_ms)
+        else:
+            self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=True)
+
+    def poll_candidate(self, state: Candidate, now_ms: int) -> None:
+        """Ask for votes; begin anew when the time is over. While shutting down, the election goes on to its end."""
+        if self._context.is_shutting_down:
+            self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=False)
+        elif state.backoff_until_ms is not None:
+            if state.backoff_until_ms <= now_ms:
+                self._become_candidate(now_ms)
+        elif state.election_deadline_ms > now_ms:
+            if not state.election.is_rejected:
+                self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=False)
+        elif self._context.config.has_pre_vote:
+            self.stand(now_ms)
+        else:
+            self._back_off(state, now_ms)
+
+    def poll_resigned(self, state: Resigned, now_ms: int) -> None:
+        """Tell the voters; go on in the next epoch when nobody was elected in this one."""
+        if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
+            self._quorum.become_unattached(state.epoch + 1, now_ms)
+            return
+        for node_id in sorted(state.unacknowledged):
+            to = self._context.voter_destination(node_id)
+            if to is not None and self._context.peers.is_ready(to, now_ms):
+                message = election_messages.end_quorum_epoch(self._context, state.successors)
+                self._context.peers.send(to, message, now_ms)
+
+    def poll_leader(self, leader: Leader, now_ms: int) -> None:
+        """Tell voters that have not fetched of late who leads."""
+        if leader.begin_epoch_at_ms > now_ms:
+            return
+        interval = self._context.config.fetch_timeout_ms // 2
+        leader.begin_epoch_at_ms = now_ms + interval
+        for node_id, progress in sorted(leader.voters.items()):
+            is_silent = progress.last_fetch_ms < 0 or progress.last_fetch_ms + interval <= now_ms
+            to = self._context.voter_destination(node_id)
+            if node_id != leader.own_key.node_id and is_silent and to and self._context.peers.is_ready(to, now_ms):
+                self._context.peers.send(to, election_messages.begin_quorum_epoch(self._context, progress.key), now_ms)
+
+    def stand(self, now_ms: int) -> None:
+        """Stand for election, in releases that can after asking whether it would be won."""
+        if not self._context.config.has_pre_vote:
+            self._become_candidate(now_ms)
+            return
+        self._quorum.become_prospective(now_ms)
+        self._count_votes(now_ms)
+
+    def count_own_vote(self, now_ms: int) -> None:
+        """Win at once where our own vote is the majority."""
+        self._count_votes(now_ms)
+
+    @property
+    def _may_stand(self) -> bool:
+        return self._quorum.is_voter and not self._context.is_shutting_down
+
+    def _become_candidate(self, now_ms: int) -> None:
+        self._quorum.become_candidate(now_ms)
+        self._count_votes(now_ms)
+
+    def _count_votes(self, now_ms: int) -> None:
+        state = self._quorum.state
+        if isinstance(state, Prospective):
+            if state.election.is_granted:
+                self._become_candidate(now_ms)
+            elif state.election.is_rejected:
+                self._lose_pre_vote(state, now_ms)
+        elif isinstance(state, Candidate):
+            if state.election.is_granted:
+                self._quorum.become_leader(now_ms)
+            elif state.election.is_rejected and not self._context.config.has_pre_vote:
+                self._back_off(state, now_ms)
+
+    def _lose_pre_vote(self, state: Prospective, now_ms: int) -> None:
+        if state.leader_id is not None and state.listeners and state.leader_id != self._quorum.own_key.node_id:
+            self._quorum.become_follower(state.epoch, state.leader_id, state.listeners, now_ms)
+        else:
+            self._quorum.become_unattached(state.epoch, now_ms, leader_id=state.leader_id)
+
+    def _back_off(self, state: Candidate, now_ms: int) -> None:
+        # Doubling, and random, so that two candidates do not go on to take each other's votes.
+        if state.backoff_until_ms is None:
+            factor = self._context.random.randrange(0, 2 << min(20, state.tries - 1))
+            wait = min(_BACKOFF_BASE_MS * factor, self._context.config.election_backoff_max_ms)
+            state.backoff_until_ms = now_ms + wait
+
+    def _send_votes(self, voters: Sequence[ReplicaKey], now_ms: int, *, is_pre_vote: bool) -> None:
+        for voter in voters:
+            to = self._context.voter_destination(voter.node_id)
+            if to is not None and self._context.peers.is_ready(to, now_ms):
+                message = election_messages.vote(self._context, voter, is_pre_vote=is_pre_vote)
+                self._context.peers.send(to, message, now_ms)
+
+    def _decide_vote(self, voter_id: int, request: VotePartition, now_ms: int) -> tuple[ErrorCode, bool]:
+        last_epoch_max = request.replica_epoch if request.pre_vote else request.replica_epoch - 1
+        if request.last_offset < 0 or not 0 <= request.last_offset_epoch <= last_epoch_max:
+            return ErrorCode.INVALID_REQUEST, False
+        error = self._voter_error(request.replica_id, request.replica_epoch)
+        if error:
+            return error, False
+        if request.replica_epoch > self._quorum.epoch:
+            self._quorum.become_unattached(request.replica_epoch, now_ms)
+        if not self._is_own_key(voter_id, request.voter_directory_id):
+            # Meant for another disk of this node: what that one knew of its votes is lost.
+            return ErrorCode.INVALID_VOTER_KEY, False
+        key = ReplicaKey(request.replica_id, request.replica_directory_id)
+        end = self._context.log.end
+        is_up_to_date = (request.last_offset_epoch, request.last_offset) >= (end.epoch, end.offset)
+        is_granted = self._can_grant(key, is_up_to_date=is_up_to_date, is_pre_vote=request.pre_vote)
+        state = self._quorum.state
+        if is_granted and not request.pre_vote and isinstance(state, Unattached | Prospective) and state.voted is None:
+            self._quorum.vote_for(key, now_ms)
+        return ErrorCode.NONE, is_granted
+
+    def _can_grant(self, key: ReplicaKey, *, is_up_to_date: bool, is_pre_vote: bool) -> bool:
+        state = self._quorum.state
+        if is_pre_vote:
+            # Who hears from a leader keeps to it: a replica that was cut off must not unseat one that others follow.
+            follows = isinstance(state, Leader) or (isinstance(state, Follower) and state.has_fetched)
+            return is_up_to_date and not follows
+        if not isinstance(state, Unattached | Prospective) or key.node_id == self._quorum.own_key.node_id:
+            return False
+        if state.voted is not None:
+            is_same_disk = state.voted.directory_id in (ZERO_UUID, key.directory_id)
+            return state.voted.node_id == key.node_id and is_same_disk
+        return state.leader_id is None and is_up_to_date
+
+    def _voter_error(self, remote_id: int, epoch: int) -> ErrorCode:
+        if epoch < self._quorum.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.INVALID_REQUEST if remote_id < 0 else ErrorCode.NONE
+
+    def _is_own_key(self, voter_id: int, directory_id: bytes) -> bool:
+        # Version 0 names no voter.
+        if voter_id < 0:
+            return True
+        own = self._quorum.own_key
+        return voter_id == own.node_id and directory_id in (ZERO_UUID, own.directory_id)
+
+    def _leader_listeners(self, leader_id: int, endpoints: Iterable[_Listener]) -> Mapping[str, Endpoint]:
+        listeners = {listener_name(each.name): Endpoint(each.host, each.port) for each in endpoints}
+        return listeners or known_listeners(self._context, leader_id, ())
+
+    def _backoff_after_resignation(self, partition: EndPartition) -> int:
+        own = self._quorum.own_key
+        keys = [ReplicaKey(each.candidate_id, each.candidate_directory_id) for each in partition.preferred_candidates]
+        keys = keys or [ReplicaKey(node_id) for node_id in partition.preferred_successors]
+        position = next(
+            (
+                index
+                for index, key in enumerate(keys)
+                if key.node_id == own.node_id and key.directory_id in (ZERO_UUID, own.directory_id)
+            ),
+            len(keys),
+        )
+        longest = self._context.config.election_backoff_max_ms
+        if position == 0:
+            return 0
+        if position >= len(keys):
+            return longest
+        return min(longest, (longest >> (len(keys) - 1)) << (position - 1))
+
+
+def _is_metadata_partition(topics: Sequence[_Topic]) -> bool:
+    if len(topics) != 1 or topics[0].topic_name != TOPIC:
+        return False
+    partitions = topics[0].partitions
+    return len(partitions) == 1 and partitions[0].partition_index == PARTITION

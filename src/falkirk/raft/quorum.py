@@ -1,0 +1,308 @@
+"""The replica's state in the quorum, and the ways from one state to another (Kafka's QuorumState)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.raft.facts import RaftFact
+from falkirk.raft.leader_state import Leader
+from falkirk.raft.output import ElectionState, LeaderAndEpoch
+from falkirk.raft.states import Candidate, EpochElection, Follower, Prospective, Resigned, State, Unattached
+from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, VoterSet, listener_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.raft.config import RaftConfig
+    from falkirk.raft.raft_log import RaftLog
+
+CHECK_QUORUM_FACTOR = 1.5
+"""A leader waits this many fetch timeouts for a majority to fetch."""
+
+
+class Quorum:
+    """One state at a time. `on_change` is told the state that was left and the time, once the new one is in place."""
+
+    def __init__(self, config: RaftConfig, log: RaftLog, random: Chance, facts: list[RaftFact]) -> None:
+        self.config = config
+        self.own_key = ReplicaKey(config.node_id, config.directory_id)
+        self.own_listeners = {listener_name(name): endpoint for name, endpoint in config.listeners.items()}
+        self.listener = next(iter(self.own_listeners), "CONTROLLER")
+        self.on_change: Callable[[State, int], None] = lambda _left, _now_ms: None
+        self._log = log
+        self._random = random
+        self._facts = facts
+        self.state: State = Unattached(epoch=0, election_deadline_ms=None)
+
+    def start(self, election_state: ElectionState, now_ms: int) -> None:
+        """Take up the state in which the replica was when it stopped."""
+        self.state = self._first_state(election_state, now_ms)
+
+    @property
+    def epoch(self) -> int:
+        """The highest epoch seen."""
+        return self.state.epoch
+
+    @property
+    def voters(self) -> VoterSet:
+        """The voters in force."""
+        return self._log.history.voters
+
+    @property
+    def is_voter(self) -> bool:
+        """This replica, with this disk, is a voter."""
+        return self.config.is_controller and self.voters.is_voter(self.own_key)
+
+    @property
+    def own_node(self) -> VoterNode:
+        """What the log should say of this voter."""
+        versions = KRaftVersionRange(0, self.config.kraft_version_max)
+        return VoterNode(key=self.own_key, listeners=self.own_listeners, kraft_versions=versions)
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads or led in this epoch, as others are told: a leader that resigned still names itself."""
+        match self.state:
+            case Leader() | Resigned():
+                return self.own_key.node_id
+            case Candidate():
+                return None
+            case state:
+                return state.leader_id
+
+    @property
+    def leader_listeners(self) -> Mapping[str, Endpoint]:
+        """Where that leader listens; empty if not known."""
+        match self.state:
+            case Leader() | Resigned():
+                return self.own_listeners
+            case Follower(listeners=listeners) | Prospective(listeners=listeners):
+                return listeners
+            case _:
+                return {}
+
+    @property
+    def leader_endpoint(self) -> Endpoint | None:
+        """Where that leader listens for the quorum."""
+        return self.leader_listeners.get(self.listener)
+
+    @property
+    def leader_and_epoch(self) -> LeaderAndEpoch:
+        """Who leads, as the node is told: nobody once the leader has resigned."""
+        match self.state:
+            case Leader(epoch=epoch, epoch_start_offset=start):
+                return LeaderAndEpoch(leader_id=self.own_key.node_id, epoch=epoch, epoch_start_offset=start)
+            case state:
+                return LeaderAndEpoch(leader_id=self.leader_id if self.has_remote_leader else None, epoch=state.epoch)
+
+    @property
+    def election_state(self) -> ElectionState:
+        """What must be on disk."""
+        state = self.state
+        leader_id, voted = self.leader_id, None
+        match state:
+            case Candidate():
+                voted = self.own_key
+            case Unattached() | Follower() | Prospective():
+                voted = state.voted
+        kraft_version = self._log.history.kraft_version
+        return ElectionState(
+            epoch=state.epoch,
+            leader_id=leader_id,
+            voted_id=None if voted is None else voted.node_id,
+            # The file of kraft.version 0 has no place for it.
+            voted_directory_id=ZERO_UUID if voted is None or kraft_version == 0 else voted.directory_id,
+            kraft_version=kraft_version,
+            voters=self.voters.ids if kraft_version == 0 else (),
+        )
+
+    @property
+    def is_leader(self) -> bool:
+        """This replica leads."""
+        return isinstance(self.state, Leader)
+
+    @property
+    def has_remote_leader(self) -> bool:
+        """Another replica is known to lead."""
+        leader_id = self.leader_id
+        return leader_id is not None and leader_id != self.own_key.node_id
+
+    def become_unattached(self, epoch: int, now_ms: int, *, leader_id: int | None = None) -> None:
+        """Go on without a leader to follow; the time until the next election is not prolonged by it."""
+        assert epoch > self.epoch or (epoch == self.epoch and isinstance(self.state, Prospective))
+        state = self.state
+        match state:
+            case _ if not self.is_voter:
+                deadline = None
+            case Prospective(election=election) if election.is_rejected:
+                deadline = self._election_deadline(now_ms)
+            case Candidate() | Prospective() | Resigned():
+                deadline = state.election_deadline_ms
+            case Unattached(election_deadline_ms=int() as known):
+                deadline = known
+            case _:
+                deadline = self._election_deadline(now_ms)
+        voted = state.voted if isinstance(state, Prospective) and epoch == state.epoch else None
+        self._become(Unattached(epoch=epoch, leader_id=leader_id, voted=voted, election_deadline_ms=deadline), now_ms)
+
+    def vote_for(self, key: ReplicaKey, now_ms: int) -> None:
+        """Give the vote of this epoch away; the candidate has as good a chance as we, so our own try waits."""
+        state = self.state
+        assert isinstance(state, Unattached | Prospective)
+        assert state.voted is None
+        assert key.node_id != self.own_key.node_id
+        state.voted = key
+        state.election_deadline_ms = self._election_deadline(now_ms)
+        self._tell("info", "vote-granted", epoch=state.epoch, candidate=str(key))
+
+    def become_follower(self, epoch: int, leader_id: int, listeners: Mapping[str, Endpoint], now_ms: int) -> None:
+        """Follow a leader of which it is known where it listens."""
+        assert listeners
+        assert leader_id != self.own_key.node_id
+        state = self.state
+        assert epoch > state.epoch or (epoch == state.epoch and not isinstance(state, Leader))
+        voted = None
+        if epoch == state.epoch:
+            match state:
+                case Unattached() | Prospective() | Follower():
+                    voted = state.voted
+                case Candidate():
+                    voted = self.own_key
+        timeout = self.config.fetch_timeout_ms
+        self._become(
+            Follower(
+                epoch=epoch,
+                leader_id=leader_id,
+                listeners=dict(listeners),
+                voted=voted,
+                fetch_deadline_ms=now_ms + timeout,
+                update_voters_at_ms=now_ms + timeout,
+            ),
+            now_ms,
+        )
+
+    def become_prospective(self, now_ms: int) -> None:
+        """Ask whether an election would be won; the epoch stays."""
+        assert self.is_voter
+        state = self.state
+        assert not isinstance(state, Leader | Prospective)
+        voted = self.own_key if isinstance(state, Candidate) else None
+        if isinstance(state, Unattached | Follower):
+            voted = state.voted
+        self._become(
+            Prospective(
+                epoch=state.epoch,
+                leader_id=self.leader_id,
+                listeners=self.leader_listeners,
+                voted=voted,
+                election=EpochElection(self.voters, self.own_key.node_id),
+                election_deadline_ms=self._election_deadline(now_ms),
+            ),
+            now_ms,
+        )
+
+    def become_candidate(self, now_ms: int) -> None:
+        """Stand for election in the next epoch, with our own vote."""
+        assert self.is_voter
+        state = self.state
+        assert not isinstance(state, Leader)
+        self._become(
+            Candidate(
+                epoch=state.epoch + 1,
+                election=EpochElection(self.voters, self.own_key.node_id),
+                election_deadline_ms=self._election_deadline(now_ms),
+                tries=state.tries + 1 if isinstance(state, Candidate) else 1,
+            ),
+            now_ms,
+        )
+
+    def become_leader(self, now_ms: int) -> Leader:
+        """Lead the epoch in which we were elected."""
+        state = self.state
+        assert isinstance(state, Candidate)
+        assert state.election.is_granted
+        leader = Leader(
+            own_key=self.own_key,
+            epoch=state.epoch,
+            epoch_start_offset=self._log.end_offset,
+            granting=state.election.granting,
+            check_quorum_deadline_ms=now_ms + self.check_quorum_timeout_ms,
+            begin_epoch_at_ms=now_ms,
+        )
+        leader.set_voters(self.voters)
+        self._become(leader, now_ms)
+        return leader
+
+    def become_resigned(self, now_ms: int) -> None:
+        """Stop leading, for good in this epoch."""
+        state = self.state
+        assert isinstance(state, Leader)
+        own_id = self.own_key.node_id
+        self._become(
+            Resigned(
+                epoch=state.epoch,
+                successors=state.successors(),
+                unacknowledged={node_id for node_id in self.voters.ids if node_id != own_id},
+                election_deadline_ms=self._election_deadline(now_ms),
+            ),
+            now_ms,
+        )
+
+    @property
+    def check_quorum_timeout_ms(self) -> int:
+        """How long a leader leads without a majority that fetches."""
+        return int(self.config.fetch_timeout_ms * CHECK_QUORUM_FACTOR)
+
+    def _first_state(self, stored: ElectionState, now_ms: int) -> State:
+        epoch = stored.epoch
+        deadline = self._election_deadline(now_ms) if self.is_voter else None
+        if epoch < self._log.last_epoch:
+            return Unattached(epoch=self._log.last_epoch, election_deadline_ms=deadline)
+        voted = None if stored.voted_id is None else ReplicaKey(stored.voted_id, stored.voted_directory_id)
+        if stored.leader_id == self.own_key.node_id:
+            # It must neither vote for another in this epoch nor give offsets of lost records to new ones.
+            others = {node_id for node_id in self.voters.ids if node_id != self.own_key.node_id}
+            return Resigned(epoch=epoch, unacknowledged=others, election_deadline_ms=self._election_deadline(now_ms))
+        if stored.leader_id is None:
+            if self.is_voter and voted is not None and VoterNode(key=voted).is_voter(self.own_key):
+                return Candidate(
+                    epoch=epoch,
+                    election=EpochElection(self.voters, self.own_key.node_id),
+                    election_deadline_ms=self._election_deadline(now_ms),
+                )
+            return Unattached(epoch=epoch, voted=voted, election_deadline_ms=deadline)
+        node = self.voters.nodes.get(stored.leader_id)
+        if node is None or not node.listeners:
+            return Unattached(epoch=epoch, leader_id=stored.leader_id, voted=voted, election_deadline_ms=deadline)
+        timeout = self.config.fetch_timeout_ms
+        return Follower(
+            epoch=epoch,
+            leader_id=stored.leader_id,
+            listeners=node.listeners,
+            voted=voted,
+            fetch_deadline_ms=now_ms + timeout,
+            update_voters_at_ms=now_ms + timeout,
+        )
+
+    def _become(self, state: State, now_ms: int) -> None:
+        left = self.state
+        self.state = state
+        self._tell(
+            "info",
+            "raft-state",
+            state=type(state).__name__.lower(),
+            epoch=state.epoch,
+            leader=self.leader_id,
+            left=type(left).__name__.lower(),
+        )
+        self.on_change(left, now_ms)
+
+    def _tell(self, level: str, event: str, **fields: object) -> None:
+        self._facts.append(RaftFact(level=level, event=event, fields=fields))
+
+    def _election_deadline(self, now_ms: int) -> int:
+        timeout = self.config.election_timeout_ms
+        return now_ms + timeout + (self._random.randrange(0, timeout) if timeout else 0)

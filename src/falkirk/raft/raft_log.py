@@ -1,0 +1,142 @@
+"""The log as the replica means it to be: what is on disk, and what the driver has yet to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.control_record import decode_control_record
+from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
+from falkirk.protocol.messages.voters_record import VotersRecord
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.raft.output import Append, InstallSnapshot, LogChange, Truncate, WriteSnapshotChunk
+from falkirk.raft.voter_history import VoterHistory
+
+if TYPE_CHECKING:
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.raft.log_reader import LogReader
+    from falkirk.raft.voter_set import VoterSet
+
+BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
+"""The snapshot that formatting writes at kraft.version 1: never replicated, the first leader logs its voters."""
+
+
+class RaftLog:
+    """Ends, epochs and voters of the log with all changes, and those changes in order.
+
+    `end_offset` and `last_epoch` are those that the log will have once all is written. While `is_rewinding`, what is
+    on disk is no prefix of that: nothing may be read, and the last epoch is not known for sure.
+    """
+
+    def __init__(self, reader: LogReader, static_voters: VoterSet) -> None:
+        self.reader = reader
+        self.history = VoterHistory(static_voters)
+        self.end_offset = reader.end_offset
+        self.last_epoch = reader.last_epoch
+        self.high_watermark: int | None = None
+        self.is_rewinding = False
+        self._changes: list[LogChange] = []
+        self._installing: OffsetAndEpoch | None = None
+        self._load_history()
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """End and last epoch."""
+        return OffsetAndEpoch(self.end_offset, self.last_epoch)
+
+    @property
+    def is_installing(self) -> bool:
+        """A fetched snapshot waits to be put in place of the log."""
+        return self._installing is not None
+
+    def raise_high_watermark(self, offset: int) -> None:
+        """Take in that everything below `offset` is committed; it never falls."""
+        if self.high_watermark is None or offset > self.high_watermark:
+            self.high_watermark = offset
+
+    def append(self, data: bytes, *, end_offset: int, epoch: int) -> None:
+        """Add whole batches."""
+        assert end_offset > self.end_offset
+        assert epoch >= self.last_epoch
+        self._changes.append(Append(data))
+        self.end_offset = end_offset
+        self.last_epoch = epoch
+
+    def add_control_records(self, batch: RecordBatch) -> None:
+        """Take in what a control batch that is appended says of the voters."""
+        for record in batch.records():
+            message = decode_control_record(record.key, record.value).message
+            if isinstance(message, VotersRecord):
+                self.history.add_voters(record.offset, message)
+            elif isinstance(message, KRaftVersionRecord):
+                self.history.add_kraft_version(record.offset, message.kraft_version)
+
+    def truncate(self, diverging: OffsetAndEpoch) -> int:
+        """Cut off what another log, with that end of that epoch, does not have; give the new end.
+
+        As Kafka's ReplicatedLog.truncateToEndOffset.
+        """
+        assert not self._changes
+        end = self.end_shared_with(diverging)
+        if end.offset >= self.end_offset:
+            return self.end_offset
+        self._changes.append(Truncate(end.offset))
+        self.end_offset, self.last_epoch = end
+        self.is_rewinding = True
+        self.history.truncate(end.offset)
+        return end.offset
+
+    def end_shared_with(self, diverging: OffsetAndEpoch) -> OffsetAndEpoch:
+        """Say what is left if `truncate` is called."""
+        if diverging.epoch == 0:
+            return OffsetAndEpoch(min(diverging.offset, self.end_offset), 0)
+        end = self.reader.end_offset_for_epoch(diverging.epoch)
+        if end.epoch != diverging.epoch:
+            return end
+        return OffsetAndEpoch(min(diverging.offset, end.offset), end.epoch)
+
+    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+        """Keep a part of a snapshot that is being fetched."""
+        self._changes.append(WriteSnapshotChunk(snapshot, position, data))
+
+    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Put a fetched snapshot in place of the log; done when `persisted` gives it."""
+        self._changes.append(InstallSnapshot(snapshot))
+        self._installing = snapshot
+        self.is_rewinding = True
+
+    def refuse_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Forget a fetched snapshot that turned out invalid: the log stays as it was."""
+        if self._installing == snapshot:
+            self._installing = None
+
+    def take_changes(self) -> tuple[LogChange, ...]:
+        """Hand out what is to be written next."""
+        changes = tuple(self._changes)
+        self._changes.clear()
+        return changes
+
+    @property
+    def has_changes(self) -> bool:
+        """Something waits to be handed out."""
+        return bool(self._changes)
+
+    def persisted(self) -> OffsetAndEpoch | None:
+        """Take in that all that was handed out is on disk; give the snapshot that took the log's place, if one did."""
+        if any(not isinstance(change, Append) for change in self._changes):
+            return None
+        installed = self._installing
+        self._installing = None
+        if self.is_rewinding:
+            assert not self._changes
+            self.is_rewinding = False
+            self.end_offset = self.reader.end_offset
+            self.last_epoch = self.reader.last_epoch
+        if installed is None or self.reader.latest_snapshot != installed or self.end_offset != installed.offset:
+            return None
+        self._load_history()
+        self.raise_high_watermark(installed.offset)
+        return installed
+
+    def _load_history(self) -> None:
+        snapshot = self.reader.latest_snapshot
+        self.history.load(self.reader.voters_changes(), None if snapshot is None else snapshot.offset)

@@ -1,0 +1,316 @@
+"""The leader's side of replication: appending, answering fetches, moving the high watermark."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.batch_builder import ValueBatchBuilder, build_batch
+from falkirk.protocol.control_record import ControlRecordType, encode_control_record
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
+from falkirk.protocol.messages.leader_change_message import LeaderChangeMessage, Voter
+from falkirk.protocol.messages.voters_record import VotersRecord
+from falkirk.protocol.record import Record
+from falkirk.raft.context import PARTITION, TOPIC, TOPIC_ID
+from falkirk.raft.errors import BatchTooLargeError, NotLeaderError
+from falkirk.raft.fetch_answers import fetch_answer, refused_fetch
+from falkirk.raft.leader_state import Leader
+from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
+from falkirk.raft.voter_history import BOOTSTRAP_OFFSET
+from falkirk.raft.voter_set import ReplicaKey, VoterSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from falkirk.protocol.messages.fetch_request import FetchPartition, FetchRequest
+    from falkirk.protocol.messages.fetch_response import FetchResponse
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.raft.context import RaftContext
+
+BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
+"""What KRaft allows for a batch, header included."""
+_HIGH_WATERMARK_SINCE: Final = 18
+_NO_TOPIC_NAME_SINCE: Final = 13
+_REPLICA_STATE_SINCE: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class _WaitingFetch:
+    key: ReplicaKey
+    request: FetchRequest
+    partition: FetchPartition
+    api_version: int
+    deadline_ms: int
+
+
+class ReplicationLeader:
+    """Answers fetches whatever the state (who does not lead says who does); the rest only where the replica leads.
+
+    Fetches read what is on disk, never what waits to be written: so what a follower has, the leader has, and its own
+    log counts for the high watermark as any other.
+    """
+
+    def __init__(self, context: RaftContext) -> None:
+        self._context = context
+        self._quorum = context.quorum
+        self._log = context.log
+        self._waiting: dict[int, _WaitingFetch] = {}
+        self._deadlines: list[tuple[int, int]] = []
+        self.on_high_watermark: Callable[[Leader, int], None] = lambda _leader, _now_ms: None
+
+    # Appending.
+
+    def begin_epoch(self, leader: Leader, now_ms: int) -> None:
+        """Write what every epoch begins with; nothing of it may be committed before.
+
+        At kraft.version 1 also the voters, if none stand in the log yet but only in the bootstrap snapshot, or if
+        this voter listens elsewhere than the log says.
+        """
+        assert self._log.end_offset == leader.epoch_start_offset
+        change = LeaderChangeMessage(
+            leader_id=leader.own_key.node_id,
+            voters=[Voter(voter_id=node_id) for node_id in self._quorum.voters.ids],
+            granting_voters=[Voter(voter_id=node_id) for node_id in leader.granting],
+        )
+        records: list[tuple[ControlRecordType, WireMessage]] = [(ControlRecordType.LEADER_CHANGE, change)]
+        history = self._log.history
+        if history.kraft_version >= 1 and history.voters_offset is not None:
+            voters, own = history.voters, self._quorum.own_node
+            if history.voters_offset == BOOTSTRAP_OFFSET or voters.needs_update(own):
+                updated = voters.updated(own)
+                assert updated is not None
+                level = KRaftVersionRecord(kraft_version=history.kraft_version)
+                records += [
+                    (ControlRecordType.KRAFT_VERSION, level),
+                    (ControlRecordType.KRAFT_VOTERS, updated.record()),
+                ]
+        self._append_control(leader, records, now_ms)
+
+    def append(self, values: Sequence[bytes], now_ms: int) -> int:
+        """Append data records as one batch; give the offset of the first. See RaftReplica.append."""
+        assert values
+        leader = self._quorum.state
+        if not isinstance(leader, Leader):
+            raise NotLeaderError(f"node {self._quorum.own_key.node_id} does not lead in epoch {leader.epoch}")
+        base_offset = self._log.end_offset
+        builder = ValueBatchBuilder(base_offset=base_offset, leader_epoch=leader.epoch, timestamp_ms=now_ms)
+        builder.extend(values)
+        if builder.size > BATCH_BYTES_MAX:
+            raise BatchTooLargeError(f"{len(values)} records take {builder.size} bytes, {BATCH_BYTES_MAX} are the most")
+        self._log.append(builder.build(), end_offset=base_offset + len(values), epoch=leader.epoch)
+        return base_offset
+
+    def append_voters(self, leader: Leader, voters: VoterSet, now_ms: int) -> int:
+        """Append new voters, in force from now on; give the record's offset."""
+        offset = self._log.end_offset
+        self._append_control(leader, [(ControlRecordType.KRAFT_VOTERS, voters.record())], now_ms)
+        return offset
+
+    def _append_control(
+        self, leader: Leader, messages: Sequence[tuple[ControlRecordType, WireMessage]], now_ms: int
+    ) -> None:
+        base_offset = self._log.end_offset
+        records = []
+        history = self._log.history
+        for offset, (record_type, message) in enumerate(messages, base_offset):
+            key, value = encode_control_record(record_type, message)
+            records.append(Record(offset, now_ms, key, value))
+            if isinstance(message, KRaftVersionRecord):
+                history.add_kraft_version(offset, message.kraft_version)
+            elif isinstance(message, VotersRecord):
+                history.add_voters(offset, message)
+        data = build_batch(records, base_offset=base_offset, leader_epoch=leader.epoch, is_control=True)
+        self._log.append(data, end_offset=base_offset + len(records), epoch=leader.epoch)
+        leader.set_voters(history.voters)
+        self.update_high_watermark(leader, now_ms)
+
+    def persisted(self, leader: Leader, now_ms: int) -> None:
+        """Take in that our own log has grown on disk, and answer who waited for it."""
+        own = leader.progress(leader.own_key)
+        end = self._log.reader.end_offset
+        if own.end_offset == end:
+            return
+        own.end_offset = end
+        self.update_high_watermark(leader, now_ms)
+        self.answer_waiting()
+
+    def update_high_watermark(self, leader: Leader, now_ms: int) -> None:
+        """Move the high watermark if more is committed, and tell whom it concerns."""
+        if not leader.update_high_watermark():
+            return
+        assert leader.high_watermark is not None
+        self._log.raise_high_watermark(leader.high_watermark)
+        self.on_high_watermark(leader, now_ms)
+        self.answer_waiting()
+
+    # Fetches.
+
+    def receive_fetch(self, token: int, request: FetchRequest, api_version: int, now_ms: int) -> None:
+        """Answer a fetch now, or when there is something to say."""
+        if self._context.is_foreign(request.cluster_id):
+            self._context.reply(token, refused_fetch(ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        if not _is_metadata_partition(request, api_version):
+            self._context.reply(token, refused_fetch(ErrorCode.INVALID_REQUEST))
+            return
+        partition = request.topics[0].partitions[0]
+        if (
+            request.max_wait_ms < 0
+            or partition.fetch_offset < 0
+            or not 0 <= partition.last_fetched_epoch <= partition.current_leader_epoch
+        ):
+            self._context.reply(token, fetch_answer(self._context, api_version, error=ErrorCode.INVALID_REQUEST))
+            return
+        node_id = request.replica_state.replica_id if api_version >= _REPLICA_STATE_SINCE else request.replica_id
+        fetch = _WaitingFetch(
+            ReplicaKey(node_id, partition.replica_directory_id),
+            request,
+            partition,
+            api_version,
+            now_ms + request.max_wait_ms,
+        )
+        self._take_progress(fetch, now_ms)
+        answer, is_worth_sending = self._answer(fetch)
+        if is_worth_sending or request.max_wait_ms == 0:
+            self._send(token, fetch, answer)
+        else:
+            self._waiting[token] = fetch
+            heapq.heappush(self._deadlines, (fetch.deadline_ms, token))
+
+    def answer_waiting(self) -> None:
+        """Answer those for whom there is something now."""
+        if not self._waiting:
+            return
+        for token, fetch in list(self._waiting.items()):
+            answer, is_worth_sending = self._answer(fetch)
+            if is_worth_sending:
+                del self._waiting[token]
+                self._send(token, fetch, answer)
+
+    def answer_expired(self, now_ms: int) -> None:
+        """Answer those who have waited as long as they wanted to."""
+        while self._deadlines and self._deadlines[0][0] <= now_ms:
+            deadline_ms, token = heapq.heappop(self._deadlines)
+            fetch = self._waiting.get(token)
+            if fetch is not None and fetch.deadline_ms == deadline_ms:
+                del self._waiting[token]
+                self._send(token, fetch, self._answer(fetch)[0])
+
+    def stop_leading(self) -> None:
+        """Send all who wait to whoever leads now."""
+        for token, fetch in self._waiting.items():
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            self._context.reply(token, fetch_answer(self._context, fetch.api_version, error=error))
+        self._waiting.clear()
+        self._deadlines.clear()
+
+    def forget(self, token: int) -> None:
+        """Drop a fetch that nobody waits for any more."""
+        self._waiting.pop(token, None)
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When the next waiting fetch must be answered."""
+        while self._deadlines and self._deadlines[0][1] not in self._waiting:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def _send(self, token: int, fetch: _WaitingFetch, answer: FetchResponse) -> None:
+        self._context.reply(token, answer)
+        leader = self._quorum.state
+        if isinstance(leader, Leader) and leader.high_watermark is not None and fetch.key.node_id >= 0:
+            leader.progress(fetch.key).told_high_watermark = leader.high_watermark
+
+    def _answer(self, fetch: _WaitingFetch) -> tuple[FetchResponse, bool]:
+        """Make the answer, and say whether it holds anything."""
+        context, partition = self._context, fetch.partition
+        error = context.leader_error(partition.current_leader_epoch)
+        leader = self._quorum.state
+        if error or not isinstance(leader, Leader):
+            return fetch_answer(context, fetch.api_version, error=error), True
+        if fetch.key.node_id == leader.own_key.node_id:
+            return fetch_answer(context, fetch.api_version, error=ErrorCode.UNKNOWN_SERVER_ERROR), True
+        if self._log.is_rewinding:
+            return fetch_answer(context, fetch.api_version, high_watermark=leader.high_watermark), False
+        offset = partition.fetch_offset
+        snapshot, diverging = self._place(offset, partition.last_fetched_epoch)
+        if snapshot is not None or diverging is not None:
+            answer = fetch_answer(
+                context,
+                fetch.api_version,
+                high_watermark=leader.high_watermark,
+                diverging=diverging,
+                snapshot=snapshot,
+            )
+            return answer, True
+        records = b""
+        if offset < self._log.reader.end_offset:
+            bytes_max = min(max(fetch.request.max_bytes, 0), context.config.fetch_bytes_max)
+            records = self._log.reader.read(offset, bytes_max)
+        answer = fetch_answer(context, fetch.api_version, high_watermark=leader.high_watermark, records=records)
+        return answer, bool(records) or self._is_news(leader, fetch)
+
+    def _take_progress(self, fetch: _WaitingFetch, now_ms: int) -> None:
+        """Count a fetch whose place fits our log: the replica has everything before it."""
+        leader, partition = self._quorum.state, fetch.partition
+        if (
+            not isinstance(leader, Leader)
+            or partition.current_leader_epoch != leader.epoch
+            or fetch.key.node_id in (-1, leader.own_key.node_id)
+            or self._log.is_rewinding
+            or self._place(partition.fetch_offset, partition.last_fetched_epoch) != (None, None)
+        ):
+            return
+        leader.progress(fetch.key).fetched(partition.fetch_offset, self._log.reader.end_offset, now_ms)
+        leader.voter_fetched(fetch.key, now_ms, self._quorum.check_quorum_timeout_ms)
+        if leader.voter_progress(fetch.key) is not None:
+            self.update_high_watermark(leader, now_ms)
+
+    def _is_news(self, leader: Leader, fetch: _WaitingFetch) -> bool:
+        """Say whether the replica lacks our high watermark.
+
+        Before version 18 it does not say which one it has. Differs from Kafka, which lets such a replica wait: we
+        remember what it was told, so that older followers too learn at once of what is committed.
+        """
+        high_watermark = leader.high_watermark
+        if high_watermark is None or fetch.key.node_id < 0:
+            return False
+        if fetch.api_version >= _HIGH_WATERMARK_SINCE:
+            return fetch.partition.high_watermark < high_watermark
+        progress = leader.progress(fetch.key)
+        return progress.told_high_watermark < min(high_watermark, fetch.partition.fetch_offset)
+
+    def _place(self, offset: int, epoch: int) -> tuple[OffsetAndEpoch | None, OffsetAndEpoch | None]:
+        """Find where a follower must go on: (snapshot to fetch, point where the logs part), both None if it fits.
+
+        As Kafka's ReplicatedLog.validateOffsetAndEpoch.
+        """
+        reader = self._log.reader
+        latest = reader.latest_snapshot
+        if offset == 0:
+            if latest is not None and latest != BOOTSTRAP_SNAPSHOT:
+                return latest, None
+            if reader.start_offset == 0:
+                return None, None
+        earliest = reader.earliest_snapshot
+        start = reader.start_offset
+        if earliest is not None and (
+            offset < start or (offset == start and epoch != earliest.epoch) or epoch < earliest.epoch
+        ):
+            assert latest is not None
+            return latest, None
+        end = reader.end_offset_for_epoch(epoch)
+        if end.epoch != epoch or end.offset < offset:
+            return None, end
+        return None, None
+
+
+def _is_metadata_partition(request: FetchRequest, api_version: int) -> bool:
+    if len(request.topics) != 1:
+        return False
+    topic = request.topics[0]
+    named = topic.topic_id == TOPIC_ID if api_version >= _NO_TOPIC_NAME_SINCE else topic.topic == TOPIC
+    return named and len(topic.partitions) == 1 and topic.partitions[0].partition == PARTITION
