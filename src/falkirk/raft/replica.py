@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
-    from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.messages import VotersRecord
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.schema import WireMessage
@@ -244,11 +243,6 @@ class RaftReplica:
     @property
     def leader_endpoint(self) -> Endpoint | None:
         """Where that leader listens, this replica included; None if not known."""
-        return None if self.leader.leader_id is None else self._quorum.leader_endpoint
-
-    @property
-    def leader_endpoint(self) -> Endpoint | None:
-        """Where that leader listens for the quorum, ourselves too; None if that or the leader is not known."""
         return None if self.leader.leader_id is None else self._quorum.leader_endpoint
 
     @property
