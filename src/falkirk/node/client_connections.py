@@ -83,13 +83,18 @@ class ConnectionCounters:
 
 
 class ClientConnections:
-    """All accepted connections. Requests go to `handle`, one by one; what is to be done goes to `effects` at once."""
+    """All accepted connections.
+
+    Requests go to `handle`, one by one; `gone` is told of every connection that ends, from whichever side. What is to
+    be done goes to `effects` at once.
+    """
 
     def __init__(
         self,
         *,
         effects: Callable[[Effect], None],
         handle: Callable[[OpenRequest], None],
+        gone: Callable[[int], None],
         frame_bytes_max: int,
         idle_ms_max: int,
     ) -> None:
@@ -98,6 +103,7 @@ class ClientConnections:
         self.held_apis: frozenset[int] = frozenset()
         self._effects = effects
         self._handle = handle
+        self._gone = gone
         self._frame_bytes_max = frame_bytes_max
         self._idle_ms_max = idle_ms_max
         # By number; the one that was silent longest comes first.
@@ -148,13 +154,13 @@ class ClientConnections:
             reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
             self._close(client, "connection-flooded", reason)
 
-    def lost(self, connection_id: int) -> ClientConnection | None:
+    def lost(self, connection_id: int) -> None:
         """Forget a connection that is gone."""
         client = self._clients.pop(connection_id, None)
         if client is not None:
             client.is_closed = True
             self._holding.pop(connection_id, None)
-        return client
+            self._gone(connection_id)
 
     def resume(self) -> None:
         """Go on with what was held back, as far as may be."""

@@ -91,6 +91,7 @@ class Node:
         self._clients = ClientConnections(
             effects=emit,
             handle=self._handle,
+            gone=self._forget,
             frame_bytes_max=config.socket_request_max_bytes,
             idle_ms_max=config.connections_max_idle_ms,
         )
@@ -206,7 +207,6 @@ class Node:
                     self._peers.lost(connection_id, reason, now_ms)
                 else:
                     self._clients.lost(connection_id)
-                    self._dispatcher.forget(connection_id)
             case ShutdownRequested():
                 self._begin_shutdown()
             case _:
@@ -222,6 +222,9 @@ class Node:
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)
         self._limit()
+
+    def _forget(self, connection_id: int) -> None:
+        self._dispatcher.forget(connection_id)
 
     def _limit(self) -> None:
         """Begin nothing new that must be committed while as much as may waits for that already."""

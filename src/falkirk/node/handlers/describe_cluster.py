@@ -12,15 +12,12 @@ brokers, which controllers have nothing to say of.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.node.handlers.cluster_authorization import (
-    CLUSTER_NAME,
-    ClusterOperation,
-    is_cluster_operation_allowed,
-    refusal,
-)
+from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed, refusal
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -35,10 +32,16 @@ if TYPE_CHECKING:
 
 _ENDPOINT_TYPES: Final = {1: "BROKER", 2: "CONTROLLER"}
 _CONTROLLER: Final = 2
-_CLUSTER: Final = 4  # ResourceType
-# What may be done with a cluster: CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS,
-# IDEMPOTENT_WRITE, as AclOperation numbers them.
-_OPERATIONS: Final = (5, 7, 8, 9, 10, 11, 12)
+_OPERATIONS: Final = (
+    AclOperation.CREATE,
+    AclOperation.ALTER,
+    AclOperation.DESCRIBE,
+    AclOperation.CLUSTER_ACTION,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+    AclOperation.IDEMPOTENT_WRITE,
+)
+"""What may be done with a cluster."""
 _NOT_ASKED_FOR: Final = -(2**31)
 
 
@@ -102,10 +105,8 @@ def _authorized_operations(view: NodeView, context: RequestContext, request: Des
         return _NOT_ASKED_FOR
     if not is_cluster_operation_allowed(view, context, ClusterOperation.DESCRIBE):
         return 0
-    allowed = (
-        operation for operation in _OPERATIONS if view.authorizer.is_allowed(context, operation, _CLUSTER, CLUSTER_NAME)
-    )
-    return sum(1 << operation for operation in allowed)
+    may = partial(view.authorizer.is_allowed, context)
+    return sum(1 << operation for operation in _OPERATIONS if may(operation, ResourceType.CLUSTER, CLUSTER_NAME))
 
 
 ROUTE: Final = Route(api_key=60, handler=handle, needs_controller=False)
