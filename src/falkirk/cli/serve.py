@@ -1,0 +1,139 @@
+"""`falkirk serve`: run one node of a cluster, as Kafka's `kafka-server-start` does."""
+
+import gc
+import random
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from falkirk.cli.exit_code import ExitCode
+from falkirk.cli.failure import CommandFailedError, WrongUsageError
+from falkirk.cli.options import JsonOption
+from falkirk.node.config import NodeConfig
+from falkirk.node.effects import Fact, Stop
+from falkirk.node.node import Node
+from falkirk.node.server_properties import ServerProperties, read_server_properties
+from falkirk.server.errors import ServerError
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.serve import serve
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.posix_disk import PosixDisk
+from falkirk.storage.properties_file import parse_properties
+from falkirk.versions.config_definition import ConfigError
+from falkirk.versions.release import Release, all_releases
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The node's server.properties.")]
+ReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="The Kafka release (3.7 or later) that the node is; default: the newest that falkirk knows.",
+    ),
+]
+OverrideOption = Annotated[
+    list[str] | None,
+    typer.Option("--override", metavar="KEY=VALUE", help="Wins over the file; may be repeated."),
+]
+LogFormatOption = Annotated[
+    LogFormat | None, typer.Option("--log-format", help="How log lines on stderr look; default: text.")
+]
+LogLevelOption = Annotated[LogLevel, typer.Option("--log-level", help="The least that is logged.")]
+
+# New objects after which the collector looks at the youngest ones: as many as some hundred requests make.
+_COLLECT_AFTER: Final = 50_000
+
+
+def command(
+    file: FileArgument,
+    *,
+    release: ReleaseOption = None,
+    override: OverrideOption = None,
+    log_format: LogFormatOption = None,
+    log_level: LogLevelOption = LogLevel.INFO,
+    json: JsonOption = False,
+) -> None:
+    """Run one node until SIGTERM or SIGINT, which stop it in an orderly way.
+
+    Log lines go to stderr. With --json stdout gets one document as soon as the node serves, and the log lines are JSON
+    too unless --log-format says otherwise.
+    """
+    log = FactLog(sys.stderr, log_format or (LogFormat.JSON if json else LogFormat.TEXT), log_level)
+    properties = _read(file, _release(release), override or [])
+    for warning in properties.warnings:
+        log.write(Fact("warning", warning))
+
+    def show(config: NodeConfig) -> None:
+        _calm_collector()
+        if json:
+            print(msgspec.json.encode(_document(config)).decode(), flush=True)
+
+    try:
+        stop = serve(properties, _make_node, log, show)
+    except ServerError as error:
+        raise CommandFailedError(str(error)) from error
+    _end(stop, properties.config, log)
+
+
+def _calm_collector() -> None:
+    """Take what was made for starting out of the collector's sight, and let it look more rarely."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER)
+
+
+def _release(name: str | None) -> Release:
+    release = all_releases()[-1] if name is None else Release.parse(name)
+    # Raises IncompleteReleaseError for those that are in the tables with their API ranges only.
+    _ = release.kraft
+    return release
+
+
+def _read(file: Path, release: Release, overrides: list[str]) -> ServerProperties:
+    try:
+        known = parse_properties(file.read_bytes(), file=str(file)).as_dict()
+    except CorruptFileError as error:
+        raise CommandFailedError(str(error)) from error
+    for entry in overrides:
+        key, equals, value = entry.partition("=")
+        if not equals:
+            raise WrongUsageError(f"--override {entry}: KEY=VALUE was expected")
+        known[key.strip()] = value
+    try:
+        return read_server_properties(known, release, hostname=socket.getfqdn())
+    except ConfigError as error:
+        raise CommandFailedError("\n".join(f"{file}: {line}" for line in str(error).splitlines())) from error
+
+
+def _make_node(config: NodeConfig, now_ms: int) -> Node:
+    # Chance of the system: nodes that start together must not draw alike.
+    return Node(config, PosixDisk(), random.SystemRandom(), now_ms)
+
+
+def _document(config: NodeConfig) -> dict[str, Any]:  # Any: a JSON document
+    return {
+        "node_id": config.node_id,
+        "release": config.release.name,
+        "process_roles": sorted(config.process_roles),
+        "listeners": [
+            {
+                "name": listener.name,
+                "security_protocol": listener.security_protocol,
+                "host": listener.endpoint.host,
+                "port": listener.endpoint.port,
+            }
+            for listener in config.listeners
+        ],
+    }
+
+
+def _end(stop: Stop, config: NodeConfig, log: FactLog) -> None:
+    """Say how it ended. Whatever the node's own code for it is, the program has its own (ExitCode)."""
+    if stop.exit_code == ExitCode.DONE:
+        log.write(Fact("info", f"[KafkaRaftServer nodeId={config.node_id}] shut down completed"))
+        return
+    raise CommandFailedError(stop.reason or "the node has stopped")

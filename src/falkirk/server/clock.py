@@ -1,0 +1,18 @@
+"""The node's clock."""
+
+import time
+
+
+class Clock:
+    """Milliseconds since 1970 that never go back and never leap.
+
+    It starts with the host's time of day and goes on with the host's steady clock: whoever sets the time of day while
+    the node runs changes no timeout of it. Both clocks run at the same rate where the host keeps its time by NTP.
+    """
+
+    def __init__(self) -> None:
+        self._offset_ns = time.time_ns() - time.monotonic_ns()
+
+    def now_ms(self) -> int:
+        """Give the time."""
+        return (time.monotonic_ns() + self._offset_ns) // 1_000_000

@@ -1,0 +1,5 @@
+"""Why a node does not come up, in one line for the operator."""
+
+
+class ServerError(Exception):
+    """The node was not started; its directories are as they were."""

@@ -1,0 +1,266 @@
+"""Runs one node: the events of a round of the loop go to it in one step, and its effects are carried out in order.
+
+Everything happens on the loop's thread. The node's disk work is done inside its step: while it syncs, what comes in
+gathers, and is one step, and one sync, the next time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
+
+from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Stop
+from falkirk.node.events import (
+    BytesReceived,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Event,
+    ShutdownRequested,
+)
+from falkirk.server.idle_connections import IdleConnections
+from falkirk.server.peer import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.server.clock import Clock
+    from falkirk.server.connection_limits import ConnectionLimits
+    from falkirk.server.fact_log import FactLog
+
+
+class DrivenNode(Protocol):
+    """What is run: `falkirk.node.node.Node`, or a stand-in."""
+
+    def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
+        """Take events in and give what is to be done."""
+        ...
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When to step without an event; None: never."""
+        ...
+
+
+class NodeDriver:
+    """Drives a node until it stops."""
+
+    def __init__(
+        self,
+        node: DrivenNode,
+        *,
+        clock: Clock,
+        log: FactLog,
+        limits: ConnectionLimits,
+        max_idle_ms: int,
+        connect_timeout_ms: int,
+    ) -> None:
+        self._node = node
+        self._clock = clock
+        self._log = log
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._stopped: asyncio.Future[Stop] = self._loop.create_future()
+        self._events: list[Event] = []
+        self._is_step_due = False
+        self._wakeup: asyncio.TimerHandle | None = None
+        self._wakeup_ms: int | None = None
+        self._idle = IdleConnections(max_idle_ms)
+        self._connect_timeout_s = connect_timeout_ms / 1000
+        self._idle_check: asyncio.TimerHandle | None = None
+        # Those that the node knows, by id; connections that it has closed are not among them.
+        self._peers: dict[int, Peer] = {}
+        # All that stand, those that are being closed included.
+        self._standing: set[Peer] = set()
+        self._none_standing = asyncio.Event()
+        self._connecting: dict[int, asyncio.Task[None]] = {}
+        # The node chooses odd numbers.
+        self._next_id = 2
+
+    async def run(self) -> Stop:
+        """Step until the node stops. Raises what the node's step raises, which is a bug."""
+        self._schedule()
+        try:
+            return await self._stopped
+        finally:
+            await self._end()
+
+    def accept(self, listener: str) -> Peer:
+        """Make the protocol of a connection that was accepted; for `loop.create_server`."""
+        connection_id = self._next_id
+        self._next_id += 2
+        return Peer(self, connection_id, listener)
+
+    def request_shutdown(self) -> None:
+        """Ask the node to stop."""
+        self._tell(ShutdownRequested())
+
+    def stop(self, stop: Stop) -> None:
+        """End without asking the node."""
+        if not self._stopped.done():
+            self._stopped.set_result(stop)
+
+    def fail_with(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:  # Any: asyncio's
+        """Let `run` raise what a callback of the loop raised; for `loop.set_exception_handler`."""
+        self._fail(context.get("exception") or RuntimeError(str(context.get("message"))))
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._stopped.done():
+            self._stopped.set_exception(error)
+
+    # --- What connections tell
+
+    def peer_connected(self, peer: Peer) -> None:
+        """Take in a new connection, or refuse it."""
+        self._standing.add(peer)
+        self._none_standing.clear()
+        self.peer_is_active(peer)
+        if peer.listener is None:
+            self._opened(peer)
+            return
+        refusal = self._limits.admit(peer.host)
+        if refusal is not None:
+            self._log.write(Fact("warning", "refused a connection", {"host": peer.host, "reason": refusal}))
+            peer.cut_off(refusal)
+            return
+        peer.is_admitted = True
+        self._peers[peer.connection_id] = peer
+        self._tell(ConnectionAccepted(peer.connection_id, peer.listener, peer.host))
+
+    def peer_sent(self, peer: Peer, data: bytes) -> None:
+        """Pass bytes on."""
+        if peer.connection_id in self._peers:
+            self._idle.touch(peer, self._clock.now_ms())
+            self._tell(BytesReceived(peer.connection_id, data))
+
+    def peer_is_active(self, peer: Peer) -> None:
+        """Keep a connection from being taken for idle."""
+        self._idle.touch(peer, self._clock.now_ms())
+        if self._idle_check is None:
+            self._check_idle()
+
+    def peer_lost(self, peer: Peer, reason: str) -> None:
+        """Forget a connection."""
+        self._standing.discard(peer)
+        if not self._standing:
+            self._none_standing.set()
+        self._idle.remove(peer)
+        if peer.is_admitted:
+            self._limits.leave(peer.host)
+        if self._peers.pop(peer.connection_id, None) is not None:
+            self._tell(ConnectionLost(peer.connection_id, reason))
+
+    # --- Steps
+
+    def _tell(self, event: Event) -> None:
+        self._events.append(event)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """Step once the loop has gone through all that is ready now."""
+        if not self._is_step_due:
+            self._is_step_due = True
+            self._loop.call_soon(self._step)
+
+    def _step(self) -> None:
+        self._is_step_due = False
+        if self._stopped.done():
+            return
+        events, self._events = self._events, []
+        try:
+            effects = self._node.step(events, self._clock.now_ms())
+            for effect in effects:
+                self._execute(effect)
+            self._set_wakeup()
+        except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
+            self._fail(error)
+
+    def _execute(self, effect: Effect) -> None:
+        match effect:
+            case Send(connection_id, data):
+                peer = self._peers.get(connection_id)
+                if peer is not None:
+                    peer.write(data)
+            case Fact():
+                self._log.write(effect)
+            case Connect(connection_id):
+                self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
+            case Close(connection_id):
+                self._close(connection_id)
+            case Stop():
+                self.stop(effect)
+            case _:
+                assert_never(effect)
+
+    def _set_wakeup(self) -> None:
+        """Arm the timer. One that is armed for an earlier time stays: it will find nothing to do, and be set anew."""
+        wakeup_ms = self._node.next_wakeup_ms
+        if wakeup_ms is None or (self._wakeup_ms is not None and self._wakeup_ms <= wakeup_ms):
+            return
+        if self._wakeup is not None:
+            self._wakeup.cancel()
+        self._wakeup_ms = wakeup_ms
+        self._wakeup = self._loop.call_later(max(0, wakeup_ms - self._clock.now_ms()) / 1000, self._wake)
+
+    def _wake(self) -> None:
+        self._wakeup = self._wakeup_ms = None
+        self._schedule()
+
+    # --- Connections
+
+    async def _connect(self, wanted: Connect) -> None:
+        host, port = wanted.endpoint
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                await self._loop.create_connection(lambda: Peer(self, wanted.connection_id, None), host, port)
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host that is no name
+            reason = "timed out" if isinstance(error, TimeoutError) else str(error)
+            if self._connecting.pop(wanted.connection_id, None) is not None:
+                self._tell(ConnectionLost(wanted.connection_id, f"no connection to {wanted.endpoint}: {reason}"))
+
+    def _opened(self, peer: Peer) -> None:
+        """Tell of a connection that the node asked for, unless it does not want it any more."""
+        if self._connecting.pop(peer.connection_id, None) is None:
+            peer.cut_off("the node closed it")
+            return
+        self._peers[peer.connection_id] = peer
+        self._tell(ConnectionOpened(peer.connection_id))
+
+    def _close(self, connection_id: int) -> None:
+        connecting = self._connecting.pop(connection_id, None)
+        if connecting is not None:
+            connecting.cancel()
+        peer = self._peers.pop(connection_id, None)
+        if peer is not None:
+            peer.close()
+
+    def _check_idle(self) -> None:
+        self._idle_check = None
+        now_ms = self._clock.now_ms()
+        for peer in self._idle.expired(now_ms):
+            peer.cut_off(_IDLE)
+        next_ms = self._idle.next_check_ms
+        if next_ms is not None:
+            self._idle_check = self._loop.call_later(max(0, next_ms - now_ms) / 1000, self._check_idle)
+
+    async def _end(self) -> None:
+        """Let what was sent go out, for a moment, and close everything."""
+        for timer in (self._wakeup, self._idle_check):
+            if timer is not None:
+                timer.cancel()
+        connecting = list(self._connecting.values())
+        for task in connecting:
+            task.cancel()
+        await asyncio.gather(*connecting, return_exceptions=True)
+        for peer in tuple(self._standing):
+            peer.close()
+        if self._standing:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._none_standing.wait(), _LINGER_S)
+        for peer in tuple(self._standing):
+            peer.cut_off("the node has stopped")
+
+
+_IDLE: Final = "nothing came or went for connections.max.idle.ms"
+_LINGER_S: Final = 1.0
