@@ -43,6 +43,12 @@ COMMANDS: Final = (
         "Print log segments, snapshots and indexes (kafka-dump-log).",
         is_group=False,
     ),
+    Command(
+        "api-versions",
+        "falkirk.cli.api_versions",
+        "What each node of a cluster speaks (kafka-broker-api-versions).",
+        is_group=False,
+    ),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
 

@@ -32,6 +32,7 @@ EXTRA_MODULES = {"fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow",
 def explain(error: Exception) -> tuple[ExitCode, str] | None:
     """Give exit code and message of an expected error; None for a bug of ours."""
     # The layers below are imported late: most commands touch one or two of them, and none of them fails most times.
+    from falkirk.client.errors import ClientError  # noqa: PLC0415
     from falkirk.logdir.errors import LogDirError  # noqa: PLC0415
     from falkirk.metadata.errors import MetadataError  # noqa: PLC0415
     from falkirk.pipeline.errors import PipelineError  # noqa: PLC0415
@@ -46,7 +47,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
             return ExitCode.FAILED, f"{missing} is not installed: {extra}"
         case LogDirError() if error.would_lose_data:
             return ExitCode.DATA_WOULD_BE_LOST, str(error)
-        case ProtocolError() | VersionsError() | MetadataError() | LogDirError() | PipelineError():
+        case ProtocolError() | VersionsError() | MetadataError() | LogDirError() | PipelineError() | ClientError():
             return ExitCode.FAILED, str(error)
         case OSError():
             return ExitCode.FAILED, _of_system(error)

@@ -7,20 +7,21 @@ missing_of_features(features, offered)                # what each client feature
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from falkirk.versions.errors import VersionsError
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from falkirk.versions.release import Release
 
-    ApiRanges = Mapping[int, SupportedRange]
-    """Versions of each API, by its key."""
-    AvoidedVersions = Mapping[int, frozenset[int]]
-    """Versions that a client must not use though both sides have them, by API key."""
+ApiRanges = Mapping[int, SupportedRange]
+"""Versions of each API, by its key."""
+AvoidedVersions = Mapping[int, frozenset[int]]
+"""Versions that a client must not use though both sides have them, by API key."""
 
 
 class UnsupportedApiError(VersionsError):
