@@ -35,6 +35,7 @@ class Command:
 COMMANDS: Final = (
     Command("features", "falkirk.cli.features", "What feature levels need and default to (kafka-features)."),
     Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
+    Command("serve", "falkirk.cli.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
     Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, downgrade, verify, undo."),
     Command("fleet", "falkirk.cli.fleet", "Many clusters' files as tables on Spark, and a report."),
     Command(
