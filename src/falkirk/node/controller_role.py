@@ -9,10 +9,11 @@ from __future__ import annotations
 from traceback import format_exc
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.controller.activation import ActivationError, activation_results, level_warning
 from falkirk.metadata.controller.controller import Controller
-from falkirk.node.activation import activation_records
 from falkirk.node.active_controller import ActiveController
 from falkirk.node.effects import Fact
+from falkirk.node.errors import FatalError
 from falkirk.node.role_settings import controller_settings
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class ControllerRole:
             return
         try:
             self._activate(leader.epoch)
+        except ActivationError as error:
+            raise FatalError(str(error)) from error
         except Exception:  # noqa: BLE001 - as in `tick`
             self._failed("activation of the controller")
 
@@ -96,11 +99,19 @@ class ControllerRole:
         )
         state.active = active
         active.catch_up(now_ms)
-        result = activation_records(
-            state.image, self._bootstrap, open_transaction_offset=state.applier.open_transaction_offset
+        warning = level_warning(controller.state)
+        if warning is not None:
+            self._effects(Fact("warning", "metadata-version-missing", {"reason": warning}))
+        results = activation_results(
+            controller.state,
+            self._settings,
+            self._bootstrap.records,
+            open_transaction_offset=state.applier.open_transaction_offset,
         )
-        active.append(result, now_ms)
-        fields = {"epoch": epoch, "next_offset": state.raft.end_offset, "bootstrap_records": len(result.records)}
+        for result in results:
+            active.append(result, now_ms)
+        records = sum(len(result.records) for result in results)
+        fields = {"epoch": epoch, "next_offset": state.raft.end_offset, "bootstrap_records": records}
         self._effects(Fact("info", "controller-activated", fields))
 
     def _failed(self, what: str) -> None:
