@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from falkirk.node.events import Event
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
+    from falkirk.storage.metadata_log import MetadataLog
     from falkirk.versions.supported_range import SupportedRange
 
 # How long a connection to another node may take to stand (socket.connection.setup.timeout.ms).
@@ -71,6 +72,7 @@ class Node:
         self._effects: list[Effect] = []
         emit = self._effects.append
         startup = open_node(config, disk, random)
+        self._log = startup.log
         source = f"{config.metadata_log_dir}/{METADATA_PARTITION}"
         applier = MetadataApplier(startup.log, startup.gate, (self,), source=source)
         raft = RaftReplica(
@@ -170,6 +172,16 @@ class Node:
     def raft(self) -> RaftReplica:
         """The replica of the metadata log."""
         return self._state.raft
+
+    @property
+    def node_id(self) -> int:
+        """Who it is."""
+        return self.config.node_id
+
+    @property
+    def log(self) -> MetadataLog:
+        """The metadata log as it is on the disk."""
+        return self._log
 
     @property
     def is_active_controller(self) -> bool:
