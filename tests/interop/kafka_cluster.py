@@ -98,9 +98,7 @@ class KafkaCluster:
         effective = _replication_settings(len(brokers)) | _shutdown_settings(len(combined))
         effective |= DEFAULT_SETTINGS | self.settings
         self.nodes = {
-            layout.node_id: KafkaNode(
-                release, layout, quorum, home=home / f"run-node-{layout.node_id}", settings=effective
-            )
+            layout.node_id: self._node(layout, quorum, home / f"run-node-{layout.node_id}", effective)
             for layout in self.layouts
         }
 
@@ -218,6 +216,9 @@ class KafkaCluster:
             raise
         self.stop()
 
+    def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
+        return KafkaNode(self.release, layout, quorum, home=home, settings=settings)
+
     def _initial_controllers(self) -> list[str]:
         """The option of StorageTool that names the first voters; a lone controller needs no list."""
         controllers = [layout for layout in self.layouts if CONTROLLER in layout.roles]
@@ -252,7 +253,7 @@ class Clusters:
 
 def _replication_settings(brokers: int) -> dict[str, str]:
     """Internal topics are replicated as far as there are brokers."""
-    replicas = str(min(3, brokers))
+    replicas = str(max(1, min(3, brokers)))
     return {
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,

@@ -131,8 +131,7 @@ class KafkaNode:
             raise KafkaNodeError(f"node {self.layout.node_id} runs already as process {self.pid}")
         self.write_properties()
         self._starts += 1
-        self._sharing = ClassSharing(self.release, "kafka.Kafka")
-        command = jvm_command(self.release, "kafka.Kafka", [str(self.properties_file)], options=self._sharing.options)
+        command = self._command()
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 [*_dies_with_parent(), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
@@ -199,6 +198,11 @@ class KafkaNode:
 
     def __str__(self) -> str:
         return f"Kafka {self.release} node {self.layout.node_id} ({self.log_file})"
+
+    def _command(self) -> list[str]:
+        """The command line that runs the node."""
+        self._sharing = ClassSharing(self.release, "kafka.Kafka")
+        return jvm_command(self.release, "kafka.Kafka", [str(self.properties_file)], options=self._sharing.options)
 
     def _status(self) -> str:
         return f"exit status {self._process.returncode}" if self._process else "never started"
