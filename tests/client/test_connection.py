@@ -117,7 +117,8 @@ def test_after_a_break_a_connection_negotiates_anew_with_whatever_runs_there_now
             assert (await connection.request(DescribeClusterRequest())).cluster_id == "2/1"
         older = FakeNode(ranges(api18="0-3", api60="0-1"), cluster_named_as_asked, port=endpoint.port)
         async with older:
-            assert (await connection.request(DescribeClusterRequest())).cluster_id == "1/2"
+            answer = await connection.request(DescribeClusterRequest(), is_idempotent=True)
+            assert answer.cluster_id == "1/2"
             assert (await connection.versions()).api_ranges == ranges(api18="0-3", api60="0-1")
             await connection.close()
         assert older.requests == [(18, 5), (18, 3), (60, 1)]
@@ -138,6 +139,35 @@ def test_features_are_asked_anew_on_the_same_connection():
         assert node.connections == 1
 
     run(scenario())
+
+
+def test_a_break_that_nobody_has_noticed_yet_costs_an_idempotent_request_nothing():
+    runner = asyncio.Runner()
+
+    async def start():
+        node = FakeNode(NEW, cluster_named_as_asked)
+        await node.__aenter__()
+        connection = NodeConnection(node.endpoint, CONFIG)
+        await connection.versions()
+        return node, connection
+
+    async def break_unnoticed(node):
+        # Nothing runs between the end of the old node and the next request.
+        node.drop_connections()
+
+    async def asked(connection, **options):
+        answer = await connection.request(DescribeClusterRequest(), **options)
+        return answer.cluster_id
+
+    with runner:
+        node, connection = runner.run(start())
+        runner.run(break_unnoticed(node))
+        assert runner.run(asked(connection, is_idempotent=True)) == "2/1"
+        runner.run(break_unnoticed(node))
+        assert runner.run(connection.refreshed_versions()).api_ranges == NEW
+        runner.run(connection.close())
+        runner.run(node.__aexit__(None, None, None))
+    assert node.connections == 3
 
 
 def test_many_who_ask_at_once_share_one_connection_and_get_their_own_answers():

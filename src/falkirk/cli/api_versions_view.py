@@ -60,15 +60,16 @@ class ApiVersionsView:
         return [found for found in self.versions.values() if not isinstance(found, NodeVersions)]
 
     def text(self) -> Iterator[str]:
-        """Give a block for each node, one for all of them, and one for features."""
+        """Give a block for each node, one for what all have if they are several, and one for features."""
         for node in self.cluster.nodes:
             yield from self._node_lines(node)
         answered = self._answered()
         if not answered:
             return
-        brokers = f"{len(answered)} {self.kind}{'s' if len(answered) != 1 else ''}"
-        yield f"Common to {brokers} -> ("
-        yield from _block(self._api_lines(common_ranges(found.api_ranges for found in answered)))
+        nodes = f"{len(answered)} {self.kind}{'s' if len(answered) != 1 else ''}"
+        if len(answered) > 1:
+            yield f"Common to {nodes} -> ("
+            yield from _block(self._api_lines(common_ranges(found.api_ranges for found in answered)))
         newest, supported = _newest(answered), _common_features(answered)
         epoch = newest.finalized_features_epoch
         yield f"Features (finalized epoch: {'none' if epoch is None else epoch}) -> ("
@@ -77,7 +78,7 @@ class ApiVersionsView:
             for name in sorted(supported.keys() | newest.finalized_features.keys())
         )
         if self.features is not None:
-            yield f"Client features on {brokers} -> ("
+            yield f"Client features on {nodes} -> ("
             yield from _block(_feature_line(name, missing) for name, missing in self.features.items())
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document

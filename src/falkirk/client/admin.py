@@ -109,7 +109,7 @@ class AsyncAdmin:
         request = DescribeClusterRequest(endpoint_type=self._endpoint_type.value)
         # A node that cannot be told which kind is meant is a broker's listener, or too old to list controllers.
         wanted = _WITH_ENDPOINT_TYPE if self._endpoint_type is EndpointType.CONTROLLER else None
-        response = await connection.request(request, wanted=wanted)
+        response = await connection.request(request, wanted=wanted, is_idempotent=True)
         assert isinstance(response, DescribeClusterResponse)
         if response.error_code != ErrorCode.NONE:
             raise NodeRefusedError(connection.endpoint, "DescribeCluster", response.error_code, response.error_message)
@@ -136,7 +136,8 @@ class AsyncAdmin:
 
 
 async def _describe_by_metadata(connection: NodeConnection) -> ClusterDescription:
-    response = await connection.request(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+    request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    response = await connection.request(request, is_idempotent=True)
     assert isinstance(response, MetadataResponse)
     if response.error_code != ErrorCode.NONE:
         raise NodeRefusedError(connection.endpoint, "Metadata", response.error_code)

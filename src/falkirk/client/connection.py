@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import falkirk
 from falkirk.client.channel import Channel
-from falkirk.client.errors import NodeRefusedError
+from falkirk.client.errors import ConnectionFailedError, NodeRefusedError, RequestTimedOutError
 from falkirk.client.node_versions import API_VERSIONS, NodeVersions, fallback_version, known_range
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
@@ -39,19 +39,37 @@ class NodeConnection:
 
     async def refreshed_versions(self) -> NodeVersions:
         """Ask the node again, on the same connection: features change while it runs. Raises as `request`."""
-        was_open = self._channel is not None and self._channel.is_open
-        channel, versions = await self._connected()
-        if was_open:
-            versions = self._versions = await self._negotiate(channel)
-        return versions
+        if self._is_open:
+            channel, _ = await self._connected()
+            try:
+                self._versions = await self._negotiate(channel)
+            except RequestTimedOutError:
+                raise
+            except ConnectionFailedError:
+                pass  # it had been broken before we asked
+            else:
+                return self._versions
+        return await self.versions()
 
-    async def request(self, message: WireMessage, *, wanted: SupportedRange | None = None) -> WireMessage:
+    async def request(
+        self, message: WireMessage, *, wanted: SupportedRange | None = None, is_idempotent: bool = False
+    ) -> WireMessage:
         """Send a request in the highest version that both sides have; give the answer.
 
         `wanted`: versions that the caller can do with, None: all that we know. Errors in the answer are the caller's.
+        `is_idempotent`: it is sent again on a new connection if the old one turns out to be broken.
         Raises UnsupportedApiError naming both ranges; ConnectionFailedError, RequestTimedOutError; NodeRefusedError if
         the node did not say what it speaks.
         """
+        was_open = self._is_open
+        channel, versions = await self._connected()
+        try:
+            return await channel.ask(message, self._version(message, versions, wanted))
+        except RequestTimedOutError:
+            raise
+        except ConnectionFailedError:
+            if not (was_open and is_idempotent):
+                raise
         channel, versions = await self._connected()
         return await channel.ask(message, self._version(message, versions, wanted))
 
@@ -59,6 +77,10 @@ class NodeConnection:
         """Close the TCP connection, if there is one."""
         if self._channel is not None:
             await self._channel.close()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._channel is not None and self._channel.is_open
 
     def _version(self, message: WireMessage, versions: NodeVersions, wanted: SupportedRange | None) -> int:
         info = message.SCHEMA.info

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from falkirk.protocol.messages import REQUESTS
 from falkirk.versions.errors import VersionsError
 from falkirk.versions.supported_range import SupportedRange
 
@@ -107,12 +108,18 @@ def missing_of_features(
     """Give for each feature of a client the APIs that it needs and cannot use; none: the feature can be used.
 
     `features` maps a feature's name to the versions of each API that it works with; `offered` are the ranges of all
-    brokers that the client deals with. Errors are values here, in order of API keys, named by key.
+    brokers that the client deals with. Errors are values here, in order of API keys.
     """
     avoids = avoided or {}
     return {
         name: tuple(
-            UnsupportedApiError(str(key), key, wanted=wanted, offered=offered.get(key), avoided=avoids.get(key, _NONE))
+            UnsupportedApiError(
+                REQUESTS.get(key, "UNKNOWNRequest").removesuffix("Request"),
+                key,
+                wanted=wanted,
+                offered=offered.get(key),
+                avoided=avoids.get(key, _NONE),
+            )
             for key, wanted in sorted(needed.items())
             if highest_usable(wanted, offered.get(key), avoids.get(key, _NONE)) is None
         )
