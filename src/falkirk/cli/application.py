@@ -50,6 +50,9 @@ COMMANDS: Final = (
         "What each node of a cluster speaks (kafka-broker-api-versions).",
         is_group=False,
     ),
+    Command(
+        "simulate", "falkirk.cli.simulate", "A cluster with faults in one process, from a seed.", is_group=False
+    ),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
 

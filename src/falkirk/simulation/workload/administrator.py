@@ -106,6 +106,8 @@ class Administrator(ControllerClient):
             self._acknowledge(f"has created {topic.name}")
             self._history.topics[topic.name].topic_id = topic.topic_id
             self._mine.append(topic.name)
+        else:
+            self.note(f"may not create {topic.name}: error {topic.error_code} {topic.error_message}")
         return True
 
     def _deleted(self, response: DeleteTopicsResponse) -> bool:
@@ -114,6 +116,8 @@ class Administrator(ControllerClient):
             assert topic.name is not None
             self._acknowledge(f"has deleted {topic.name}")
             self._history.topics[topic.name].is_deletion_acknowledged = True
+        elif topic.error_code != NOT_CONTROLLER:
+            self.note(f"may not delete {topic.name}: error {topic.error_code} {topic.error_message}")
         return topic.error_code != NOT_CONTROLLER
 
     def _altered(self, response: IncrementalAlterConfigsResponse) -> bool:
@@ -122,6 +126,9 @@ class Administrator(ControllerClient):
             topic = self._history.topics[resource.resource_name]
             self._acknowledge(f"has set {CONFIG} of {resource.resource_name} to {topic.config_values[-1]}")
             topic.acknowledged_config_values = len(topic.config_values)
+        elif resource.error_code != NOT_CONTROLLER:
+            name = resource.resource_name
+            self.note(f"may not change {name}: error {resource.error_code} {resource.error_message}")
         return resource.error_code != NOT_CONTROLLER
 
     def _acknowledge(self, text: str) -> None:

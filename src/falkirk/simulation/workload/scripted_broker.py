@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 HEARTBEAT_INTERVAL_MS: Final = 500
 _REGISTRATION_RETRY_MS: Final = 200
+# It reads no log, and says that it has read all that there will ever be.
+_CAUGHT_UP: Final = 1 << 40
 
 
 class ScriptedBroker(ControllerClient):
@@ -63,7 +65,7 @@ class ScriptedBroker(ControllerClient):
         return BrokerHeartbeatRequest(
             broker_id=self.broker_id,
             broker_epoch=self.broker_epoch,
-            current_metadata_offset=self.broker_epoch + 1,
+            current_metadata_offset=_CAUGHT_UP,
             want_fence=False,
             want_shut_down=False,
         )
@@ -105,5 +107,5 @@ class ScriptedBroker(ControllerClient):
                 for name, levels in self._release.supported_features().items()
             ],
             rack=self._rack,
-            log_dirs=[self._directory_id],
+            log_dirs=(self._directory_id,),
         )

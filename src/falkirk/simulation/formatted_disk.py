@@ -1,0 +1,67 @@
+"""A controller's disk as `storage format` leaves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.messages import FeatureLevelRecord, VotersRecord
+from falkirk.protocol.messages.voters_record import Endpoint, KRaftVersionFeature, Voter
+from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.simulation.scenario import CLUSTER_ID
+from falkirk.storage.bootstrap_checkpoint import (
+    BOOTSTRAP_SNAPSHOT,
+    FILE_NAME,
+    write_bootstrap_checkpoint,
+    write_bootstrap_snapshot,
+)
+from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
+from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.snapshot_file import format_snapshot_name
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.simulation.scenario import Scenario
+    from falkirk.storage.disk import Disk
+
+
+def format_disk(
+    disk: Disk, log_dir: str, scenario: Scenario, node_id: int, directory_ids: Mapping[int, bytes], *, now_ms: int
+) -> None:
+    """Write meta.properties and what the metadata log begins with, in the form of the node's release."""
+    meta = make_meta_properties(
+        cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_ids[node_id], now_ms=now_ms
+    )
+    disk.make_directory(log_dir)
+    disk.write(f"{log_dir}/{META_PROPERTIES}", [format_meta_properties(meta)])
+    level = FeatureLevelRecord(name=METADATA_VERSION, feature_level=scenario.metadata_version.level)
+    values = [encode_metadata_record(level, 0)]
+    has_records_in_snapshot = scenario.releases[node_id - 1].bootstraps_from_snapshot
+    if not has_records_in_snapshot:
+        disk.write(f"{log_dir}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: now_ms))
+    if has_records_in_snapshot or scenario.has_dynamic_voters:
+        partition = f"{log_dir}/{METADATA_DIRECTORY}"
+        disk.make_directory(partition)
+        chunks = write_bootstrap_snapshot(
+            values if has_records_in_snapshot else [],
+            clock=lambda: now_ms,
+            kraft_version=int(scenario.has_dynamic_voters),
+            voters=_voters(scenario, directory_ids) if scenario.has_dynamic_voters else None,
+        )
+        disk.write(f"{partition}/{format_snapshot_name(BOOTSTRAP_SNAPSHOT)}", chunks)
+
+
+def _voters(scenario: Scenario, directory_ids: Mapping[int, bytes]) -> VotersRecord:
+    return VotersRecord(
+        voters=[
+            Voter(
+                voter_id=node_id,
+                voter_directory_id=directory_ids[node_id],
+                endpoints=[Endpoint("CONTROLLER", endpoint.host, endpoint.port)],
+                kraft_version_feature=KRaftVersionFeature(0, 1),
+            )
+            for node_id, endpoint in scenario.controllers.items()
+        ]
+    )

@@ -1,0 +1,166 @@
+"""One run: a cluster from a seed, some time with faults, some time without, and the verdict."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, cast
+
+from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
+from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
+from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
+from falkirk.simulation.checkers.image_by_offset import ImageByOffset
+from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
+from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
+from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
+from falkirk.simulation.checkers.single_leader import SingleLeader
+from falkirk.simulation.cluster import Cluster
+from falkirk.simulation.faults import Faults
+from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.workload.history import History
+from falkirk.simulation.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.simulation.checkers.checker import Checker
+    from falkirk.simulation.host import Host
+    from falkirk.simulation.replica_view import ReplicaView
+
+FAULTS_MS: Final = 20_000
+HEALING_MS: Final = 40_000
+
+
+class Verdict(Enum):
+    """How a run ended."""
+
+    PASSED = "passed"
+    WRONG = "wrong result"
+    """An invariant does not hold."""
+    STUCK = "lost progress"
+    """Long after the last fault nothing moves."""
+    CRASHED = "crashed"
+    """A program raised what it should not, or stopped without a reason to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationResult:
+    """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept."""
+
+    seed: int
+    scenario: str
+    verdict: Verdict
+    problem: str | None
+    simulated_ms: int
+    digest: str
+    timeline: Sequence[str]
+    counts: dict[str, int]
+
+
+def simulate(seed: int, *, keeps_timeline: bool = True) -> SimulationResult:
+    """Run a seed to its end. The result depends on nothing else."""
+    return _Run(seed, keeps_timeline=keeps_timeline).result()
+
+
+class _Run:
+    """One run in progress."""
+
+    def __init__(self, seed: int, *, keeps_timeline: bool) -> None:
+        self._seed = seed
+        self._world = World(seed, keeps_timeline=keeps_timeline)
+        self._scenario = Scenario.of(self._world.chance("scenario"))
+        self._history = History()
+        self._cluster = Cluster(self._world, self._scenario, self._history)
+        self._checkers: tuple[Checker, ...] = (
+            SingleLeader(),
+            MonotonicEpoch(),
+            MonotonicHighWatermark(),
+            MajorityReachedHighWatermark(),
+            ConsistentCommittedData(),
+            ImageByOffset(),
+            FinalizedWithinSupported(),
+            AckedWritesSurvive(self._history, are_requests_repeated="repeated requests" in self._scenario.faults.kinds),
+        )
+        self._seen_starts: dict[str, int] = {}
+
+    def result(self) -> SimulationResult:
+        """Run, and say how it ended."""
+        verdict, problem = Verdict.PASSED, None
+        self._world.timeline.add("world", f"seed {self._seed}: {self._scenario}")
+        try:
+            problem = self._play()
+            if problem is not None:
+                verdict = Verdict.STUCK
+        except InvariantViolatedError as error:
+            verdict, problem = Verdict.WRONG, str(error)
+        except Exception:  # noqa: BLE001  whatever a program raises ends the run, and is the result
+            verdict, problem = Verdict.CRASHED, traceback.format_exc()
+        self._world.timeline.add("world", f"{verdict.value}{': ' + problem if problem else ''}")
+        return SimulationResult(
+            seed=self._seed,
+            scenario=str(self._scenario),
+            verdict=verdict,
+            problem=problem,
+            simulated_ms=self._world.clock.now_ms,
+            digest=f"{self._world.timeline.digest:08x}",
+            timeline=self._world.timeline.lines,
+            counts=self._counts(),
+        )
+
+    def _play(self) -> str | None:
+        """Give what did not move in the end; None if all is well."""
+        world, cluster = self._world, self._cluster
+        for host in cluster.controllers:
+            host.observers.append(self._look)
+        cluster.start()
+        self._faults = Faults(
+            self._scenario.faults,
+            world.chance("faults"),
+            clock=world.clock,
+            network=world.network,
+            hosts=cluster.controllers,
+            timeline=world.timeline,
+            shut_down=cluster.shut_down,
+        )
+        self._faults.begin()
+        world.run(FAULTS_MS)
+        self._faults.end()
+        healed_at_ms = world.clock.now_ms
+        acknowledged = self._history.acknowledged
+        world.run(healed_at_ms + HEALING_MS, until=lambda: self._moves(acknowledged))
+        cluster.end_workload()
+        world.run(healed_at_ms + 2 * HEALING_MS, until=cluster.is_settled)
+        problem = cluster.unsettled()
+        if problem is None and self._history.acknowledged <= acknowledged:
+            problem = "nothing was acknowledged after the last fault"
+        if problem is not None:
+            return problem
+        replicas = cluster.replicas
+        for checker in self._checkers:
+            checker.at_end(replicas)
+        return None
+
+    def _moves(self, acknowledged_before: int) -> bool:
+        return self._history.acknowledged >= acknowledged_before + 3
+
+    def _look(self, host: Host) -> None:
+        if host.program is None:
+            return
+        replica = cast("ReplicaView", host.program)
+        is_new = self._seen_starts.get(host.name) != host.starts
+        self._seen_starts[host.name] = host.starts
+        for checker in self._checkers:
+            if is_new:
+                checker.started(replica)
+            checker.after_step(replica)
+
+    def _counts(self) -> dict[str, int]:
+        starts = sum(host.starts for host in self._cluster.controllers)
+        return {
+            **self._world.network.counts,
+            "starts": starts,
+            "asked": self._history.asked,
+            "acknowledged": self._history.acknowledged,
+        }
