@@ -2,15 +2,16 @@
 
 Behaviour: needs ALTER on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active controller. A name
 that comes twice is refused.
-Version notes: all alike; v2 is flexible, and from v3 on quotas answer THROTTLING_QUOTA_EXCEEDED.
+Version notes: all alike; v2 is flexible. Clients of v3 could be told of a quota, but none is enforced (compatibility.md).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import AclOperation
 from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import TopicOperation, allowed_topics, split_repeated
+from falkirk.node.handlers.topic_authorization import allowed_topics, split_repeated
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsRequest
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
@@ -26,7 +27,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Con
     assert isinstance(request, CreatePartitionsRequest)
     assert view.controller is not None
     names, repeated = split_repeated(topic.name for topic in request.topics)
-    allowed = allowed_topics(view, context, TopicOperation.ALTER, names)
+    allowed = allowed_topics(view, context, AclOperation.ALTER, names)
     result = view.controller.replication.create_partitions(
         [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only
     )

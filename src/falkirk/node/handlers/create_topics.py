@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.topic_names import CLUSTER_METADATA
 from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
 from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import TopicOperation, allowed_topics, split_repeated
+from falkirk.node.handlers.topic_authorization import allowed_topics, split_repeated
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_response import CreatableTopicResult
@@ -34,10 +35,10 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Con
     if is_cluster_operation_allowed(view, context, ClusterOperation.CREATE):
         creatable = frozenset(possible)
     else:
-        creatable = allowed_topics(view, context, TopicOperation.CREATE, possible)
+        creatable = allowed_topics(view, context, AclOperation.CREATE, possible)
     result = view.controller.replication.create_topics(
         [topic for topic in request.topics if topic.name in creatable],
-        describable=allowed_topics(view, context, TopicOperation.DESCRIBE_CONFIGS, possible),
+        describable=allowed_topics(view, context, AclOperation.DESCRIBE_CONFIGS, possible),
         validate_only=request.validate_only,
     )
     answers = result.response.topics

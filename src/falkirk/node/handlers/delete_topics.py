@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.result import ControllerResult
 from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.node.handlers.topic_authorization import (
     TOPIC_AUTHORIZATION_FAILED,
-    TopicOperation,
     allowed_topics,
     split_repeated,
 )
@@ -99,20 +99,20 @@ class _Deletion:
         if name is None:
             message = "This server does not host this topic ID."
             self._answer(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, message)
-        elif self._may(TopicOperation.DELETE, name):
+        elif self._may(AclOperation.DELETE, name):
             self._names[topic_id] = name
         else:
-            shown = name if self._may(TopicOperation.DESCRIBE, name) else None
+            shown = name if self._may(AclOperation.DESCRIBE, name) else None
             self._answer(shown, topic_id, *_NOT_AUTHORIZED)
 
     def _add_name(self, name: str, repeated_ids: frozenset[bytes]) -> None:
         topic = self._topics.topic(name)
-        if not self._may(TopicOperation.DESCRIBE, name):
+        if not self._may(AclOperation.DESCRIBE, name):
             self._answer(name, ZERO_UUID, *_NOT_AUTHORIZED)
         elif topic is None:
             message = "This server does not host this topic-partition."
             self._answer(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-        elif not self._may(TopicOperation.DELETE, name):
+        elif not self._may(AclOperation.DELETE, name):
             self._answer(name, ZERO_UUID, *_NOT_AUTHORIZED)
         elif topic.topic_id in self._names or topic.topic_id in repeated_ids:
             self._names.pop(topic.topic_id, None)
@@ -121,7 +121,7 @@ class _Deletion:
         else:
             self._names[topic.topic_id] = name
 
-    def _may(self, operation: TopicOperation, name: str) -> bool:
+    def _may(self, operation: AclOperation, name: str) -> bool:
         return self._is_allowed_all or name in allowed_topics(self._view, self._context, operation, (name,))
 
     def _answer(self, name: str | None, topic_id: bytes, error_code: ErrorCode, message: str | None) -> None:

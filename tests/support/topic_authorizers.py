@@ -1,0 +1,31 @@
+"""Authorizers for tests that allow what they are told of topics."""
+
+from immutables import Map
+
+from falkirk.metadata.acl_types import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    ResourceType,
+)
+from falkirk.metadata.authorizer import Authorizer
+from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
+
+
+def topic_authorizer(
+    allowed: dict[str, tuple[AclOperation, ...]], *, cluster: tuple[AclOperation, ...] = ()
+) -> Authorizer:
+    """Allow operations by topic, and some on the cluster, to everyone."""
+    entries = [
+        (ResourceType.TOPIC, name, operation) for name, operations in allowed.items() for operation in operations
+    ]
+    entries += [(ResourceType.CLUSTER, CLUSTER_NAME, operation) for operation in cluster]
+    acls = {
+        bytes([number]) * 16: Acl(
+            resource_type, name, PatternType.LITERAL, WILDCARD_PRINCIPAL, WILDCARD, operation, ALLOW
+        )
+        for number, (resource_type, name, operation) in enumerate(entries)
+    }
+    return Authorizer.of(AclsImage(Map(acls)))
