@@ -2,7 +2,7 @@
 
 Behaviour: needs ALTER on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active controller. A name
 that comes twice is refused.
-Version notes: all alike; v2 is flexible. Clients of v3 could be told of a quota, but none is enforced (compatibility.md).
+Version notes: all alike; v2 is flexible. v3 could tell clients of a quota, but none is enforced (see compatibility.md).
 """
 
 from __future__ import annotations
