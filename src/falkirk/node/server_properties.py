@@ -45,7 +45,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
             "(KRaft); for nodes on ZooKeeper there will be a command of its own"
         )
     known = definitions(release)
-    values = _parse(_with_synonyms(properties), known)
+    values = _parse(properties, known)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
     voters = parse_voters(_strings(values[VOTERS]))
     bootstrap_servers = parse_bootstrap_servers(_strings(values.get(BOOTSTRAP_SERVERS)))
@@ -140,8 +140,9 @@ def _with_synonyms(properties: Mapping[str, str]) -> dict[str, str]:
 def _parse(properties: Mapping[str, str], known: Mapping[str, Definition]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     problems: list[str] = []
+    with_synonyms = _with_synonyms(properties)
     for name, definition in known.items():
-        text = properties.get(name)
+        text = with_synonyms.get(name)
         if text is None and isinstance(definition.default, Required):
             problems.append(f'Missing required configuration "{name}" which has no default value.')
         elif text is None:
@@ -151,7 +152,9 @@ def _parse(properties: Mapping[str, str], known: Mapping[str, Definition]) -> di
             try:
                 values[name] = definition.parse(name, text)
             except ConfigError as error:
-                problems.append(str(error))
+                # A key that is only a synonym's says nothing that the other does not say.
+                if name in properties:
+                    problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(problems))
     return values

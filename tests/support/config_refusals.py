@@ -1,0 +1,31 @@
+"""Configurations, and what real releases said of each: the golden file of server.properties."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).parent.parent / "data" / "server_properties" / "refusals.jsonl"
+RELEASES = ("3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.1.1", "4.2.1", "4.3.1", "4.4.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A configuration, and by release what Kafka said of it; None: nothing, it starts."""
+
+    name: str
+    properties: Mapping[str, str]
+    kafka: Mapping[str, str | None]
+
+
+def refusals() -> Sequence[Refusal]:
+    """Give all; in the file an answer stands where it differs from that of the release before."""
+    found = []
+    for text in FILE.read_text().splitlines():
+        line = json.loads(text)
+        said, last = {}, None
+        for release in RELEASES:
+            last = line["kafka"].get(release, last)
+            said[release] = last
+        found.append(Refusal(line["name"], line["properties"], said))
+    return found
