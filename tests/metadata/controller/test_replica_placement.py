@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from falkirk.metadata.controller.api_error import ApiError
@@ -53,6 +53,7 @@ def test_what_cannot_be_placed_is_an_error_in_kafkas_words(replication_factor, b
     assert place(1, replication_factor, brokers) == ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
 
 
+@settings(max_examples=40)
 @given(clusters(), st.data())
 def test_replicas_differ_are_as_many_as_asked_for_and_no_fenced_broker_leads(brokers, data):
     replication_factor = data.draw(st.integers(1, len(brokers)))
@@ -65,6 +66,7 @@ def test_replicas_differ_are_as_many_as_asked_for_and_no_fenced_broker_leads(bro
         assert set(replicas) <= set(is_fenced)
 
 
+@settings(max_examples=40)
 @given(clusters(), st.data())
 def test_no_two_replicas_share_a_rack_while_there_are_others(brokers, data):
     rack = {broker.broker_id: broker.rack for broker in brokers}
@@ -73,6 +75,7 @@ def test_no_two_replicas_share_a_rack_while_there_are_others(brokers, data):
         assert len({rack[replica] for replica in replicas[: len(racks)]}) == min(len(replicas), len(racks))
 
 
+@settings(max_examples=40)
 @given(clusters(), st.data())
 def test_in_a_rack_fenced_brokers_come_last(brokers, data):
     by_id = {broker.broker_id: broker for broker in brokers}
@@ -90,6 +93,13 @@ def test_every_broker_leads_as_often_as_every_other(seed):
 
     leaders = Counter(replicas[0] for replicas in placed)
     assert leaders == dict.fromkeys(range(6), 10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_single_replicas_go_to_every_broker_as_often_as_to_every_other(seed):
+    placed = place(60, 1, [*unfenced(0, rack="a"), *unfenced(1, rack="b"), *unfenced(2, rack="c")], seed)
+
+    assert Counter(placed) == {(0,): 20, (1,): 20, (2,): 20}
 
 
 def test_partitions_one_after_the_other_start_on_other_racks_and_other_brokers():

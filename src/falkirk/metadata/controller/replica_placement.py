@@ -119,12 +119,12 @@ class _Racks:
 
     def place(self, replication_factor: int) -> tuple[int, ...]:
         """Give the replicas of the next partition."""
-        # After so many partitions the pattern would begin anew. With one unfenced broker it always does.
-        if self._turn == self._unfenced_count > 1:
+        # After so many partitions the pattern would begin anew. Turns are never counted from 0 again: brokers tell them
+        # apart by their numbers. With one unfenced broker it always is the same pattern.
+        if self._turn and self._turn % self._unfenced_count == 0 and self._unfenced_count > 1:
             self._random.shuffle(self._racks)
             for rack in self._racks:
                 rack.shuffle(self._random)
-            self._turn = 0
         leader, leader_rack = self._leader()
         replicas = [leader]
         position = self._offset
