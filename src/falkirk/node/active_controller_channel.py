@@ -41,6 +41,12 @@ class ActiveControllerChannel:
         endpoint = self.endpoint
         return None if endpoint is None else self._peers.ranges(self._purpose, endpoint)
 
+    def keep_open(self) -> None:
+        """Connect if there is no connection: its versions are wanted though nothing is asked."""
+        endpoint = self.endpoint
+        if endpoint is not None:
+            self._peers.connect(self._purpose, endpoint, self._state.now_ms)
+
     def send(self, message: WireMessage, *, timeout_ms: int, done: Callable[[WireMessage | PeerFailure], None]) -> bool:
         """Send a request; False, and nothing happens, if no active controller is known.
 

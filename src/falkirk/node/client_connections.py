@@ -162,6 +162,12 @@ class ClientConnections:
             self._holding.pop(connection_id, None)
             self._gone(connection_id)
 
+    def change_ranges(self, ranges: Mapping[int, SupportedRange]) -> None:
+        """Serve other versions from now on, on all listeners of the broker role."""
+        for client in self._clients.values():
+            if not client.listener.is_controller:
+                client.ranges = client.connection.supported = ranges
+
     def resume(self) -> None:
         """Go on with what was held back, as far as may be."""
         for client in list(self._holding.values()):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.client_connections import ClientConnections
     from falkirk.node.effects import Effect
+    from falkirk.node.forwarding import Forwarding
     from falkirk.node.handlers.handler import Route
     from falkirk.node.node_state import NodeState
 
@@ -37,6 +38,8 @@ class Dispatcher:
         # Requests that the replica has not answered yet.
         self._asked_raft: dict[int, OpenRequest] = {}
         self._next_token = 0
+        # Set where the node is a broker.
+        self.forwarding: Forwarding | None = None
 
     # --- From clients
 
@@ -49,6 +52,9 @@ class Dispatcher:
         if isinstance(message, ApiVersionsRequest):
             request.client.software_name = message.client_software_name
             request.client.software_version = message.client_software_version
+        if self.forwarding is not None and self._is_forwarded(request):
+            self.forwarding.forward(request)
+            return
         route = ROUTES[request.context.api_key]
         view = self._state.view(request.client)
         if route.needs_controller and view.controller is None:
@@ -95,6 +101,11 @@ class Dispatcher:
         self._answer(request, error_response(request.message, request.context.api_version, ErrorCode.NOT_CONTROLLER))
 
     # --- Inside
+
+    def _is_forwarded(self, request: OpenRequest) -> bool:
+        if request.client.listener.is_controller:
+            return False
+        return self._state.config.release.apis[request.context.api_key].forwardable
 
     def _finish(
         self,

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.errors import RecordError
 from falkirk.node.active_controller_channel import ActiveControllerChannel
+from falkirk.node.broker_lifecycle import BrokerState
+from falkirk.node.broker_role import BrokerRole
 from falkirk.node.client_connections import ClientConnections, OpenRequest
 from falkirk.node.controller_registration import ControllerRegistration
 from falkirk.node.controller_role import ControllerRole
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from falkirk.node.config import Listener, NodeConfig
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
+    from falkirk.node.startup import Startup
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
     from falkirk.storage.metadata_log import MetadataLog
@@ -126,16 +129,30 @@ class Node:
             random=random,
             effects=emit,
         )
+        self._broker = self._make_broker(startup, disk, random) if config.is_broker else None
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
-        self._ranges: Mapping[str, Mapping[int, SupportedRange]] = {
-            listener.name: _served(config, listener) for listener in config.listeners
-        }
+        self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
+        self._is_shutting_down = False
         self._shutdown_deadline_ms: int | None = None
         self._is_stopped = False
         try:
             applier.load_latest_snapshot()
         except (RecordError, CorruptFileError) as error:
             raise StartupError(str(error)) from error
+
+    def _make_broker(self, startup: Startup, disk: Disk, random: Chance) -> BrokerRole:
+        broker = BrokerRole(
+            self._state,
+            own_ranges=_served(self.config, ListenerKind.BROKER),
+            peers=self._peers,
+            clients=self._clients,
+            directories=startup.directories,
+            disk=disk,
+            random=random,
+            effects=self._effects.append,
+        )
+        self._dispatcher.forwarding = broker.forwarding
+        return broker
 
     # --- What a driver calls
 
@@ -189,6 +206,11 @@ class Node:
         return self._state.serving is not None
 
     @property
+    def broker(self) -> BrokerRole | None:
+        """The node's side as a broker, if it is one."""
+        return self._broker
+
+    @property
     def counters(self) -> ConnectionCounters:
         """What happened on the connections that others opened."""
         return self._clients.counters
@@ -225,11 +247,16 @@ class Node:
                 assert_never(event)
 
     def _accept(self, connection_id: int, listener: str, client_host: str) -> None:
-        if self._shutdown_deadline_ms is not None:
+        if self._is_shutting_down:
             self._effects.append(Close(connection_id))
             return
-        now_ms = self._state.now_ms
-        self._clients.accept(connection_id, self._listeners[listener], client_host, self._ranges[listener], now_ms)
+        found = self._listeners[listener]
+        if found.is_controller:
+            ranges = self._controller_ranges
+        else:
+            assert self._broker is not None, "such a listener belongs to a broker"
+            ranges = self._broker.ranges
+        self._clients.accept(connection_id, found, client_host, ranges, self._state.now_ms)
 
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)
@@ -259,20 +286,32 @@ class Node:
         self._snapshots.tick()
         if self.config.is_controller:
             self._registration.tick()
+        if self._broker is not None:
+            self._broker.tick()
+        self._go_on_shutting_down()
         self._quorum.run()
-        self._end_shutdown()
 
     def _begin_shutdown(self) -> None:
-        if self._shutdown_deadline_ms is None:
-            self._shutdown_deadline_ms = self._state.now_ms + SHUTDOWN_TIMEOUT_MS
+        if not self._is_shutting_down:
+            self._is_shutting_down = True
             self._effects.append(Fact("info", "shutdown-begins"))
-            self._state.raft.shutdown(self._state.now_ms)
+            if self._broker is not None:
+                self._broker.begin_shutdown()
 
-    def _end_shutdown(self) -> None:
-        deadline_ms = self._shutdown_deadline_ms
-        if deadline_ms is None:
+    def _go_on_shutting_down(self) -> None:
+        """End the broker first: it may need the controller of this very node for it (as in Kafka)."""
+        if not self._is_shutting_down:
             return
-        if self._state.raft.is_shut_down or self._state.now_ms >= deadline_ms:
+        now_ms, raft = self._state.now_ms, self._state.raft
+        if self._shutdown_deadline_ms is None:
+            if self._broker is not None and self._broker.state is not BrokerState.SHUTTING_DOWN:
+                return
+            self._shutdown_deadline_ms = now_ms + SHUTDOWN_TIMEOUT_MS
+            raft.shutdown(now_ms)
+            self._quorum.run()
+        if raft.is_shut_down or now_ms >= self._shutdown_deadline_ms:
+            if self._broker is not None:
+                self._broker.end_shutdown()
             self._stop(Stop(0))
 
     def _stop(self, stop: Stop) -> None:
@@ -289,13 +328,19 @@ class Node:
         yield self._snapshots.next_wakeup_ms
         if self.config.is_controller:
             yield self._registration.next_wakeup_ms
+        if self._broker is not None:
+            yield self._broker.next_wakeup_ms
         yield self._shutdown_deadline_ms
 
 
-def _served(config: NodeConfig, listener: Listener) -> Mapping[int, SupportedRange]:
-    kind = ListenerKind.CONTROLLER if listener.is_controller else ListenerKind.BROKER
+def _served(config: NodeConfig, kind: ListenerKind) -> Mapping[int, SupportedRange]:
     offered = served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
-    return {key: versions for key, versions in offered.items() if key in ROUTES}
+    apis = config.release.apis
+    return {
+        key: versions
+        for key, versions in offered.items()
+        if key in ROUTES or (kind is ListenerKind.BROKER and apis[key].forwardable)
+    }
 
 
 # Requests that may wait for a commit, those in envelopes too.

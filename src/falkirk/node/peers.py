@@ -109,14 +109,18 @@ class Peers:
         done: Callable[[WireMessage | PeerFailure], None],
     ) -> None:
         """Send a request in the highest version that both know; `done` is called once, now or later."""
-        peer = self._peers.get((purpose, endpoint))
-        if peer is None:
-            peer = self._peers[purpose, endpoint] = _Peer(purpose, endpoint)
+        peer = self._peer(purpose, endpoint)
         if len(peer.queue) >= QUEUED_REQUESTS_MAX:
             done(PeerFailure(f"{QUEUED_REQUESTS_MAX} requests to {endpoint} are waiting already"))
             return
         peer.queue.append(_Request(message, now_ms + timeout_ms, done))
         self._advance(peer, now_ms)
+
+    def connect(self, purpose: str, endpoint: Endpoint, now_ms: int) -> None:
+        """Open a connection if there is none, without a request; after a failure not at once."""
+        peer = self._peer(purpose, endpoint)
+        if peer.connection_id is None and now_ms >= peer.retry_at_ms:
+            self._connect(peer, now_ms)
 
     def ranges(self, purpose: str, endpoint: Endpoint) -> Mapping[int, SupportedRange] | None:
         """Give the versions that a peer told on its present connection."""
@@ -182,6 +186,12 @@ class Peers:
         self._by_connection.clear()
 
     # --- Inside
+
+    def _peer(self, purpose: str, endpoint: Endpoint) -> _Peer:
+        peer = self._peers.get((purpose, endpoint))
+        if peer is None:
+            peer = self._peers[purpose, endpoint] = _Peer(purpose, endpoint)
+        return peer
 
     def _times(self, peer: _Peer) -> Iterator[int]:
         if peer.connection_id is not None:

@@ -21,7 +21,6 @@ _UPDATE_FEATURES: Final = "changing finalized features of a live cluster needs t
 _DATA: Final = "the broker role keeps no partitions yet"
 _GROUPS: Final = "the broker role coordinates no groups yet"
 _TRANSACTIONS: Final = "the broker role coordinates no transactions yet"
-_FORWARDED: Final = "the broker role passes no requests on yet"
 _CLUSTER: Final = "the broker role answers no questions about the cluster yet"
 _TELEMETRY: Final = "client metrics have no receiver"
 
@@ -35,8 +34,7 @@ UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
     **{(Listener.BROKER, key): _GROUPS for key in (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47, 68, 69)},
     **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
     **{(Listener.BROKER, key): _TRANSACTIONS for key in (22, 24, 25, 26, 27, 28, 65, 66)},
-    **{(Listener.BROKER, key): _FORWARDED for key in (19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51)},
-    **{(Listener.BROKER, key): _FORWARDED for key in (55, 57, 64, 80, 81, 94)},
+    (Listener.BROKER, 57): _UPDATE_FEATURES,
     **{(Listener.BROKER, key): _CLUSTER for key in (3, 29, 32, 41, 48, 50, 60, 74, 75)},
     **{(Listener.BROKER, key): _TELEMETRY for key in (71, 72)},
 }
