@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # One process per core; the tests are parallel-safe.
 JOBS ?= auto
 
-.PHONY: setup demo test test-all lint format bench lock generate clean
+.PHONY: setup demo test test-all lint format bench docs lock generate clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,11 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+# The parts of docs/reference that are made from code and schemas.
+docs: setup
+	$(BIN)/python tools/document_protocol.py
+	$(BIN)/python tools/document_tables.py
 
 # Pins what pyproject.toml asks for, with hashes, naming no index.
 lock: setup
