@@ -9,6 +9,7 @@ from typing import Final
 from falkirk.cli.exit_code import ExitCode
 from falkirk.cli.failure import CommandFailedError
 from falkirk.cli.justified_text import justify
+from falkirk.storage.formatting.rules import format_rules
 from falkirk.versions.release import Release, latest_release
 
 
@@ -54,8 +55,17 @@ class KafkaTool:
             return f"Command line error: {what}. Type --help for help."
         start = f"usage: {self.tool.value} "
         margin = "\n" + " " * len(start)
-        usage = start + margin.join(_USAGES[self.tool, command])
+        usage = start + margin.join(self._usage_lines(command))
         return usage + "\n" + justify(f"{self.tool.value}: error: {what}")
+
+    def _usage_lines(self, command: str) -> tuple[str, ...]:
+        lines = _USAGES[self.tool, command]
+        if command != "format":
+            return lines
+        rules = format_rules(self.release)
+        if rules.has_dynamic_voters:
+            return (*lines, *_VOTERS_USAGE)
+        return (*lines, "[--feature FEATURE]") if rules.has_feature_option else lines
 
 
 class KafkaUsageError(CommandFailedError):
@@ -76,6 +86,17 @@ def kafka_tool(tool: Tool, release: str | None, command: str) -> KafkaTool:
     if wording is None:
         raise CommandFailedError(f"the {tool.value} of Kafka {parsed} has no {command}: it came with 4.0")
     return KafkaTool(tool, parsed, wording, is_chosen=release is not None)
+
+
+def storage_tool(release: str | None) -> KafkaTool:
+    """Give the kafka-storage of a release (None: of the newest), to format directories and to look at them.
+
+    Raises UnknownReleaseError; IncompleteReleaseError for releases before 3.7.
+    """
+    parsed = latest_release() if release is None else Release.parse(release)
+    # What a release without these tables formats is not known.
+    _ = parsed.kraft
+    return KafkaTool(Tool.STORAGE, parsed, _WORDINGS.get(parsed.word, Wording()), is_chosen=release is not None)
 
 
 def refuse_leftovers(tool: KafkaTool, command: str, leftovers: list[str]) -> None:
@@ -101,4 +122,15 @@ _USAGES: Final = {
     (Tool.FEATURES, "feature-dependencies"): (*_CONNECTION, "feature-dependencies [-h] --feature FEATURE"),
     (Tool.STORAGE, "version-mapping"): ("version-mapping [-h]", "[--release-version RELEASE_VERSION]"),
     (Tool.STORAGE, "feature-dependencies"): ("feature-dependencies [-h] --feature FEATURE",),
+    (Tool.STORAGE, "info"): ("info [-h] --config CONFIG",),
+    (Tool.STORAGE, "format"): (
+        "format [-h] --config CONFIG --cluster-id CLUSTER_ID",
+        "[--add-scram ADD_SCRAM] [--ignore-formatted]",
+        "[--release-version RELEASE_VERSION]",
+    ),
 }
+_VOTERS_USAGE: Final = (
+    "[--feature FEATURE] [--standalone |",
+    "--no-initial-controllers |",
+    "--initial-controllers INITIAL_CONTROLLERS]",
+)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path  # Typer reads the annotations when it builds a command
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from falkirk.cli.exit_code import ExitCode
 from falkirk.cli.kafka_tool import Tool
 from falkirk.cli.options import (  # Typer reads the annotations when it builds a command
     REFUSES_LEFTOVERS,
@@ -21,7 +23,117 @@ from falkirk.cli.version_questions import answer_feature_dependencies, answer_ve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ClusterIdOption = Annotated[
+    str | None, typer.Option("--cluster-id", "-t", metavar="ID", help="The cluster's id, as random-uuid makes one.")
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", metavar="FILE", help="The node's server.properties.")
+]
+IgnoreFormattedOption = Annotated[
+    bool,
+    typer.Option("--ignore-formatted", "-g", help="Leave directories alone that are formatted, and format the others."),
+]
+MetadataVersionOption = Annotated[
+    str | None,
+    typer.Option("--metadata-version", "-m", metavar="VERSION", help="The older name of --release-version."),
+]
+InitialFeatureOption = Annotated[
+    list[str] | None,
+    typer.Option("--feature", "-f", metavar="FEATURE=LEVEL", help="A level to start with; may be repeated."),
+]
+StandaloneOption = Annotated[
+    bool, typer.Option("--standalone", "-s", help="Make this controller the one voter of a dynamic quorum.")
+]
+InitialControllersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--initial-controllers",
+        "-I",
+        metavar="ID@HOST:PORT:DIRECTORY,...",
+        help="The first voters of a dynamic quorum, the same on all nodes; DIRECTORY as random-uuid makes one.",
+    ),
+]
+NoInitialControllersOption = Annotated[
+    bool, typer.Option("--no-initial-controllers", "-N", help="This node will join a dynamic quorum that is there.")
+]
+AddScramOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--add-scram",
+        "-S",
+        metavar="CREDENTIAL",
+        help="A user that is there from the start, as 'SCRAM-SHA-256=[name=alice,password=alice-secret]'; "
+        "may be repeated.",
+    ),
+]
+FormatAsReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="Write and answer as the tool of this Kafka release does, its exit status for wrong usage included "
+        "(3.7 and later; default: the newest that falkirk knows).",
+    ),
+]
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("format", context_settings=REFUSES_LEFTOVERS)
+def format_command(
+    context: typer.Context,
+    *,
+    cluster_id: ClusterIdOption = None,
+    config: ConfigOption = None,
+    ignore_formatted: IgnoreFormattedOption = False,
+    release_version: ReleaseVersionOption = None,
+    metadata_version: MetadataVersionOption = None,
+    feature: InitialFeatureOption = None,
+    standalone: StandaloneOption = False,
+    initial_controllers: InitialControllersOption = None,
+    no_initial_controllers: NoInitialControllersOption = False,
+    add_scram: AddScramOption = None,
+    release: FormatAsReleaseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Format the log directories of one node.
+
+    Writes meta.properties and the first records of the cluster into each, as the tool of the release does. A directory
+    that is formatted already is refused, or left as it is with --ignore-formatted.
+    """
+    from falkirk.cli.storage_format import FormatOptions, answer_format  # noqa: PLC0415 - for this command only
+
+    options = FormatOptions(
+        cluster_id=cluster_id,
+        config=config,
+        ignore_formatted=ignore_formatted,
+        release_version=release_version,
+        metadata_version=metadata_version,
+        features=tuple(feature or ()),
+        standalone=standalone,
+        initial_controllers=initial_controllers,
+        no_initial_controllers=no_initial_controllers,
+        scram=tuple(add_scram or ()),
+    )
+    answer_format(options, release, context.args, json=json)
+
+
+@app.command("info", context_settings=REFUSES_LEFTOVERS)
+def info_command(
+    context: typer.Context,
+    *,
+    config: ConfigOption = None,
+    release: FormatAsReleaseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell what is in the log directories of one node.
+
+    The exit status is 1 if anything is wrong with them.
+    """
+    from falkirk.cli.storage_format import answer_info  # noqa: PLC0415 - for this command only
+
+    if answer_info(config, release, context.args, json=json).problems:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @app.command("version-mapping", context_settings=REFUSES_LEFTOVERS)

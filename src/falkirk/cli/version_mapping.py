@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from falkirk.cli.kafka_tool import KafkaTool
     from falkirk.versions.metadata_version import FeatureLevel, MetadataVersion
-    from falkirk.versions.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +45,7 @@ def version_mapping(tool: KafkaTool, release_version: str | None) -> VersionMapp
     if release_version is None:
         metadata_version, asked = release.latest_metadata_version, release.latest_metadata_version.name
     else:
-        found = _metadata_version(release, release_version)
+        found = release.find_metadata_version(release_version)
         if found is None:
             raise CommandFailedError(_unknown(tool, release_version))
         metadata_version, asked = found, release_version
@@ -56,19 +55,6 @@ def version_mapping(tool: KafkaTool, release_version: str | None) -> VersionMapp
         asked=asked,
         features=release.default_levels(metadata_version),
     )
-
-
-def _metadata_version(release: Release, text: str) -> MetadataVersion | None:
-    """Read it as Kafka's tools do: what follows the second dot says nothing, so 4.0.1 is 4.0 and 4.0-IV1.x 4.0-IV1.
-
-    A level that is not production in the release is known by its name, but not by the word of the coming release.
-    """
-    asked = ".".join(text.split(".")[:2])
-    latest = release.latest_metadata_version
-    for known in reversed(release.kraft.metadata_versions):
-        if asked == known.name or (known <= latest and asked == known.release):
-            return known
-    return None
 
 
 def _unknown(tool: KafkaTool, text: str) -> str:

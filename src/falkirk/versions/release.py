@@ -155,6 +155,18 @@ class Release:
             f"release {self} does not know metadata.version level {level}: it knows {known[0]} to {known[-1]}"
         )
 
+    def find_metadata_version(self, text: str) -> MetadataVersion | None:
+        """Read a level's name or a release's as Kafka's tools do; None if this release knows none of that name.
+
+        What follows the second dot says nothing: 4.0.1 is 4.0, and 4.0-IV1.x is 4.0-IV1. A level that is not production
+        here is known by its name, but not by the word of the coming release.
+        """
+        asked = ".".join(text.split(".")[:2])
+        for known in reversed(self.kraft.metadata_versions):
+            if asked == known.name or (known <= self.latest_metadata_version and asked == known.release):
+                return known
+        return None
+
     def _metadata_version_range(self, *, unstable: bool) -> SupportedRange:
         known = self.kraft.metadata_versions
         highest = known[-1] if unstable else self.latest_metadata_version

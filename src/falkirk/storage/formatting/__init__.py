@@ -1,0 +1,1 @@
+"""What `kafka-storage format` and `info` do, as the tool of each release does it (KIP-631, KIP-778, KIP-853)."""

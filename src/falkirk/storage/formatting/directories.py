@@ -1,0 +1,86 @@
+"""The `meta.properties` of all of a node's log directories together (Kafka's MetaPropertiesEnsemble)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.uuid import random_uuid, uuid_text
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.formatting.errors import FormatterError
+from falkirk.storage.meta_properties import FILE_NAME, MetaProperties, parse_meta_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.protocol.chance import Chance
+    from falkirk.storage.disk import Disk
+
+# Ids 0 to 99 have meanings of their own: unassigned, lost, migrating. Source: DirectoryId (KIP-858).
+_RESERVED_IDS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDirectories:
+    """A node's log directories by path, in order: formatted, empty (or not there), and those that cannot be read."""
+
+    formatted: Mapping[str, MetaProperties]
+    empty: tuple[str, ...]
+    unreadable: Mapping[str, str]
+
+    def verify(self, *, cluster_id: str, node_id: int, reserved: str) -> None:
+        """Refuse directories of another cluster or node, and ids of directories that cannot be. Raises FormatterError.
+
+        `reserved` is the word for ids that mean something else, as the release spells it.
+        """
+        seen: dict[bytes, str] = {}
+        for path, meta in self.formatted.items():
+            file = f"{path}/{FILE_NAME}"
+            if meta.cluster_id is not None and meta.cluster_id != cluster_id:
+                raise FormatterError(
+                    f"Invalid cluster.id in: {file}. Expected {cluster_id}, but read {meta.cluster_id}"
+                )
+            if meta.node_id is not None and meta.node_id != node_id:
+                raise FormatterError(
+                    f"Stored node id {meta.node_id} doesn't match previous node id {node_id} in {file}. If you moved "
+                    "your data, make sure your configured node id matches. If you intend to create a new node, you "
+                    "should remove all data in your data directories."
+                )
+            if meta.directory_id is not None:
+                _verify_directory_id(meta.directory_id, path, seen, reserved)
+
+    def new_directory_id(self, random: Chance) -> bytes:
+        """Make an id that no directory here has."""
+        used = {meta.directory_id for meta in self.formatted.values()}
+        while (made := random_uuid(random)) in used:
+            pass
+        return made
+
+
+def read_node_directories(disk: Disk, paths: Iterable[str]) -> NodeDirectories:
+    """Look at the directories; a path is named once."""
+    formatted: dict[str, MetaProperties] = {}
+    empty: list[str] = []
+    unreadable: dict[str, str] = {}
+    for path in sorted(set(paths)):
+        file = f"{path}/{FILE_NAME}"
+        try:
+            formatted[path] = parse_meta_properties(disk.read(file), file=file)
+        except FileNotFoundError:
+            empty.append(path)
+        except CorruptFileError as error:
+            unreadable[path] = str(error)
+        except OSError as error:
+            unreadable[path] = f"{file}: {error.strerror}"
+    return NodeDirectories(formatted=formatted, empty=tuple(empty), unreadable=unreadable)
+
+
+def _verify_directory_id(directory_id: bytes, path: str, seen: dict[bytes, str], reserved: str) -> None:
+    text = uuid_text(directory_id)
+    if int.from_bytes(directory_id, "big") < _RESERVED_IDS:
+        raise FormatterError(f"Invalid {reserved} directory ID {text} found in {path}")
+    if directory_id in seen:
+        raise FormatterError(
+            f"Duplicate directory ID {text} found. It was the ID of {seen[directory_id]}, but also of {path}"
+        )
+    seen[directory_id] = path

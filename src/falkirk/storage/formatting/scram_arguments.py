@@ -1,0 +1,194 @@
+"""Users that exist from the first start on: `SCRAM-SHA-256=[name=alice,password=secret]` (KIP-900, --add-scram)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from base64 import b64decode
+from binascii import Error
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+from falkirk.storage.formatting.errors import FormatterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.chance import Chance
+
+_ITERATIONS_DEFAULT: Final = 4096
+_ITERATIONS_MIN: Final = 4096
+_ITERATIONS_MAX: Final = 16384
+_SALT_BITS: Final = 130
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mechanism:
+    number: int
+    java_name: str
+    digest: str
+
+
+_MECHANISMS: Final[Mapping[str, _Mechanism]] = {
+    "SCRAM-SHA-256": _Mechanism(number=1, java_name="SCRAM_SHA_256", digest="sha256"),
+    "SCRAM-SHA-512": _Mechanism(number=2, java_name="SCRAM_SHA_512", digest="sha512"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Credential:
+    name: str
+    salt: bytes
+    iterations: int
+    password: str | None
+    salted_password: bytes | None
+
+
+def parse_scram_argument(text: str, random: Chance) -> UserScramCredentialRecord:
+    """Read one argument, as ScramParser does since 3.9. Raises FormatterError."""
+    mechanism, components = _components(text.strip())
+    name = components.pop("name", None)
+    if name is None:
+        raise FormatterError("You must supply 'name' to add-scram")
+    salt_text, iterations_text = components.pop("salt", None), components.pop("iterations", None)
+    salt = None if salt_text is None else _decode(salt_text, "salt")
+    iterations = _ITERATIONS_DEFAULT if iterations_text is None else _iterations(iterations_text)
+    password, salted_text = components.pop("password", None), components.pop("saltedpassword", None)
+    salted_password = None
+    if password is None:
+        salted_password = _salted_password(salted_text, has_salt=salt is not None)
+    if components:
+        raise FormatterError(f"Unknown SCRAM configurations: {', '.join(sorted(components))}")
+    _check_range(iterations, f" using {mechanism.java_name}")
+    credential = _Credential(
+        name=name,
+        salt=_random_salt(random) if salt is None else salt,
+        iterations=iterations,
+        password=password,
+        salted_password=salted_password,
+    )
+    return _record(mechanism, credential)
+
+
+def parse_older_scram_argument(text: str, random: Chance) -> UserScramCredentialRecord:
+    """Read one argument, as the tools of 3.7 and 3.8 do: iterations count only beside a salt, unknown keys nothing.
+
+    Raises FormatterError. Differs from Kafka: where those tools end with an exception of Java, the words are ours.
+    """
+    name, _, config = re.split(r"\s+", text, maxsplit=1)[0].partition("=")
+    mechanism = _MECHANISMS.get(name)
+    if mechanism is None:
+        raise FormatterError(f"The add-scram mechanism {name} is not supported.")
+    given = _older_components(config)
+    if "name" not in given:
+        raise FormatterError("You must supply 'name' to add-scram")
+    salt, iterations = _random_salt(random), _ITERATIONS_DEFAULT
+    if "salt" in given:
+        salt = _decode(given["salt"], "salt")
+        if "iterations" not in given:
+            raise FormatterError("You must supply 'iterations' with 'salt' to add-scram")
+        iterations = _iterations(given["iterations"])
+        _check_range(iterations, "")
+    password, salted_text = given.get("password"), given.get("saltedpassword")
+    if password is not None and salted_text is not None:
+        raise FormatterError("You must only supply one of 'password' or 'saltedpassword' to add-scram")
+    salted_password = None if password is not None else _salted_password(salted_text, has_salt="salt" in given)
+    credential = _Credential(
+        name=given["name"], salt=salt, iterations=iterations, password=password, salted_password=salted_password
+    )
+    return _record(mechanism, credential)
+
+
+def _components(text: str) -> tuple[_Mechanism, dict[str, str]]:
+    name, equals, config = text.partition("=")
+    if not equals:
+        raise FormatterError(f"Failed to find equals sign in SCRAM argument '{text}'")
+    mechanism = _MECHANISMS.get(name)
+    if mechanism is None:
+        raise FormatterError(f"The add-scram mechanism {name} is not supported.")
+    if not config.startswith("["):
+        raise FormatterError("Expected configuration string to start with [")
+    if not config.endswith("]"):
+        raise FormatterError("Expected configuration string to end with ]")
+    components: dict[str, str] = {}
+    for part in config[1:-1].split(","):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise FormatterError(f"No equals sign found in SCRAM component: {part}")
+        is_quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
+        components[key] = value[1:-1] if is_quoted else value
+    return mechanism, components
+
+
+def _older_components(config: str) -> dict[str, str]:
+    components: dict[str, str] = {}
+    for part in config[1:-1].split(","):
+        # Parted at equals signs outside of quotes; of what follows only the first part counts.
+        key, *values = _UNQUOTED_EQUALS.split(part)
+        if not values or not values[0]:
+            raise FormatterError(f"No equals sign found in SCRAM component: {part}")
+        components[key] = values[0].replace('"', "")
+    return components
+
+
+_UNQUOTED_EQUALS: Final = re.compile(r'=(?=(?:[^"]*"[^"]*")*[^"]*\Z)')
+
+
+def _salted_password(text: str | None, *, has_salt: bool) -> bytes:
+    if text is None:
+        raise FormatterError("You must supply one of 'password' or 'saltedpassword' to add-scram")
+    if not has_salt:
+        raise FormatterError("You must supply 'salt' with 'saltedpassword' to add-scram")
+    return _decode(text, "saltedPassword")
+
+
+def _decode(text: str, what: str) -> bytes:
+    try:
+        # Java takes base64 without its padding.
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (Error, ValueError) as error:
+        raise FormatterError(f"Failed to decode given {what}: {text}") from error
+
+
+def _iterations(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,9}", text):
+        raise FormatterError(f"Failed to parse iterations count: {text}")
+    return int(text)
+
+
+def _check_range(iterations: int, mechanism: str) -> None:
+    if iterations < _ITERATIONS_MIN:
+        raise FormatterError(f"The 'iterations' value must be >= {_ITERATIONS_MIN} for add-scram{mechanism}")
+    if iterations > _ITERATIONS_MAX:
+        raise FormatterError(f"The 'iterations' value must be <= {_ITERATIONS_MAX} for add-scram{mechanism}")
+
+
+def _record(mechanism: _Mechanism, credential: _Credential) -> UserScramCredentialRecord:
+    salted_password = credential.salted_password
+    if salted_password is None:
+        assert credential.password is not None
+        salted_password = hashlib.pbkdf2_hmac(
+            mechanism.digest, credential.password.encode(), credential.salt, credential.iterations
+        )
+    client_key = hmac.digest(salted_password, b"Client Key", mechanism.digest)
+    return UserScramCredentialRecord(
+        name=credential.name,
+        mechanism=mechanism.number,
+        salt=credential.salt,
+        stored_key=hashlib.new(mechanism.digest, client_key).digest(),
+        server_key=hmac.digest(salted_password, b"Server Key", mechanism.digest),
+        iterations=credential.iterations,
+    )
+
+
+def _random_salt(random: Chance) -> bytes:
+    # As Kafka makes them: a number of 130 bits, written in letters and digits.
+    number = int.from_bytes(random.randbytes((_SALT_BITS + 7) // 8), "big") >> -_SALT_BITS % 8
+    digits: list[str] = []
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits)).encode()
