@@ -100,8 +100,7 @@ def test_a_replica_leads_only_from_a_directory_that_is_online(place, leader):
     assert after(controller, "broker_fenced", 1)[0] == [(leader, (2, 3), ())]
 
 
-def test_a_broker_that_registered_before_directories_were_told_may_lead_from_any():
-    controller = controller_with(
-        {"directories": (MIGRATING, directory(2, 7), MIGRATING)}, level="3.6-IV2", release="3.7"
-    )
-    assert after(controller, "broker_fenced", 1)[0] == [(2, (2, 3), ())]
+@pytest.mark.parametrize(("place", "leader"), [(directory(2, 7), 2), (LOST, 3)])
+def test_a_broker_that_registered_before_directories_were_told_may_lead_from_any_but_a_lost_one(place, leader):
+    controller = controller_with({"directories": (MIGRATING, place, MIGRATING)}, level="3.6-IV2", release="3.7")
+    assert after(controller, "broker_fenced", 1)[0] == [(leader, (2, 3), ())]

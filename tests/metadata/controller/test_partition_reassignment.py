@@ -27,6 +27,8 @@ def test_replicas_that_go_stand_last():
         ((1, 2, 3), (1,), (), (1, 2), None),  # fewer come than go: all that stay must be in sync
         ((1, 2, 3), (1, 2, 3), (), (1, 2, 3), None),
         ((1, 2, 3), (), (3,), (3,), ((1, 2, 3), (3,))),
+        ((1, 2, 3), (3,), (3,), (1, 2), ((1, 2), (1, 2))),  # what is removed again is not waited for
+        ((1, 2, 3), (3,), (3,), (1, 3), None),
     ],
 )
 def test_a_reassignment_ends_when_what_it_adds_is_in_sync(replicas, removing, adding, isr, completed):

@@ -124,6 +124,17 @@ def test_a_client_can_forbid_another_number_of_replicas():
     assert alter(controller, (1, 2, 3), allow=False) == (0, None)
 
 
+def test_what_another_reassignment_removes_goes_on_if_this_one_removes_nothing():
+    moving = {"replicas": (1, 2, 4, 3), "isr": (1, 2, 3), "adding_replicas": (4,), "removing_replicas": (3,)}
+    controller = controller_with(moving)
+    assert alter(controller, (1, 2, 4, 3)) == (0, None)
+    assert listed(controller) == {"a": {0: ((1, 2, 4, 3), (4,), (3,))}}
+    # Back to where it came from: now the new one is removed, and all that stay are in sync.
+    assert alter(controller, (1, 2, 3)) == (0, None)
+    assert partition_of(controller).replicas == (1, 2, 3)
+    assert listed(controller) == {}
+
+
 def test_a_replica_on_a_fenced_broker_may_be_added_and_waits():
     controller = controller_with()
     alter(controller, (1, 2, 5))

@@ -28,12 +28,14 @@ class Reassignment(NamedTuple):
         """Give (replicas, ISR) at its end; None while it cannot end.
 
         All that it adds must be in sync; where it adds fewer than it removes, all that stay.
-        Differs from Kafka: this is the rule of 4.3; before, releases had two others (see compatibility.md).
+        Differs from Kafka: this is the rule of 4.3, before there were two others; and a replica that one reassignment
+        adds and the next removes is not waited for, which 4.3 does for ever.
         """
         if not self.removing and not self.adding:
             return None
         replicas, remaining_isr = without(self.replicas, self.removing), without(isr, self.removing)
-        needed = replicas if len(self.adding) < len(self.removing) else self.adding
+        adding = without(self.adding, self.removing)
+        needed = replicas if len(adding) < len(self.removing) else adding
         if not replicas or not set(needed).issubset(remaining_isr):
             return None
         if self.removing and not remaining_isr:
