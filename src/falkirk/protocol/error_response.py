@@ -154,7 +154,9 @@ _ECHOES: Final[Mapping[int, tuple[_Echo | _Users, ...]]] = {
             "topics",
             "responses",
             "topic",
-            _Echo("partitions", "partitions", "partition:partition_index", defaults={"high_watermark": -1}),
+            _Echo(
+                "partitions", "partitions", "partition:partition_index", defaults={"high_watermark": -1, "records": b""}
+            ),
             versions=(0, 12),
         ),
     ),
@@ -247,7 +249,7 @@ _ECHOES: Final[Mapping[int, tuple[_Echo | _Users, ...]]] = {
     # AlterClientQuotas
     49: (_Echo("entries", "entries", "", _Echo("entity", "entity", "entity_type entity_name")),),
     # DescribeUserScramCredentials, AlterUserScramCredentials
-    50: (_Echo("users", "results", "name:user"),),
+    50: (_Echo("users", "results"),),  # without their names, as in Kafka
     51: (_Users(),),
     # DescribeProducers
     61: (_by_name_and_index("partition_indexes", "partitions"),),
