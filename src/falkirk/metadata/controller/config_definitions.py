@@ -47,6 +47,16 @@ def group_definitions(release: Release) -> Mapping[str, Definition]:
     return _known(release, _GROUP_CONFIGS)
 
 
+def describes_client_metrics_defaults(release: Release) -> bool:
+    """Say whether DescribeConfigs tells all configs of client metrics with types, not only those that are set."""
+    return _is_since(release, "4.1")
+
+
+def has_group_synonyms(release: Release) -> bool:
+    """Say whether DescribeConfigs tells the keys of server.properties that stand behind the configs of groups."""
+    return _is_since(release, "4.3")
+
+
 @functools.cache
 def broker_lists(release: Release) -> Mapping[str, Definition]:
     """Give the dynamic configs of brokers that are lists: what can be appended to."""
@@ -270,12 +280,29 @@ _BROKER_LISTS: Final[Mapping[str, Mapping[str, Definition | None]]] = {
 }
 
 
-def _known(release: Release, changes: Mapping[str, Mapping[str, Definition | None]]) -> Mapping[str, Definition]:
+INTERNAL_CONFIGS: Final = frozenset(
+    {
+        "consumer.assignor.offload.enable",
+        "internal.segment.bytes",
+        "share.assignor.offload.enable",
+        "streams.acceptable.recovery.lag",
+        "streams.assignor.offload.enable",
+        "streams.num.warmup.replicas",
+        "streams.task.offset.interval.ms",
+    }
+)
+"""Configs of topics and groups that DescribeConfigs tells only where they are set."""
+
+
+def _is_since(release: Release, word: str) -> bool:
     order = all_releases()
-    at = order.index(release)
+    return order.index(Release.parse(word)) <= order.index(release)
+
+
+def _known(release: Release, changes: Mapping[str, Mapping[str, Definition | None]]) -> Mapping[str, Definition]:
     known: dict[str, Definition] = {}
     for word, changed in changes.items():
-        if order.index(Release.parse(word)) > at:
+        if not _is_since(release, word):
             continue
         for name, definition in changed.items():
             if definition is None:

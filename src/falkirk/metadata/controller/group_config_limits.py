@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 def group_synonym(name: str) -> str | None:
     """Give the key of server.properties that is a group config's default; None if it has none."""
+    if name == "streams.assignor.name":
+        return _ASSIGNORS
     return None if name in _WITHOUT_SYNONYM else f"group.{name}"
 
 
 def group_default(name: str, static_configs: Mapping[str, str], release: Release) -> Value:
     """Give what a group has that does not set a config."""
     definition = group_definitions(release)[name]
+    if name == "streams.assignor.name":
+        return static_configs.get(_ASSIGNORS, _ASSIGNORS_DEFAULT).split(",")[0].strip()
     text = static_configs.get(group_synonym(name) or "")
     if text is not None:
         return definition.parse(name, text)
@@ -62,12 +66,15 @@ def _check_words(configs: Mapping[str, Value], static_configs: Mapping[str, str]
         raise ConfigError("streams.rack.aware.assignment.tags must not name a tag twice")
     assignor = configs.get("streams.assignor.name")
     if assignor is not None:
-        registered = [word.strip() for word in static_configs.get("group.streams.assignors", "sticky").split(",")]
+        registered = [word.strip() for word in static_configs.get(_ASSIGNORS, _ASSIGNORS_DEFAULT).split(",")]
         # What a class of the operator's own calls itself, only Java can say.
         if assignor not in registered and not any("." in word for word in registered):
             raise ConfigError(f"streams.assignor.name '{assignor}' is none of {', '.join(registered)}")
 
 
+# Of the assignors that are listed the first is the default.
+_ASSIGNORS: Final = "group.streams.assignors"
+_ASSIGNORS_DEFAULT: Final = "sticky"
 _WITHOUT_SYNONYM: Final = frozenset(
     {
         "errors.deadletterqueue.copy.record.enable",
@@ -75,7 +82,6 @@ _WITHOUT_SYNONYM: Final = frozenset(
         "share.auto.offset.reset",
         "share.isolation.level",
         "share.renew.acknowledge.enable",
-        "streams.assignor.name",
     }
 )
 
