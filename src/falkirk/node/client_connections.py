@@ -252,6 +252,7 @@ class ClientConnections:
             principal=client.principal,
             client_host=client.client_host,
             listener=client.listener.name,
+            security_protocol=client.listener.security_protocol,
             software_name=client.software_name,
             software_version=client.software_version,
         )

@@ -75,6 +75,7 @@ class NodeState:
             has_unstable_features=self.config.unstable_feature_versions_enable,
             is_broker=not client.listener.is_controller,
             leader_id=self.raft.leader.leader_id,
+            static_configs=self.config.properties,
         )
 
     def resign(self, reason: str) -> None:

@@ -87,7 +87,7 @@ class DelegationTokenControl:
             expiration_timestamp=min(max_timestamp, _sum(now_ms, self._settings.delegation_token_expiry_time_ms)),
         )
         token_id = uuid_text(random_uuid(self._random))
-        secret = token_hmac(self._settings, token_id)
+        secret = self._hmac(token_id)
         return ControllerResult(
             (VersionedRecord(*token.to_record(token_id)),), CreatedToken(ErrorCode.NONE, token_id, secret, token)
         )
@@ -155,7 +155,7 @@ class DelegationTokenControl:
             for token_id in tokens:
                 if token_id not in self._known:
                     self._known.add(token_id)
-                    self._ids[token_hmac(self._settings, token_id)] = token_id
+                    self._ids[self._hmac(token_id)] = token_id
         token_id = self._ids.get(secret, "")
         token = tokens.get(token_id)
         if token is None:
@@ -164,17 +164,20 @@ class DelegationTokenControl:
             return token_id, token, ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
         return token_id, token, ErrorCode.NONE
 
+    def _hmac(self, token_id: str) -> bytes:
+        key = self._settings.delegation_token_secret_key
+        assert key is not None, "tokens are not enabled"
+        return token_hmac(key, token_id)
+
     def _expiring(self, token_id: str, token: DelegationToken, expiry_ms: int) -> ControllerResult[TokenExpiry]:
         changed = msgspec.structs.replace(token, expiration_timestamp=expiry_ms)
         record = VersionedRecord(*changed.to_record(token_id))
         return ControllerResult((record,), TokenExpiry(ErrorCode.NONE, expiry_ms))
 
 
-def token_hmac(settings: ControllerSettings, token_id: str) -> bytes:
-    """Give a token's secret. The configuration must have a secret key."""
-    key = settings.delegation_token_secret_key
-    assert key is not None, "tokens are not enabled"
-    return hmac.digest(key.encode(), token_id.encode(), "sha512")
+def token_hmac(secret_key: str, token_id: str) -> bytes:
+    """Give a token's secret."""
+    return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
 
 
 _USER: Final = "User"

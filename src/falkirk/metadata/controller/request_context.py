@@ -26,7 +26,8 @@ ANONYMOUS = Principal()
 class RequestContext:
     """What a handler knows of a request besides its message. Of a forwarded request it is that inside the envelope.
 
-    `client_host` is an address without a port; `listener` the name of the listener where the client came in.
+    `client_host` is an address without a port; `listener` the name of the listener where the request came in, and
+    `security_protocol` that listener's.
     """
 
     api_key: int
@@ -35,6 +36,7 @@ class RequestContext:
     principal: Principal = ANONYMOUS
     client_host: str = "127.0.0.1"
     listener: str = "CONTROLLER"
+    security_protocol: str = "PLAINTEXT"
     is_forwarded: bool = False
     software_name: str = ""
     software_version: str = ""

@@ -53,6 +53,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
             principal=principal,
             client_host=client_host,
             listener=context.listener,
+            security_protocol=context.security_protocol,
             is_forwarded=True,
         ),
     )

@@ -29,7 +29,8 @@ class NodeView:
     came in; a view is kept as long as nothing in it changes, so its parts may be compared by identity.
     `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
     nobody is known to. `features_epoch`: the last offset of the image with which the features last changed; None: that
-    of the image itself (a controller tells the former to its clients, a broker the latter).
+    of the image itself (a controller tells the former to its clients, a broker the latter). `static_configs`: all of
+    server.properties, as text.
     """
 
     node_id: int
@@ -45,6 +46,7 @@ class NodeView:
     is_broker: bool = False
     leader_id: int | None = None
     features_epoch: int | None = None
+    static_configs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
