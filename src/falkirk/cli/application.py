@@ -47,7 +47,7 @@ COMMANDS: Final = (
     Command(
         "api-versions",
         "falkirk.cli.api_versions",
-        "What each node of a cluster speaks (kafka-broker-api-versions).",
+        "What nodes speak (kafka-broker-api-versions).",
         is_group=False,
     ),
     Command(
