@@ -102,18 +102,19 @@ async def _drive(
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(driver.fail_with)
     _stop_on_signals(loop, driver, log)
-    servers = [
-        await loop.create_server(partial(driver.accept, one.listener.name), sock=one.socket, backlog=backlog)
-        for one in sockets
-    ]
-    log.write(Fact("info", f"[KafkaRaftServer nodeId={config.node_id}] Kafka Server started"))
-    when_serving(config)
+    servers = []
     try:
+        for one in sockets:
+            accept = partial(driver.accept, one.listener.name)
+            servers.append(await loop.create_server(accept, sock=one.socket, backlog=backlog))
+        log.write(Fact("info", f"[KafkaRaftServer nodeId={config.node_id}] Kafka Server started"))
+        when_serving(config)
         return await driver.run()
     except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told
         log.write_bug(error)
         return Stop(1, f"{type(error).__name__}: {error}")
     finally:
+        # All of them: uvloop's loop does not end while one listens.
         for server in servers:
             server.close()
 

@@ -1,0 +1,339 @@
+import asyncio
+import io
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from driven_node import DrivenNode
+
+from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Stop
+from falkirk.node.events import (
+    BytesReceived,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Event,
+    ShutdownRequested,
+)
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.server import event_loop
+from falkirk.server.clock import Clock
+from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.node_driver import NodeDriver
+from falkirk.server.peer import UNREAD_BYTES_MAX
+
+HOUR_MS = 3_600_000
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Driven:
+    """A driver with a listening socket, running as a task."""
+
+    def __init__(
+        self,
+        node: DrivenNode,
+        *,
+        limits: ConnectionLimits | None = None,
+        max_idle_ms: int = HOUR_MS,
+        connect_timeout_ms: int = 30_000,
+    ) -> None:
+        self.node = node
+        self.log = io.StringIO()
+        self.driver = NodeDriver(
+            node,
+            clock=Clock(),
+            log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
+            limits=limits or ConnectionLimits(),
+            max_idle_ms=max_idle_ms,
+            connect_timeout_ms=connect_timeout_ms,
+        )
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self.driver.fail_with)
+        self.server = await loop.create_server(lambda: self.driver.accept("CONTROLLER"), "127.0.0.1", 0)
+        self.ended = asyncio.create_task(self.driver.run())
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(*self.server.sockets[0].getsockname())
+
+    async def connect(self) -> Client:
+        return await asyncio.open_connection(*self.endpoint)
+
+    async def stop(self) -> Stop:
+        self.driver.request_shutdown()
+        return await self.ended
+
+
+def driven(
+    story: Callable[[Driven], Awaitable[None]],
+    answer: Callable[[Event], Sequence[Effect] | None] = lambda _: None,
+    **options: object,
+) -> Driven:
+    """Run a story with a driver, which is stopped at its end."""
+
+    async def main() -> Driven:
+        world = Driven(DrivenNode(answer), **options)
+        await world.start()
+        async with asyncio.timeout(60):
+            try:
+                await story(world)
+                if not world.ended.done():
+                    await world.stop()
+            finally:
+                world.server.close()
+        return world
+
+    return event_loop.run(main())
+
+
+def test_bytes_go_in_and_out_on_the_connection_that_they_came_on() -> None:
+    async def story(world: Driven) -> None:
+        clients = [await world.connect() for _ in range(3)]
+        for number, (_, writer) in enumerate(clients):
+            writer.write(b"%d" % number)
+        assert [await reader.readexactly(1) for reader, _ in clients] == [b"0", b"1", b"2"]
+        for _, writer in clients:
+            writer.close()
+        await world.node.until(lambda: len(world.node.told(ConnectionLost)) == 3)
+
+    node = driven(story).node
+    accepted = node.told(ConnectionAccepted)
+    assert accepted == [ConnectionAccepted(number, "CONTROLLER", "127.0.0.1") for number in (2, 4, 6)]
+    assert {event.connection_id for event in node.told(ConnectionLost)} == {2, 4, 6}
+
+
+def test_all_events_of_a_round_of_the_loop_are_one_step() -> None:
+    async def story(world: Driven) -> None:
+        await world.node.until(lambda: len(world.node.steps) == 1)
+        peers = [world.driver.accept("A") for _ in range(3)]
+        for peer in peers:
+            peer.connection_made(NoTransport())
+            peer.data_received(b"x")
+        await world.node.until(lambda: len(world.node.steps) == 2)
+        for peer in peers:
+            peer.connection_lost(None)
+
+    node = driven(story).node
+    assert len(node.steps[1]) == 6
+
+
+class NoTransport:
+    """As much of a transport as a connection of a test needs."""
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
+
+    def get_extra_info(self, _name: str) -> tuple[str, int]:
+        return ("host", 1)
+
+    def is_closing(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+
+def test_the_node_wakes_when_it_wants_to() -> None:
+    async def story(world: Driven) -> None:
+        await world.node.until(lambda: len(world.node.steps) == 1)
+        world.node.next_wakeup_ms = world.node.times_ms[0] + 20
+        # Any event lets the driver ask when to wake.
+        _, writer = await world.connect()
+        await world.node.until(lambda: world.node.next_wakeup_ms is None)
+        writer.close()
+
+    node = driven(story).node
+    assert any(time_ms >= node.times_ms[0] + 20 for time_ms in node.times_ms)
+
+
+def test_a_connection_that_the_node_wants_is_opened() -> None:
+    async def story(world: Driven) -> None:
+        world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
+        await world.node.until(lambda: BytesReceived(1, b"ping") in world.node.events)
+        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        match event:
+            case ConnectionOpened(1):
+                return [Send(1, b"ping")]
+            case BytesReceived(1, _):
+                return [Close(1)]
+            case _:
+                return None
+
+    node = driven(story, answer).node
+    assert node.told(ConnectionOpened) == [ConnectionOpened(1)]
+    # The node closed it, and is not told of what it knows; of the other end it is.
+    assert [event.connection_id for event in node.told(ConnectionLost)] == [2]
+
+
+def test_a_connection_that_cannot_be_opened_is_lost() -> None:
+    async def story(world: Driven) -> None:
+        free = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        endpoint = Endpoint(*free.sockets[0].getsockname())
+        free.close()
+        await free.wait_closed()
+        world.driver._execute(Connect(1, endpoint, "CONTROLLER"))
+        world.driver._execute(Connect(3, Endpoint("no..host", 1), "CONTROLLER"))
+        await world.node.until(lambda: len(world.node.told(ConnectionLost)) == 2)
+
+    lost = {event.connection_id: event.reason for event in driven(story).node.told(ConnectionLost)}
+    assert "refused" in lost[1]
+    assert "no..host:1" in lost[3]
+
+
+def test_a_connection_that_is_closed_while_it_opens_is_told_no_more() -> None:
+    async def story(world: Driven) -> None:
+        world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
+        world.driver._execute(Close(1))
+        _, writer = await world.connect()
+        writer.write(b"x")
+        await world.node.until(lambda: BytesReceived in {type(event) for event in world.node.events})
+        writer.close()
+
+    node = driven(story).node
+    assert node.told(ConnectionOpened) == []
+    assert [event for event in node.told(ConnectionLost) if event.connection_id == 1] == []
+
+
+def test_what_was_sent_is_out_before_a_connection_closes() -> None:
+    size = 8 * 1024 * 1024
+
+    async def story(world: Driven) -> None:
+        reader, writer = await world.connect()
+        writer.write(b"x")
+        assert len(await reader.read(-1)) == size
+        writer.close()
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        if isinstance(event, BytesReceived):
+            return [Send(event.connection_id, bytes(size)), Close(event.connection_id)]
+        return None
+
+    node = driven(story, answer).node
+    assert node.told(ConnectionLost) == []
+
+
+def test_a_client_that_does_not_read_is_not_read_from() -> None:
+    chunk = bytes(1024 * 1024)
+
+    async def story(world: Driven) -> None:
+        reader, writer = await world.connect()
+        writer.write(b"x")
+        await world.node.until(lambda: len(world.node.told(BytesReceived)) == 1)
+        # The kernel's buffers and ours are full now; what comes next waits in the kernel.
+        writer.write(b"y")
+        await writer.drain()
+        other_reader, other = await world.connect()
+        other.write(b"z")
+        await other_reader.readexactly(len(chunk))
+        assert [event.data for event in world.node.told(BytesReceived)] == [b"x", b"z"]
+        await reader.readexactly(24 * len(chunk))
+        await world.node.until(lambda: len(world.node.told(BytesReceived)) == 3)
+        writer.close()
+        other.close()
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        if isinstance(event, BytesReceived):
+            return [Send(event.connection_id, chunk)] * (24 if event.data == b"x" else 1)
+        return None
+
+    driven(story, answer)
+
+
+def test_a_client_that_leaves_too_much_unread_is_cut_off() -> None:
+    async def story(world: Driven) -> None:
+        _, writer = await world.connect()
+        writer.write(b"x")
+        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        writer.close()
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        if isinstance(event, BytesReceived):
+            # One buffer many times: only the count of bytes matters.
+            return [Send(event.connection_id, CHUNK)] * (UNREAD_BYTES_MAX // len(CHUNK) + 10)
+        return None
+
+    (lost,) = driven(story, answer).node.told(ConnectionLost)
+    assert "bytes unread" in lost.reason
+
+
+CHUNK = bytes(4 * 1024 * 1024)
+
+
+def test_a_silent_connection_is_reaped_and_one_that_speaks_is_not() -> None:
+    async def story(world: Driven) -> None:
+        _, silent = await world.connect()
+        reader, speaking = await world.connect()
+        while not world.node.told(ConnectionLost):
+            speaking.write(b"x")
+            await reader.readexactly(1)
+        silent.close()
+        speaking.close()
+
+    lost = driven(story, max_idle_ms=150).node.told(ConnectionLost)
+    assert lost[0] == ConnectionLost(2, "nothing came or went for connections.max.idle.ms")
+
+
+def test_connections_beyond_the_limits_are_refused() -> None:
+    async def story(world: Driven) -> None:
+        reader, first = await world.connect()
+        first.write(b"x")
+        await reader.readexactly(1)
+        refused, second = await world.connect()
+        assert await refused.read() == b""
+        first.close()
+        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        reader, third = await world.connect()
+        third.write(b"x")
+        await reader.readexactly(1)
+        for writer in (second, third):
+            writer.close()
+
+    world = driven(story, limits=ConnectionLimits(max_connections=1))
+    assert len(world.node.told(ConnectionAccepted)) == 2
+    assert "refused a connection host=127.0.0.1" in world.log.getvalue()
+
+
+def test_facts_are_logged_in_the_order_of_the_effects() -> None:
+    async def story(world: Driven) -> None:
+        return None
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        if isinstance(event, ShutdownRequested):
+            return [Fact("info", "one"), Fact("warning", "two", {"why": "because of this"}), Stop(0)]
+        return None
+
+    lines = driven(story, answer).log.getvalue().splitlines()
+    assert [line.partition(" ")[2] for line in lines] == ["INFO    one", 'WARNING two why="because of this"']
+
+
+def test_nothing_is_asked_of_a_node_that_has_stopped() -> None:
+    async def story(world: Driven) -> None:
+        _, writer = await world.connect()
+        await world.node.until(lambda: bool(world.node.told(ConnectionAccepted)))
+        assert await world.stop() == Stop(1, "the disk is full")
+        steps = len(world.node.steps)
+        writer.write(b"x")
+        writer.close()
+        await asyncio.sleep(0)
+        assert len(world.node.steps) == steps
+
+    driven(story, lambda event: [Stop(1, "the disk is full")] if isinstance(event, ShutdownRequested) else None)
+
+
+def test_a_step_that_raises_ends_the_run_with_its_error() -> None:
+    async def story(world: Driven) -> None:
+        world.driver.request_shutdown()
+        with pytest.raises(ZeroDivisionError):
+            await world.ended
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        return [Stop(1 // 0)]
+
+    driven(story, answer)
