@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 
@@ -13,23 +13,12 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.handler import NodeView
     from falkirk.protocol.schema import WireMessage
 
-CLUSTER_NAME: Final = "kafka-cluster"
-_CLUSTER: Final = 4  # ResourceType
-
-
-class ClusterOperation(IntEnum):
-    """Operations on the cluster, as AclOperation numbers them."""
-
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
+ClusterOperation = AclOperation
 
 
 def is_cluster_operation_allowed(view: NodeView, context: RequestContext, operation: ClusterOperation) -> bool:
     """Say whether whoever asks may do this with the cluster."""
-    return view.authorizer.is_allowed(context, operation, _CLUSTER, CLUSTER_NAME)
+    return view.authorizer.is_allowed(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 def refusal(
