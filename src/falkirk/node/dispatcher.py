@@ -53,6 +53,7 @@ class Dispatcher:
             request.client.software_name = message.client_software_name
             request.client.software_version = message.client_software_version
         if self.forwarding is not None and self._is_forwarded(request):
+            self._state.has_work = True
             self.forwarding.forward(request)
             return
         route = ROUTES[request.context.api_key]
@@ -74,6 +75,7 @@ class Dispatcher:
         """Take note that nobody waits any more for what was asked on a connection."""
         gone = [token for token, request in self._asked_raft.items() if request.client.connection_id == connection_id]
         for token in gone:
+            self._state.has_work = True
             del self._asked_raft[token]
             self._state.raft.connection_lost(token)
 
@@ -130,6 +132,7 @@ class Dispatcher:
     def _append(self, request: OpenRequest, route: Route, result: ControllerResult[WireMessage]) -> None:
         active = self._state.active
         assert active is not None, "only the active controller decides"
+        self._state.has_work = True
         try:
             end_offset = active.append(result, self._state.now_ms)
         except TooManyRecordsError as error:
@@ -150,6 +153,7 @@ class Dispatcher:
         token = self._next_token
         self._next_token += 1
         self._asked_raft[token] = request
+        self._state.has_work = True
         self._state.raft.receive_request(token, request.message, request.context.api_version, self._state.now_ms)
 
     def _handle_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> None:

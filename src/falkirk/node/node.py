@@ -134,6 +134,7 @@ class Node:
         self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
         self._is_shutting_down = False
         self._shutdown_deadline_ms: int | None = None
+        self._due_ms: int | None = now_ms
         self._is_stopped = False
         try:
             applier.load_latest_snapshot()
@@ -164,7 +165,10 @@ class Node:
         try:
             for event in events:
                 self._take(event)
-            self._tick()
+            # Most requests are answered from memory and leave nothing to do.
+            if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
+                self._tick()
+                self._due_ms = min((time for time in self._times() if time is not None), default=None)
         except (FatalError, CorruptFileError, OSError) as error:
             self._stop(Stop(1, str(error)))
         effects = self._effects[:]
@@ -174,9 +178,7 @@ class Node:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When the node wants to be stepped without an event; None: not before one comes."""
-        if self._is_stopped:
-            return None
-        return min((time for time in self._times() if time is not None), default=None)
+        return None if self._is_stopped else self._due_ms
 
     # --- What others look at
 
@@ -232,6 +234,7 @@ class Node:
                     self._peers.received(connection_id, data, now_ms)
                 else:
                     self._clients.received(connection_id, data, now_ms)
+                    return
             case ConnectionAccepted(connection_id, listener, client_host):
                 self._accept(connection_id, listener, client_host)
             case ConnectionOpened(connection_id):
@@ -245,6 +248,7 @@ class Node:
                 self._begin_shutdown()
             case _:
                 assert_never(event)
+        self._state.has_work = True
 
     def _accept(self, connection_id: int, listener: str, client_host: str) -> None:
         if self._is_shutting_down:
@@ -273,6 +277,7 @@ class Node:
 
     def _tick(self) -> None:
         now_ms = self._state.now_ms
+        self._state.has_work = False
         self._state.raft.tick(now_ms)
         self._clients.tick(now_ms)
         self._peers.tick(now_ms)
@@ -288,8 +293,8 @@ class Node:
             self._registration.tick()
         if self._broker is not None:
             self._broker.tick()
-        self._go_on_shutting_down()
         self._quorum.run()
+        self._go_on_shutting_down()
 
     def _begin_shutdown(self) -> None:
         if not self._is_shutting_down:

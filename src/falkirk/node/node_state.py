@@ -36,6 +36,8 @@ class NodeState:
         self.authorizer = authorizer
         self.now_ms = now_ms
         self.active: ActiveController | None = None
+        # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
+        self.has_work = True
         # Why the active controller must not go on; set by whoever finds out, acted on at the end of the step.
         self.resignation: str | None = None
 
@@ -82,3 +84,4 @@ class NodeState:
         """See to it that the active controller does not go on: its state cannot be trusted."""
         if self.active is not None and self.resignation is None:
             self.resignation = reason
+            self.has_work = True
