@@ -33,6 +33,10 @@ KINDS = (
 """`restarts` are asked for: a host shuts down in an orderly way and comes up again."""
 
 
+# How long a host may be down when there are no more faults.
+_DOWN_MS_MAX = 1000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
     """What may happen in a run. Times in ms; `interval_ms`: mean time between two events of all kinds together."""
@@ -119,8 +123,14 @@ class Faults:
         for host in self._hosts:
             host.disk.error = None
             host.disk.changes_until_crash = None
+        self._start_all()
+
+    def _start_all(self) -> None:
+        """Start what is down, also what only now ends because it was asked to."""
+        for host in self._hosts:
             if not host.is_up:
                 host.start()
+        self._clock.after(_DOWN_MS_MAX, self._start_all)
 
     def _plan_next(self) -> None:
         self._clock.after(1 + self._chance.randrange(0, 2 * self._plan.interval_ms), self._next)

@@ -53,8 +53,8 @@ class Host:
         self.program: Program | None = None
         self.stopped: Stop | None = None
         self.starts = 0
-        # Asked to look at the host after each of its steps.
-        self.observers: list[Callable[[Host], None]] = []
+        # Asked to look at the program after each of its steps, the last one too, if it is not cut off by a crash.
+        self.observers: list[Callable[[Host, Program], None]] = []
         self._make_program = make_program
         self._listeners = listeners
         self._world_clock = world_clock
@@ -119,8 +119,9 @@ class Host:
             self._plan_step(self._frozen_until_ms)
             return
         events, self._inbox = self._inbox, []
+        program = self.program
         try:
-            effects = self.program.step(events, self.clock.now_ms)
+            effects = program.step(events, self.clock.now_ms)
         except SimulatedCrashError:
             self.crash("in the middle of a change on its disk")
             return
@@ -128,7 +129,7 @@ class Host:
             self._execute(effect)
         self._plan_wakeup()
         for observe in self.observers:
-            observe(self)
+            observe(self, program)
 
     def _plan_wakeup(self) -> None:
         if self.program is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.simulation.checkers.checker import Checker
-    from falkirk.simulation.host import Host
+    from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
 
 FAULTS_MS: Final = 20_000
@@ -145,10 +145,12 @@ class _Run:
     def _moves(self, acknowledged_before: int) -> bool:
         return self._history.acknowledged >= acknowledged_before + 3
 
-    def _look(self, host: Host) -> None:
-        if host.program is None:
+    def _look(self, host: Host, program: Program) -> None:
+        replica = cast("ReplicaView", program)
+        if host.stopped is not None and host.stopped.exit_code:
+            for checker in self._checkers:
+                checker.failed(replica)
             return
-        replica = cast("ReplicaView", host.program)
         is_new = self._seen_starts.get(host.name) != host.starts
         self._seen_starts[host.name] = host.starts
         for checker in self._checkers:

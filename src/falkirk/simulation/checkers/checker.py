@@ -27,6 +27,9 @@ class Checker:
     def after_step(self, replica: ReplicaView) -> None:
         """Look at a replica that has just done something."""
 
+    def failed(self, replica: ReplicaView) -> None:
+        """Take note that a node stopped because of its disk: what it has in memory nobody will ever hear of."""
+
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
         """Look at all, long after the last fault."""
 

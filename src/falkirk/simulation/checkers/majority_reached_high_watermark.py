@@ -25,6 +25,10 @@ class MajorityReachedHighWatermark(Checker):
         """Take note of the log's end."""
         self._end_offsets[replica.node_id] = replica.log.end_offset
 
+    def failed(self, replica: ReplicaView) -> None:
+        """Take note of the log's end: others may have heard of it before the disk failed."""
+        self._end_offsets[replica.node_id] = replica.log.end_offset
+
     def after_step(self, replica: ReplicaView) -> None:
         """Count the voters that have what a leader calls committed."""
         self._end_offsets[replica.node_id] = replica.log.end_offset
