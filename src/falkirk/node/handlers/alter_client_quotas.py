@@ -1,0 +1,48 @@
+"""AlterClientQuotas (key 49), v0-1: set and remove quotas of users, client ids and addresses. KIP-546.
+
+Behaviour: needs ALTER_CONFIGS on CLUSTER; served by the active controller. Each entity has an answer of its own.
+Version notes: v1 is the first flexible version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.controller.result import ControllerResult
+from falkirk.node.handlers.cluster_authorization import refusal
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.messages import AlterClientQuotasRequest, AlterClientQuotasResponse
+from falkirk.protocol.messages.alter_client_quotas_response import EntityData, EntryData
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.record_key import QuotaEntity
+    from falkirk.protocol.messages.alter_client_quotas_request import EntryData as AlteredEntry
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(
+    view: NodeView, context: RequestContext, request: WireMessage
+) -> WireMessage | ControllerResult[WireMessage]:
+    """Change the quotas that may be so."""
+    assert isinstance(request, AlterClientQuotasRequest)
+    assert view.controller is not None
+    refused = refusal(view, context, request, AclOperation.ALTER_CONFIGS)
+    if refused is not None:
+        return refused
+    result = view.controller.client_quotas.alter_client_quotas(
+        [(_entity(entry), [(op.key, None if op.remove else op.value) for op in entry.ops]) for entry in request.entries]
+    )
+    entries = [
+        EntryData(error.error_code, error.message, [EntityData(kind, name) for kind, name in entity])
+        for entity, error in result.response.items()
+    ]
+    return ControllerResult(() if request.validate_only else result.records, AlterClientQuotasResponse(entries=entries))
+
+
+def _entity(entry: AlteredEntry) -> QuotaEntity:
+    return tuple(sorted({data.entity_type: data.entity_name for data in entry.entity}.items()))
+
+
+ROUTE: Final = Route(api_key=49, handler=handle, needs_controller=True)

@@ -1,0 +1,71 @@
+"""DeleteAcls (key 31), v0-3: delete the access control entries that filters match. KIP-140, KIP-290.
+
+Behaviour: needs ALTER on CLUSTER; served by the active controller. Each filter has an answer of its own, with the
+entries that it matched.
+Version notes: v1 adds the pattern type, v0 knows literal names only; v2 is the first flexible version; v3 adds the
+resource type USER.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_filter import AclFilter
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.controller.result import ControllerResult
+from falkirk.node.handlers.acl_authorization import refusal
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.messages import DeleteAclsRequest, DeleteAclsResponse
+from falkirk.protocol.messages.delete_acls_response import DeleteAclsFilterResult, DeleteAclsMatchingAcl
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.acl_control import DeletedAcls
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(
+    view: NodeView, context: RequestContext, request: WireMessage
+) -> WireMessage | ControllerResult[WireMessage]:
+    """Delete what the filters match."""
+    assert isinstance(request, DeleteAclsRequest)
+    assert view.controller is not None
+    refused = refusal(view, context, request, AclOperation.ALTER)
+    if refused is not None:
+        return refused
+    result = view.controller.acls.delete_acls(
+        [
+            AclFilter(
+                resource_type=given.resource_type_filter,
+                resource_name=given.resource_name_filter,
+                pattern_type=given.pattern_type_filter,
+                principal=given.principal_filter,
+                host=given.host_filter,
+                operation=given.operation,
+                permission_type=given.permission_type,
+            )
+            for given in request.filters
+        ]
+    )
+    answers = [_answer(deleted) for deleted in result.response]
+    return ControllerResult(result.records, DeleteAclsResponse(filter_results=answers))
+
+
+def _answer(deleted: DeletedAcls) -> DeleteAclsFilterResult:
+    matching = [
+        DeleteAclsMatchingAcl(
+            error_message=None,
+            resource_type=acl.resource_type,
+            resource_name=acl.resource_name,
+            pattern_type=acl.pattern_type,
+            principal=acl.principal,
+            host=acl.host,
+            operation=acl.operation,
+            permission_type=acl.permission_type,
+        )
+        for acl in deleted.acls
+    ]
+    return DeleteAclsFilterResult(deleted.error.error_code, deleted.error.message, matching)
+
+
+ROUTE: Final = Route(api_key=31, handler=handle, needs_controller=True)

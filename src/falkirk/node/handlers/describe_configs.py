@@ -1,0 +1,102 @@
+"""DescribeConfigs (key 32), v0-4: configs with their sources. KIP-133, KIP-226, KIP-569, KIP-714.
+
+Behaviour: needs DESCRIBE_CONFIGS on the topic or group, else on CLUSTER; every node answers. Of brokers a node tells
+its own configs and the default of all; it has no log levels (BROKER_LOGGER) to tell. Secrets are left out, and so is
+documentation, which is Kafka's.
+Version notes: v0 tells whether a value is the default; v1 where it comes from, and on demand its synonyms; v3 its
+type; v4 is the first flexible version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
+from falkirk.metadata.controller.config_resolution import DEFAULT_CONFIG
+from falkirk.metadata.controller.config_validation import is_known_resource_type, why_name_invalid
+from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
+from falkirk.node.config_descriptions import ConfigDescriptions
+from falkirk.node.handlers.config_resources import why_not_authorized
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeConfigsRequest, DescribeConfigsResponse
+from falkirk.protocol.messages.describe_configs_response import DescribeConfigsResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.config_descriptions import Descriptions
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
+    """Tell the configs that may be seen."""
+    assert isinstance(request, DescribeConfigsRequest)
+    descriptions = ConfigDescriptions(view.release, view.node_id, view.static_configs, view.image.configs)
+    results = []
+    for asked in request.resources:
+        resource = ConfigResource(asked.resource_type, asked.resource_name)
+        configs = _describe(view, context, descriptions, resource)
+        result = DescribeConfigsResult(
+            error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
+        )
+        if isinstance(configs, ApiError):
+            result.error_code, result.error_message = configs
+        else:
+            result.configs = _as_asked(configs, asked.configuration_keys, request, context.api_version)
+        results.append(result)
+    return DescribeConfigsResponse(results=results)
+
+
+def _describe(
+    view: NodeView, context: RequestContext, descriptions: ConfigDescriptions, resource: ConfigResource
+) -> Descriptions | ApiError:
+    if not is_known_resource_type(resource.resource_type, view.release):
+        reason = f"This node has no configs of resource type {resource.resource_type}."
+        return ApiError(ErrorCode.INVALID_REQUEST, reason)
+    error = why_not_authorized(view, context, AclOperation.DESCRIBE_CONFIGS, resource)
+    if not error.is_failure:
+        error = why_name_invalid(resource)
+    if not error.is_failure:
+        error = _why_not_here(view, resource)
+    return error if error.is_failure else _DESCRIBE[resource.resource_type](descriptions, resource.resource_name)
+
+
+def _why_not_here(view: NodeView, resource: ConfigResource) -> ApiError:
+    kind, name = resource
+    if kind == TOPIC and view.image.topics.topic(name) is None:
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if kind == BROKER and name and int(name) != view.node_id:
+        reason = f"Unexpected broker id, expected {view.node_id} or empty string, but received {name}"
+        return ApiError(ErrorCode.INVALID_REQUEST, reason)
+    return NO_ERROR
+
+
+def _describe_brokers(descriptions: ConfigDescriptions, name: str) -> Descriptions:
+    return descriptions.of_this_node() if name else descriptions.of_all_brokers()
+
+
+_DESCRIBE: Final[Mapping[int, Callable[[ConfigDescriptions, str], Descriptions]]] = {
+    TOPIC: ConfigDescriptions.of_topic,
+    BROKER: _describe_brokers,
+    CLIENT_METRICS: ConfigDescriptions.of_client_metrics,
+    GROUP: ConfigDescriptions.of_group,
+}
+
+
+def _as_asked(
+    configs: Descriptions, names: Sequence[str] | None, request: DescribeConfigsRequest, api_version: int
+) -> Descriptions:
+    if names:
+        configs = [config for config in configs if config.name in names]
+    for config in configs:
+        if api_version == 0:
+            config.is_default = config.config_source == DEFAULT_CONFIG
+        if not request.include_synonyms:
+            config.synonyms = []
+    return configs
+
+
+ROUTE: Final = Route(api_key=32, handler=handle, needs_controller=False)

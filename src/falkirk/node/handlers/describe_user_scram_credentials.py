@@ -1,0 +1,63 @@
+"""DescribeUserScramCredentials (key 50), v0: mechanisms and iterations of users' SCRAM credentials. KIP-554.
+
+Behaviour: needs DESCRIBE on CLUSTER; every node answers, from what is published. Without users all are told; one who
+stands twice in the request is refused. Differs from Kafka: its controllers offer this API and fail at it.
+Version notes: v0 is flexible.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.image.scram import ScramUser
+from falkirk.node.handlers.cluster_authorization import refusal
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
+from falkirk.protocol.messages.describe_user_scram_credentials_response import (
+    CredentialInfo,
+    DescribeUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.image.scram import ScramImage
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
+    """Tell what may be told of the credentials."""
+    assert isinstance(request, DescribeUserScramCredentialsRequest)
+    refused = refusal(view, context, request, AclOperation.DESCRIBE)
+    if refused is not None:
+        return refused
+    scram = view.image.scram
+    times = Counter(user.name for user in request.users or ())
+    if not times:
+        times = Counter({user.name for user in scram.credentials})
+    results = [_describe(scram, name, is_repeated=times[name] > 1) for name in sorted(times)]
+    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+
+
+_MECHANISMS: Final = (1, 2)
+
+
+def _describe(scram: ScramImage, name: str, *, is_repeated: bool) -> DescribeUserScramCredentialsResult:
+    if is_repeated:
+        message = f"The request has the user {name} twice."
+        return DescribeUserScramCredentialsResult(name, ErrorCode.DUPLICATE_RESOURCE, message)
+    credentials = ((mechanism, scram.credentials.get(ScramUser(mechanism, name))) for mechanism in _MECHANISMS)
+    infos = [
+        CredentialInfo(mechanism, credential.iterations)
+        for mechanism, credential in credentials
+        if credential is not None
+    ]
+    if not infos:
+        message = f"The user {name} has no SCRAM credential."
+        return DescribeUserScramCredentialsResult(name, ErrorCode.RESOURCE_NOT_FOUND, message)
+    return DescribeUserScramCredentialsResult(name, error_message=None, credential_infos=infos)
+
+
+ROUTE: Final = Route(api_key=50, handler=handle, needs_controller=False)
