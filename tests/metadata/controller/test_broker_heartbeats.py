@@ -231,7 +231,7 @@ def test_a_broker_shuts_down_when_it_leads_nothing_and_all_others_have_read_so()
     assert said(run(controller, result)) == "caught-up"
     shutdown_offset = controller.state.next_offset - 1
     assert controller.state.image.topics.partition("topic", 0).leader == 2
-    assert not controller.cluster.is_active(1)
+    assert registered(controller).in_controlled_shutdown
 
     def asks_again():
         result = heartbeat(controller, want_shut_down=True)

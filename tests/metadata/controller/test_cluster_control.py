@@ -2,7 +2,7 @@
 
 import pytest
 from broker_requests import heartbeat, register, registration_request
-from controllers import Broker, directory, incarnation, make_controller, run
+from controllers import directory, incarnation, make_controller, run
 
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
@@ -30,14 +30,6 @@ def controller_request(controller_id=3001, start=0, release="4.4", **fields):
 
 def register_controller(controller, request, kraft_version=0):
     return controller.cluster.register_controller(request, kraft_version=kraft_version)
-
-
-def test_a_broker_is_active_while_it_is_unfenced_and_stays():
-    controller = make_controller(
-        brokers=[1, Broker(broker_id=2, fenced=True), Broker(broker_id=3, in_controlled_shutdown=True)]
-    )
-
-    assert [controller.cluster.is_active(broker_id) for broker_id in (1, 2, 3, 4)] == [True, False, False, False]
 
 
 def test_an_unregistered_broker_leads_nothing_and_is_stale_until_it_registers_again():

@@ -65,11 +65,6 @@ class ClusterControl:
         self._registration_offsets: dict[int, int] = {}
         self._first_offset = state.next_offset
 
-    def is_active(self, broker_id: int) -> bool:
-        """Say whether a broker is registered, unfenced and not in controlled shutdown."""
-        broker = self._state.image.cluster.brokers.get(broker_id)
-        return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
-
     def register_broker(
         self, request: BrokerRegistrationRequest, *, api_version: int, kraft_version: int, now_ms: int
     ) -> ControllerResult[int] | ApiError:
