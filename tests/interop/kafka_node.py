@@ -134,7 +134,7 @@ class KafkaNode:
         command = self._command()
         with self.log_file.open("wb") as log:
             self._process = subprocess.Popen(
-                [*_dies_with_parent(), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+                [*dies_with_parent(), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
             )
 
     def wait_started(self, timeout_s: float = 60) -> None:
@@ -213,7 +213,7 @@ class KafkaNode:
             self._sharing = None
 
 
-def _dies_with_parent() -> Sequence[str]:
+def dies_with_parent() -> Sequence[str]:
     """A prefix that has the kernel end the node when the process that started it is gone (Linux, util-linux)."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL"] if setpriv else []

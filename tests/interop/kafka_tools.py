@@ -1,0 +1,38 @@
+"""Kafka's command line tools, several in one JVM."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_java import CLIENT_RELEASE, run_program
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
+ACLS = "org.apache.kafka.tools.AclCommand"
+QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+FEATURES = "org.apache.kafka.tools.FeatureCommand"
+ELECT = "org.apache.kafka.tools.LeaderElectionCommand"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """How a tool ended and all that it wrote."""
+
+    command: tuple[str, ...]
+    status: int
+    output: str
+
+
+def run_tools(*commands: Sequence[str], release: str = CLIENT_RELEASE, timeout_s: float = 180) -> list[ToolEnded]:
+    """Run the tools one after the other, whatever becomes of each."""
+    told = json.loads(run_program("Tools", [json.dumps(commands)], release=release, timeout_s=timeout_s))
+    return [ToolEnded(tuple(one["command"]), one["status"], one["output"]) for one in told]
+
+
+def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str]:
+    """What the tools write; each must do what it is asked to."""
+    ended = run_tools(*commands, release=release)
+    failed = [one for one in ended if one.status != 0 or "Exception" in one.output]
+    assert failed == []
+    return [one.output for one in ended]
