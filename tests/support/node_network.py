@@ -28,7 +28,9 @@ from falkirk.node.events import (
 from falkirk.node.node import Node
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.messages import FeatureLevelRecord, VotersRecord
+from falkirk.protocol.messages.voters_record import Endpoint as VoterEndpoint
+from falkirk.protocol.messages.voters_record import KRaftVersionFeature, Voter
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.storage.bootstrap_checkpoint import (
     BOOTSTRAP_SNAPSHOT,
@@ -71,8 +73,18 @@ def broker_endpoint(node_id: int) -> Endpoint:
     return Endpoint(f"node{node_id}", 9092)
 
 
-def format_disk(disk: MemoryDisk, node_id: int, release: Release, level: MetadataVersion | None = None) -> None:
-    """Format a node's directory as `storage format` does for static voters."""
+def format_disk(
+    disk: MemoryDisk,
+    node_id: int,
+    release: Release,
+    level: MetadataVersion | None = None,
+    dynamic_voters: tuple[int, ...] | None = None,
+) -> None:
+    """Format a node's directory as `storage format` does.
+
+    `dynamic_voters`: kraft.version is 1, and these are the first voters (none: whoever joins later). None: they are
+    configured.
+    """
     version = level or release.latest_metadata_version
     meta = make_meta_properties(
         cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_id(node_id), now_ms=START_MS
@@ -81,14 +93,33 @@ def format_disk(disk: MemoryDisk, node_id: int, release: Release, level: Metadat
     disk.write(f"{LOG_DIR}/meta.properties", [format_meta_properties(meta)])
     records = [VersionedRecord(FeatureLevelRecord(METADATA_VERSION, version.level), 0)]
     values = [encode_metadata_record(*record) for record in records]
-    if release.bootstraps_from_snapshot:
+    if not release.bootstraps_from_snapshot:
+        disk.write(f"{LOG_DIR}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: START_MS))
+    if release.bootstraps_from_snapshot or dynamic_voters:
         partition = f"{LOG_DIR}/__cluster_metadata-0"
         disk.make_directory(partition)
         name = format_snapshot_name(BOOTSTRAP_SNAPSHOT)
-        chunks = write_bootstrap_snapshot(values, clock=lambda: START_MS, kraft_version=0, voters=None)
+        chunks = write_bootstrap_snapshot(
+            values if release.bootstraps_from_snapshot else (),
+            clock=lambda: START_MS,
+            kraft_version=1 if dynamic_voters else 0,
+            voters=_voters_record(dynamic_voters) if dynamic_voters else None,
+        )
         disk.write(f"{partition}/{name}", chunks)
-    else:
-        disk.write(f"{LOG_DIR}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: START_MS))
+
+
+def _voters_record(voters: tuple[int, ...]) -> VotersRecord:
+    return VotersRecord(
+        voters=[
+            Voter(
+                voter_id=voter,
+                voter_directory_id=directory_id(voter),
+                endpoints=[VoterEndpoint(CONTROLLER_LISTENER, *controller_endpoint(voter))],
+                kraft_version_feature=KRaftVersionFeature(0, 1),
+            )
+            for voter in voters
+        ]
+    )
 
 
 @dataclass(eq=False)
@@ -179,6 +210,7 @@ class NodeNetwork:
         level: MetadataVersion | None = None,
         disk: MemoryDisk | None = None,
         is_formatted: bool = True,
+        dynamic_voters: tuple[int, ...] | None = None,
         **settings: Any,
     ) -> Host:
         """Add a host that is not started yet."""
@@ -202,7 +234,7 @@ class NodeNetwork:
         )
         host = Host(config, disk or MemoryDisk())
         if is_formatted:
-            format_disk(host.disk, node_id, runs, level)
+            format_disk(host.disk, node_id, runs, level, dynamic_voters)
         self.hosts[node_id] = host
         for listener in listeners:
             self._endpoints[listener.endpoint] = (host, listener.name)
