@@ -73,7 +73,7 @@ def test_a_node_whose_disk_fails_stops_and_answers_nothing_that_it_could_not_kee
     assert sent not in client.answers
     assert client.is_closed
     assert network.hosts[1].stop.exit_code == 1
-    assert str(error) in network.hosts[1].stop.reason
+    assert network.hosts[1].stop.reason == f"The disk of {LOG_DIR} failed: {error}"
 
 
 def test_nothing_that_was_answered_is_lost_when_a_full_disk_has_room_again():
@@ -130,6 +130,8 @@ def test_a_write_that_never_finished_is_cut_off():
     network.run_until(lambda: network.active is not None)
 
     assert 101 in network.hosts[1].running.image.cluster.brokers
+    (fact,) = network.facts("torn-write-cut-off")
+    assert (fact.level, fact.fields["file"]) == ("warning", LOG)
 
 
 # --- Directories

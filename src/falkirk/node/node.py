@@ -136,6 +136,7 @@ class Node:
         self._shutdown_deadline_ms: int | None = None
         self._due_ms: int | None = now_ms
         self._is_stopped = False
+        self._tell_start(startup)
         try:
             applier.load_latest_snapshot()
         except (RecordError, CorruptFileError) as error:
@@ -155,6 +156,20 @@ class Node:
         self._dispatcher.forwarding = broker.forwarding
         return broker
 
+    def _tell_start(self, startup: Startup) -> None:
+        config, recovery = self.config, startup.log.recovery
+        roles = ",".join(sorted(config.process_roles))
+        fields = {"node_id": config.node_id, "cluster_id": self._state.cluster_id, "roles": roles}
+        self._effects.append(Fact("info", "node-starts", {**fields, "release": str(config.release)}))
+        if recovery.torn is not None:
+            torn = {"file": recovery.torn.file, "reason": str(recovery.torn.tail)}
+            self._effects.append(Fact("warning", "torn-write-cut-off", torn))
+        if recovery.truncated_to is not None:
+            snapshot = recovery.truncated_to
+            self._effects.append(
+                Fact("warning", "log-replaced-by-snapshot", {"end_offset": snapshot.offset, "epoch": snapshot.epoch})
+            )
+
     # --- What a driver calls
 
     def step(self, events: Sequence[Event], now_ms: int) -> list[Effect]:
@@ -169,8 +184,10 @@ class Node:
             if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
-        except (FatalError, CorruptFileError, OSError) as error:
+        except (FatalError, CorruptFileError) as error:
             self._stop(Stop(1, str(error)))
+        except OSError as error:
+            self._stop(Stop(1, f"The disk of {self.config.metadata_log_dir} failed: {error}"))
         effects = self._effects[:]
         self._effects.clear()
         return effects
@@ -339,13 +356,7 @@ class Node:
 
 
 def _served(config: NodeConfig, kind: ListenerKind) -> Mapping[int, SupportedRange]:
-    offered = served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
-    apis = config.release.apis
-    return {
-        key: versions
-        for key, versions in offered.items()
-        if key in ROUTES or (kind is ListenerKind.BROKER and apis[key].forwardable)
-    }
+    return served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
 
 
 # Requests that may wait for a commit, those in envelopes too.
