@@ -82,12 +82,34 @@ def test_both_ends_hear_of_a_broken_connection_and_nothing_comes_any_more():
 
 
 def test_a_crashed_host_hears_nothing_and_its_peers_do():
+    def told(seed: int) -> list:
+        hosts = Hosts(seed)
+        accepted = hosts.connected()
+        hosts.network.send("server", accepted, b"last words")
+        hosts.network.host_down("server")
+        hosts.network.send("client", 1, b"to nobody")
+        hosts.run(100)
+        assert hosts.told["server"] == []
+        return hosts.told["client"]
+
+    outcomes = [told(seed) for seed in range(20)]
+    assert [ConnectionLost(1, "connection reset by peer")] in outcomes
+    assert [BytesReceived(1, b"last words"), ConnectionLost(1, "closed by peer")] in outcomes
+    assert all(len(each) == 1 or each[0] == BytesReceived(1, b"last words") for each in outcomes)
+
+
+def test_a_host_that_starts_again_hears_nothing_of_the_connections_that_it_had():
     hosts = Hosts()
-    hosts.connected()
-    hosts.network.host_down("server")
+    hosts.network.connect("client", 1, SERVER)
+    hosts.network.host_down("client")
     hosts.run(100)
-    assert hosts.told["server"] == []
-    assert hosts.told["client"] == [ConnectionLost(1, "connection reset by peer")]
+    assert hosts.told == {"client": [], "server": []}
+    hosts.connected()
+    hosts.network.conditions.breaks = 1.0
+    hosts.network.send("client", 1, b"lost")
+    hosts.network.host_down("client")
+    hosts.run(100)
+    assert hosts.told["client"] == []
 
 
 def test_bytes_wait_while_the_way_is_cut_and_come_when_it_heals():

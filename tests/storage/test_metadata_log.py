@@ -448,6 +448,43 @@ def test_a_torn_write_is_cut_off_and_told():
         assert files_of(damaged, DIRECTORY) == whole
 
 
+def test_a_write_whose_end_is_still_zero_is_cut_off_however_few_the_zeros():
+    disk = MemoryDisk()
+    filled(disk, *THREE_EPOCHS)
+    whole = disk.read(FIRST_SEGMENT)
+    good = len(whole) - len(THREE_EPOCHS[-1])
+    for zeros in range(1, len(THREE_EPOCHS[-1]) + 1):
+        content = whole[:-zeros] + bytes(zeros)
+        damaged = copied(disk, DIRECTORY)
+        damaged.write(FIRST_SEGMENT, [content])
+        log = opened(damaged)
+        if content == whole:
+            assert log.recovery.torn is None
+        else:
+            assert (log.recovery.torn.tail.position, log.end_offset) == (good, 5)
+
+
+def test_a_bad_batch_that_a_good_one_follows_is_no_torn_write():
+    disk = MemoryDisk()
+    filled(disk, *THREE_EPOCHS)
+    whole = disk.read(FIRST_SEGMENT)
+    end = len(whole) - len(THREE_EPOCHS[-1])
+    disk.write(FIRST_SEGMENT, [whole[: end - 2] + bytes(2) + whole[end:]])
+    error = raised(CorruptFileError, lambda: opened(disk))
+    assert error is not None
+    assert "CRC" in str(error)
+    assert disk.size(FIRST_SEGMENT) == len(whole)
+
+
+def test_an_epoch_begins_where_the_log_was_cut_at_its_end():
+    log = filled(MemoryDisk(), *THREE_EPOCHS)
+    assert create_snapshot(log, 6, 6)
+    log.delete_before(OffsetAndEpoch(6, 6))
+    log.append(data_batch(6, 7))
+    assert log.last_epoch == 7
+    assert log.end_offset_for_epoch(6) == OffsetAndEpoch(6, 6)
+
+
 @given(position=st.integers(0, 1 << 20), bit=st.integers(0, 7), is_rolled=st.booleans())
 def test_damage_is_refused_by_file_and_position_and_nothing_is_changed(position, bit, is_rolled):
     disk = MemoryDisk()

@@ -101,7 +101,7 @@ def metadata_batches(disk: Disk, partition: str) -> Iterator[MetadataBatch]:
             raise CorruptFileError("snapshot has no footer: it was never finished", offset=disk.size(file), file=file)
         for batch in snapshot.data_batches:
             yield _metadata_batch(file, batch)
-    for reader in read_segments(disk, partition, contiguous=True):
+    for reader in read_segments(disk, partition, contiguous=True, cuts_bad_end=True):
         for batch in reader:
             if not batch.is_control and (newest is None or batch.end_offset > newest.id.end_offset):
                 yield _metadata_batch(reader.file, batch)

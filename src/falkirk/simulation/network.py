@@ -82,6 +82,8 @@ class Network:
         self._links: dict[tuple[str, int], _Link] = {}
         self._next_accepted = 2
         self._cut_off: dict[tuple[str, str], bool] = {}
+        # How often a host went down: numbers of connections begin anew with each start.
+        self._lives: dict[str, int] = {}
         self.counts = {"connections": 0, "writes": 0, "breaks": 0, "repeats": 0}
 
     # --- What hosts do
@@ -92,7 +94,7 @@ class Network:
 
     def connect(self, host: str, connection_id: int, endpoint: Endpoint) -> None:
         """Open a connection; the host hears ConnectionOpened or ConnectionLost."""
-        self._clock.after(self._delay(), lambda: self._connect(host, connection_id, endpoint))
+        self._later(self._delay(), host, lambda: self._connect(host, connection_id, endpoint))
 
     def send(self, host: str, connection_id: int, data: bytes) -> None:
         """Write bytes; nothing happens if the connection is gone."""
@@ -119,9 +121,13 @@ class Network:
 
     def host_down(self, host: str) -> None:
         """Take all of a host's connections and listeners away; what it had sent may or may not arrive."""
+        self._lives[host] = self._lives.get(host, 0) + 1
         self._listening = {endpoint: place for endpoint, place in self._listening.items() if place[0] != host}
-        for key, link in list(self._links.items()):
-            if key[0] == host and link.is_open:
+        for name, connection_id in [key for key in self._links if key[0] == host]:
+            link = self._links[name, connection_id]
+            if link.is_open and self._chance.random() < 0.5:
+                self.close(name, connection_id)
+            elif link.is_open:
                 self._break(link, "connection reset by peer", silent=host)
 
     # --- Faults
@@ -149,10 +155,10 @@ class Network:
         target, listener = place
         if (host, target) in self._cut_off or (target, host) in self._cut_off:
             lost = ConnectionLost(connection_id, f"connection to {endpoint} timed out")
-            self._clock.after(CONNECT_TIMEOUT_MS, lambda: self._deliver(host, lost))
+            self._later(CONNECT_TIMEOUT_MS, host, lambda: self._deliver(host, lost))
             return
         self._accept(host, connection_id, target, listener)
-        self._clock.after(self._delay(), lambda: self._opened(host, connection_id))
+        self._later(self._delay(), host, lambda: self._opened(host, connection_id))
 
     def _opened(self, host: str, connection_id: int) -> None:
         link = self._links.get((host, connection_id))
@@ -203,9 +209,11 @@ class Network:
         direction.stalled_since_ms = None
         while direction.waiting and direction.waiting[0][0] <= self._clock.now_ms:
             _, data = direction.waiting.popleft()
+            if self._links.get((direction.target, direction.target_id)) is not link:
+                return
             if data is None:
                 link.is_open = False
-                self._links.pop((direction.target, direction.target_id), None)
+                del self._links[direction.target, direction.target_id]
                 self._deliver(direction.target, ConnectionLost(direction.target_id, "closed by peer"))
                 return
             self._deliver(direction.target, BytesReceived(direction.target_id, data))
@@ -229,7 +237,17 @@ class Network:
             known = self._links.pop((direction.target, direction.target_id), None)
             if known is not None and direction.target != silent:
                 lost = ConnectionLost(direction.target_id, reason)
-                self._clock.after(self._delay(), partial(self._deliver, direction.target, lost))
+                self._later(self._delay(), direction.target, partial(self._deliver, direction.target, lost))
+
+    def _later(self, delay_ms: int, host: str, action: Callable[[], None]) -> None:
+        """Do something to a host's connection after a delay, unless the host was down in between."""
+        life = self._lives.get(host, 0)
+
+        def act() -> None:
+            if self._lives.get(host, 0) == life:
+                action()
+
+        self._clock.after(delay_ms, act)
 
     def _outgoing(self, link: _Link, host: str, connection_id: int) -> _Direction:
         backward = link.backward

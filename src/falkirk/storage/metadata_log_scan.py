@@ -59,7 +59,7 @@ def scan_metadata_log(disk: Disk, directory: str) -> MetadataLogScan:
     _check_topic(disk, f"{directory}/{partition_metadata.FILE_NAME}")
     files = list_partition(disk, directory)
     scan = _Segments()
-    for reader in read_segments(disk, directory, contiguous=True):
+    for reader in read_segments(disk, directory, contiguous=True, cuts_bad_end=True):
         scan.add(reader)
     start_offset = scan.segments[0].base_offset if scan.segments else 0
     complete = [name.id for name in files.metadata_snapshots if name.state is SnapshotState.COMPLETE]

@@ -47,12 +47,17 @@ def list_partition(disk: ReadableDisk, directory: str) -> PartitionFiles:
 
 
 def read_segments(
-    disk: ReadableDisk, directory: str, *, contiguous: bool = False, check_crc: bool = True
+    disk: ReadableDisk,
+    directory: str,
+    *,
+    contiguous: bool = False,
+    check_crc: bool = True,
+    cuts_bad_end: bool = False,
 ) -> Iterator[SegmentReader]:
     """Give a reader for each segment in offset order; each must be iterated to its end before the next is taken.
 
-    `contiguous` as for SegmentReader. Raises CorruptFileError if a segment but the last is torn, or begins before the
-    end of that before it (`contiguous`: not exactly there).
+    `contiguous` and `cuts_bad_end` as for SegmentReader. Raises CorruptFileError if a segment but the last is torn, or
+    begins before the end of that before it (`contiguous`: not exactly there).
     """
     before: SegmentReader | None = None
     for base_offset in list_partition(disk, directory).segments:
@@ -60,7 +65,12 @@ def read_segments(
         if before is not None:
             _check_border(before, base_offset, file, contiguous=contiguous)
         before = SegmentReader(
-            disk.view(file), file=file, base_offset=base_offset, contiguous=contiguous, check_crc=check_crc
+            disk.view(file),
+            file=file,
+            base_offset=base_offset,
+            contiguous=contiguous,
+            check_crc=check_crc,
+            cuts_bad_end=cuts_bad_end,
         )
         yield before
 

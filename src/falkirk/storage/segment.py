@@ -3,7 +3,8 @@
 A segment ends in one of three ways. Clean: after a whole batch. Torn: a write did not finish, so the last batch is
 cut off, or zeros stand in its place (a preallocated file, or blocks that never reached the disk); Kafka truncates
 such a tail at its next start. Corrupt: anything else, above all a batch whose CRC does not fit; that is an error,
-because valid batches may follow it and Kafka's own recovery would throw them away.
+because valid batches may follow it and Kafka's own recovery would throw them away. Only a node that starts takes a bad
+last batch for torn, too (`cuts_bad_end`): fewer zeros than a block at its end look like any other damage.
 """
 
 import re
@@ -81,6 +82,7 @@ class SegmentReader:
         base_offset: int,
         contiguous: bool = False,
         check_crc: bool = True,
+        cuts_bad_end: bool = False,
     ) -> None:
         self._data = memoryview(data)
         self.file = file
@@ -88,6 +90,7 @@ class SegmentReader:
         self.base_offset = base_offset
         self._contiguous = contiguous
         self._check_crc = check_crc
+        self._cuts_bad_end = cuts_bad_end
         self.end_offset = base_offset
         """First offset behind the batches read so far."""
         self.end_position = 0
@@ -136,6 +139,8 @@ class SegmentReader:
             reason = error.reason
         elif _is_zero_filled(tail, written):
             reason = f"the last batch was not written beyond byte {position + written}, zeros follow"
+        elif self._cuts_bad_end and _next_batch(tail) is None:
+            reason = f"{error.reason}, and no valid batch follows"
         else:
             raise CorruptFileError(error.reason, offset=error.offset, file=self.file) from error
         self.torn = TornTail(position=position, size=size, reason=reason)
