@@ -206,6 +206,12 @@ def test_a_file_is_no_directory(disk, root):
         disk.make_directory(f"{root}/file")
     with pytest.raises(NotADirectoryError):
         disk.write(f"{root}/file/below", [b""])
+    for operation in (disk.read, disk.size, disk.view, disk.remove):
+        with pytest.raises(NotADirectoryError):
+            operation(f"{root}/file/below")
+        with pytest.raises(NotADirectoryError):
+            operation(f"{root}/file/below/deep")
+    assert not disk.exists(f"{root}/file/below")
 
 
 def test_renames_between_files_and_directories_are_refused(disk, root):

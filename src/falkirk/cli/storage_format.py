@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.cli.kafka_tool import KafkaTool
     from falkirk.node.config import NodeConfig
+    from falkirk.storage.disk import Disk
     from falkirk.storage.formatting.formatter import FormattedStorage
     from falkirk.versions.release import Release
 
@@ -56,16 +57,11 @@ def answer_format(options: FormatOptions, release: str | None, leftovers: list[s
     """Format the log directories of one node, as the tool of a release does."""
     tool = storage_tool(release)
     refuse_leftovers(tool, "format", leftovers)
-    if options.cluster_id is None:
-        raise tool.usage_error("format", "argument --cluster-id/-t is required")
-    config = _required_config(tool, "format", options.config)
-    _refuse_options(tool, options)
+    cluster_id, config = _required(tool, options)
     properties = _read_properties(config)
-    if not properties.get("process.roles"):
-        raise CommandFailedError(_LEGACY if tool.release.has_zookeeper else _MISSING_ROLES)
-    request = _format_request(options, options.cluster_id, _node_config(properties, tool.release))
     output = choose_output(json=json)
     try:
+        request = format_request(tool, options, cluster_id, properties)
         formatted = format_storage(request, PosixDisk(), random.SystemRandom(), time.time_ns() // 1_000_000)
     except FormatterError as error:
         output.show_before_failure(Said(error.said))
@@ -77,7 +73,24 @@ def answer_info(config: Path | None, release: str | None, leftovers: list[str], 
     """Tell what is in the log directories of one node; the answer has problems where the command should fail."""
     tool = storage_tool(release)
     refuse_leftovers(tool, "info", leftovers)
-    properties = _read_properties(_required_config(tool, "info", config))
+    if config is None:
+        raise tool.usage_error("info", _CONFIG_REQUIRED)
+    info = info_of(tool, _read_properties(config), PosixDisk())
+    choose_output(json=json).show(info)
+    return info
+
+
+def format_request(
+    tool: KafkaTool, options: FormatOptions, cluster_id: str, properties: Mapping[str, str]
+) -> FormatRequest:
+    """Give what is to be formatted. Raises CommandFailedError in the words of the tool."""
+    if not properties.get("process.roles"):
+        raise CommandFailedError(_LEGACY if tool.release.has_zookeeper else _MISSING_ROLES)
+    return _format_request(options, cluster_id, _node_config(properties, tool.release))
+
+
+def info_of(tool: KafkaTool, properties: Mapping[str, str], disk: Disk) -> StorageInfo:
+    """Look at the directories that a configuration names. Raises CommandFailedError in the words of the tool."""
     is_kraft = bool(properties.get("process.roles"))
     if is_kraft:
         node = _node_config(properties, tool.release)
@@ -86,11 +99,10 @@ def answer_info(config: Path | None, release: str | None, leftovers: list[str], 
         directories = _legacy_directories(properties)
     else:
         raise CommandFailedError(_MISSING_ROLES)
-    info = storage_info(PosixDisk(), directories, is_kraft=is_kraft)
-    choose_output(json=json).show(info)
-    return info
+    return storage_info(disk, directories, is_kraft=is_kraft)
 
 
+_CONFIG_REQUIRED: Final = "argument --config/-c is required"
 _MISSING_ROLES: Final = 'Missing required configuration "process.roles" which has no default value.'
 
 
@@ -130,10 +142,26 @@ class FormattedResult:
         }
 
 
-def _required_config(tool: KafkaTool, command: str, config: Path | None) -> Path:
-    if config is None:
-        raise tool.usage_error(command, "argument --config/-c is required")
-    return config
+def _required(tool: KafkaTool, options: FormatOptions) -> tuple[str, Path]:
+    """Give cluster id and configuration, once the command line as a whole is one that the tool takes."""
+    _refuse_empty(tool, options)
+    _refuse_options(tool, options)
+    if options.cluster_id is None:
+        raise tool.usage_error("format", "argument --cluster-id/-t is required")
+    if options.config is None:
+        raise tool.usage_error("format", _CONFIG_REQUIRED)
+    return options.cluster_id, options.config
+
+
+def _refuse_empty(tool: KafkaTool, options: FormatOptions) -> None:
+    values = {
+        "--cluster-id/-t": options.cluster_id,
+        "--release-version/-r": options.release_version,
+        "--initial-controllers/-I": options.initial_controllers,
+    }
+    for name, value in values.items():
+        if value == "":
+            raise tool.usage_error("format", f"argument {name}: expected one argument")
 
 
 def _refuse_options(tool: KafkaTool, options: FormatOptions) -> None:

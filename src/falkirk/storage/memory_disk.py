@@ -109,9 +109,18 @@ class MemoryDisk:
     def _file(self, path: str) -> bytes:
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        if _normal(path) not in self._files:
+        data = self._files.get(_normal(path))
+        if data is None:
+            self._check_no_ancestor_is_file(path)
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
-        return self._files[_normal(path)]
+        return data
+
+    def _check_no_ancestor_is_file(self, path: str) -> None:
+        ancestor = _split(_normal(path))[0]
+        while ancestor != "/":
+            if ancestor in self._files:
+                raise NotADirectoryError(errno.ENOTDIR, "not a directory", path)
+            ancestor = _split(ancestor)[0]
 
     def _check_parent(self, path: str) -> None:
         parent = _split(_normal(path))[0]

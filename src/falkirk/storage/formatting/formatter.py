@@ -104,12 +104,13 @@ def format_storage(request: FormatRequest, disk: Disk, random: Chance, now_ms: i
     rules = format_rules(request.release)
     voters = _initial_voters(request, rules, random)
     features = choose_initial_features(_feature_wish(request, rules, voters))
-    records = _records(request, features, random)
+    records = _records(request, rules, features, random)
     directories = read_node_directories(disk, (*request.log_dirs, request.metadata_log_dir))
+    _check_directories(request, rules, directories)
     said = features.said + tuple(
         f"I/O error trying to read log directory {path}. Ignoring..." for path in directories.unreadable
     )
-    _check_directories(request, rules, directories, said)
+    _check_readable(directories, said)
     types = {path: _directory_type(request, voters, path) for path in directories.empty}
     lines = [*said]
     if types and rules.tells_records:
@@ -159,7 +160,8 @@ class _Writer:
         if not request.release.bootstraps_from_snapshot:
             chunks = write_bootstrap_checkpoint(self.values, clock=self._clock)
             self.disk.write(f"{path}/{bootstrap_checkpoint.FILE_NAME}", chunks)
-        if kind is not DirectoryType.LOG and (self.voters or request.release.bootstraps_from_snapshot):
+        has_snapshot = request.is_controller if request.release.bootstraps_from_snapshot else bool(self.voters)
+        if kind is not DirectoryType.LOG and has_snapshot:
             self._write_snapshot(f"{path}/{METADATA_DIRECTORY}")
         meta = make_meta_properties(
             cluster_id=request.cluster_id, node_id=request.node_id, directory_id=directory_id, now_ms=self.now_ms
@@ -232,7 +234,9 @@ def _feature_wish(request: FormatRequest, rules: FormatRules, voters: dict[int, 
     )
 
 
-def _records(request: FormatRequest, features: InitialFeatures, random: Chance) -> tuple[WireMessage, ...]:
+def _records(
+    request: FormatRequest, rules: FormatRules, features: InitialFeatures, random: Chance
+) -> tuple[WireMessage, ...]:
     records: list[WireMessage] = [
         FeatureLevelRecord(name=METADATA_VERSION, feature_level=features.metadata_version.level)
     ]
@@ -244,22 +248,25 @@ def _records(request: FormatRequest, features: InitialFeatures, random: Chance) 
     ]
     if request.scram:
         if not features.metadata_version.scram_supported:
-            raise FormatterError(f"SCRAM is only supported in {METADATA_VERSION} 3.5-IV2 or later.")
-        has_features = format_rules(request.release).writes_features
-        parse = parse_scram_argument if has_features else parse_older_scram_argument
+            raise FormatterError(rules.scram_too_old)
+        parse = parse_scram_argument if rules.writes_features else parse_older_scram_argument
         records += [parse(text, random) for text in request.scram]
     return tuple(records)
 
 
-def _check_directories(
-    request: FormatRequest, rules: FormatRules, directories: NodeDirectories, said: tuple[str, ...]
-) -> None:
+def _check_directories(request: FormatRequest, rules: FormatRules, directories: NodeDirectories) -> None:
     directories.verify(cluster_id=request.cluster_id, node_id=request.node_id, reserved=rules.reserved)
     if directories.formatted and not request.ignore_formatted:
         raise FormatterError(
             f"Log directory {next(iter(directories.formatted))} is already formatted. Use --ignore-formatted to "
             "ignore this directory and format the others."
         )
+    if directories.unreadable and not rules.skips_unreadable:
+        path, reason = next(iter(directories.unreadable.items()))
+        raise FormatterError(f"{reason}\nI/O error trying to read log directory {path}.")
+
+
+def _check_readable(directories: NodeDirectories, said: tuple[str, ...]) -> None:
     if directories.unreadable and not directories.formatted and not directories.empty:
         reasons = "\n".join(directories.unreadable.values())
         raise FormatterError(f"{reasons}\nNo available log directories to format.", said=said)

@@ -71,10 +71,7 @@ def choose_initial_features(wish: FeatureWish) -> InitialFeatures:
     metadata_version, said = _metadata_version(wish)
     levels = _levels(wish, metadata_version) if wish.rules.writes_features else {}
     if metadata_version.level < _BOOTSTRAP_LEVEL_MIN:
-        raise FormatterError(
-            f"Bootstrap metadata.version before {_BOOTSTRAP_NAME_MIN} are not supported. Can't load metadata from "
-            "format command"
-        )
+        raise FormatterError(wish.rules.bootstrap_too_old)
     return InitialFeatures(metadata_version=metadata_version, levels=levels, said=said)
 
 
@@ -128,7 +125,7 @@ def _of_text(wish: FeatureWish, text: str) -> MetadataVersion:
         raise FormatterError(f"Version {text} is not a valid version")
     if rules.writes_features:
         raise FormatterError(f"{METADATA_VERSION} {older} is too old to be supported.")
-    raise FormatterError("Must specify a valid KRaft metadata.version of at least 3.0-IV0.")
+    raise FormatterError(rules.kraft_too_old)
 
 
 def _before_kraft(text: str) -> str | None:
@@ -144,8 +141,8 @@ def _accept_unstable(wish: FeatureWish, version: MetadataVersion) -> tuple[str, 
             raise FormatterError(f"{METADATA_VERSION} {version} is not yet stable.")
         return ()
     if not wish.is_unstable_enabled:
-        raise FormatterError(f"The {METADATA_VERSION} {version} is not ready for production use yet.")
-    return (f"WARNING: using pre-production {METADATA_VERSION} {version}.",)
+        raise FormatterError(wish.rules.not_ready.format(version))
+    return (wish.rules.pre_production.format(version),)
 
 
 def _levels(wish: FeatureWish, metadata_version: MetadataVersion) -> dict[str, int]:

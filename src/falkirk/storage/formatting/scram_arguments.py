@@ -109,10 +109,7 @@ def _components(text: str) -> tuple[_Mechanism, dict[str, str]]:
     mechanism = _MECHANISMS.get(name)
     if mechanism is None:
         raise FormatterError(f"The add-scram mechanism {name} is not supported.")
-    if not config.startswith("["):
-        raise FormatterError("Expected configuration string to start with [")
-    if not config.endswith("]"):
-        raise FormatterError("Expected configuration string to end with ]")
+    _check_brackets(config)
     components: dict[str, str] = {}
     for part in config[1:-1].split(","):
         key, equals, value = part.partition("=")
@@ -123,7 +120,15 @@ def _components(text: str) -> tuple[_Mechanism, dict[str, str]]:
     return mechanism, components
 
 
+def _check_brackets(config: str) -> None:
+    if not config.startswith("["):
+        raise FormatterError("Expected configuration string to start with [")
+    if not config.endswith("]"):
+        raise FormatterError("Expected configuration string to end with ]")
+
+
 def _older_components(config: str) -> dict[str, str]:
+    _check_brackets(config)
     components: dict[str, str] = {}
     for part in config[1:-1].split(","):
         # Parted at equals signs outside of quotes; of what follows only the first part counts.
