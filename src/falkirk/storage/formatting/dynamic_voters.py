@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.errors import LocalProtocolError
 from falkirk.protocol.messages.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from falkirk.protocol.uuid import parse_uuid
 from falkirk.storage.formatting.errors import FormatterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _KRAFT_VERSION_MAX: Final = 1
 _PORT_MAX: Final = 65535
@@ -41,7 +44,7 @@ def parse_dynamic_voters(text: str) -> dict[int, DynamicVoter]:
 
 
 def voters_record(voters: dict[int, DynamicVoter], listener_name: str) -> VotersRecord:
-    """Give the control record that names them."""
+    """Give the control record that names them, in the order in which Kafka's tool writes them."""
     return VotersRecord(
         voters=[
             Voter(
@@ -50,7 +53,7 @@ def voters_record(voters: dict[int, DynamicVoter], listener_name: str) -> Voters
                 endpoints=[Endpoint(name=listener_name.upper(), host=_java_host(voter.host), port=voter.port)],
                 kraft_version_feature=KRaftVersionFeature(max_supported_version=_KRAFT_VERSION_MAX),
             )
-            for voter in voters.values()
+            for voter in map(voters.__getitem__, _java_order(voters))
         ]
     )
 
@@ -123,3 +126,15 @@ def _java_host(host: str) -> str:
     except AddressValueError:
         return host
     return ":".join(f"{address >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+
+
+def _java_order(ids: Iterable[int]) -> list[int]:
+    """Order rising ids as Kafka has them: once through a HashMap that grew, once through a copy of it."""
+    ordered = list(ids)
+    grown = 16
+    while len(ordered) > grown * 3 // 4:
+        grown *= 2
+    copied = 1 << (int(len(ordered) / 0.75 + 1) - 1).bit_length()
+    for buckets in (grown, copied):
+        ordered.sort(key=lambda node_id: (node_id ^ node_id >> 16) % buckets)
+    return ordered
