@@ -123,12 +123,12 @@ class Network:
         """Take all of a host's connections and listeners away; what it had sent may or may not arrive."""
         self._lives[host] = self._lives.get(host, 0) + 1
         self._listening = {endpoint: place for endpoint, place in self._listening.items() if place[0] != host}
-        for name, connection_id in [key for key in self._links if key[0] == host]:
-            link = self._links[name, connection_id]
-            if link.is_open and self._chance.random() < 0.5:
-                self.close(name, connection_id)
-            elif link.is_open:
-                self._break(link, "connection reset by peer", silent=host)
+        for (name, connection_id), link in list(self._links.items()):
+            if name == host and link.is_open:
+                if self._chance.random() < 0.5:
+                    self.close(name, connection_id)
+                else:
+                    self._break(link, "connection reset by peer", silent=host)
 
     # --- Faults
 
