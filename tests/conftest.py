@@ -1,7 +1,22 @@
 """Settings of the whole suite."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Wall time says nothing on a shared machine with one test process per core.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the golden stories; read the difference before you commit it",
+    )
+
+
+@pytest.fixture
+def update_golden(request):
+    """Whether golden files are to be rewritten."""
+    return request.config.getoption("--update-golden")

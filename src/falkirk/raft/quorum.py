@@ -99,6 +99,12 @@ class Quorum:
                 return LeaderAndEpoch(leader_id=self.leader_id if self.has_remote_leader else None, epoch=state.epoch)
 
     @property
+    def marks(self) -> tuple[object, ...]:
+        """Objects that are others as soon as `election_state` or `leader_and_epoch` may be."""
+        history = self._log.history
+        return self.state, getattr(self.state, "voted", None), history.voters, history.kraft_version
+
+    @property
     def election_state(self) -> ElectionState:
         """What must be on disk."""
         state = self.state

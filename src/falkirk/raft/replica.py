@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, assert_never
 
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
@@ -90,6 +91,7 @@ class RaftReplica:
         self._replication.on_high_watermark = self._voter_changes.high_watermark_moved
         self._quorum.on_change = self._state_changed
         self._stored = election_state
+        self._marks: tuple[object, ...] = (None, None, None, None)
         self._told_leader = LeaderAndEpoch(leader_id=None, epoch=-1)
         self._told_high_watermark: int | None = None
         self._now_ms = now_ms
@@ -187,12 +189,7 @@ class RaftReplica:
 
     def take_output(self) -> RaftOutput:
         """Hand out what is to be done, once."""
-        election_state = self._quorum.election_state
-        is_new_state = election_state != self._stored
-        self._stored = election_state
-        leader = self._quorum.leader_and_epoch
-        is_new_leader = leader != self._told_leader
-        self._told_leader = leader
+        election_state, leader = self._take_quorum_changes()
         high_watermark = self._log.high_watermark
         is_new_high_watermark = high_watermark != self._told_high_watermark
         self._told_high_watermark = high_watermark
@@ -201,10 +198,10 @@ class RaftReplica:
         messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._peers.take_outbound()]
         self._context.replies.clear()
         return RaftOutput(
-            election_state=election_state if is_new_state else None,
+            election_state=election_state,
             log_changes=log_changes,
             messages=tuple(messages),
-            leader=leader if is_new_leader else None,
+            leader=leader,
             high_watermark=high_watermark if is_new_high_watermark else None,
             installed_snapshot=installed,
         )
@@ -312,6 +309,17 @@ class RaftReplica:
             self._replication.stop_leading()
         if isinstance(self._quorum.state, Leader):
             self._replication.begin_epoch(self._quorum.state, now_ms)
+
+    def _take_quorum_changes(self) -> tuple[ElectionState | None, LeaderAndEpoch | None]:
+        marks = self._quorum.marks
+        # Asked for with every request: mostly nothing has changed, and that is seen by identity.
+        if all(map(is_, marks, self._marks)):
+            return None, None
+        self._marks = marks
+        election_state, leader = self._quorum.election_state, self._quorum.leader_and_epoch
+        is_new_state, is_new_leader = election_state != self._stored, leader != self._told_leader
+        self._stored, self._told_leader = election_state, leader
+        return election_state if is_new_state else None, leader if is_new_leader else None
 
     def _handle(self, sent: SentRequest, response: WireMessage, now_ms: int) -> Outcome:
         node_id = sent.destination.node_id
