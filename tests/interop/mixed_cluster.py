@@ -1,13 +1,14 @@
 """A cluster of our controllers and real brokers, each of a release of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from falkirk_node import FalkirkNode
 from kafka_cluster import KafkaCluster, node_layouts
 from kafka_node import BROKER, CONTROLLER, KafkaNode, NodeLayout, Quorum
+from kafka_state import leadership
 
-CONTROLLER_IDS = (1, 2, 3)
+FIRST_CONTROLLER_ID = 1
 FIRST_BROKER_ID = 11
 # Elections of a test need not wait as long as those of a wide network.
 QUORUM_SETTINGS = {
@@ -18,41 +19,64 @@ QUORUM_SETTINGS = {
 
 
 class MixedCluster(KafkaCluster):
-    """Three controllers of ours, nodes 1 to 3, that run as `release`, and real brokers from node 11 on."""
+    """Controllers of ours, from node 1 on, that run as the releases given, and real brokers from node 11 on."""
 
     def __init__(
         self,
-        release: str,
-        broker_releases: tuple[str, ...],
+        controller_releases: Sequence[str],
+        broker_releases: Sequence[str],
         *,
         home: Path,
         log_dirs: int = 1,
         dynamic: bool = False,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        self.broker_releases = dict(enumerate(broker_releases, FIRST_BROKER_ID))
-        roles = dict.fromkeys(CONTROLLER_IDS, (CONTROLLER,)) | dict.fromkeys(self.broker_releases, (BROKER,))
+        self._controller_releases = dict(enumerate(controller_releases, FIRST_CONTROLLER_ID))
+        self._broker_releases = dict(enumerate(broker_releases, FIRST_BROKER_ID))
+        roles = dict.fromkeys(self._controller_releases, (CONTROLLER,))
+        roles |= dict.fromkeys(self._broker_releases, (BROKER,))
         layouts = node_layouts(home, roles, log_dirs=log_dirs)
         super().__init__(
-            release, layouts, home=home, dynamic=dynamic, settings=QUORUM_SETTINGS | dict(settings or {})
+            controller_releases[0],
+            layouts,
+            home=home,
+            dynamic=dynamic,
+            settings=QUORUM_SETTINGS | dict(settings or {}),
         )
 
     @property
     def controllers(self) -> list[KafkaNode]:
         """Our nodes."""
-        return [self.nodes[node_id] for node_id in CONTROLLER_IDS]
+        return [self.nodes[node_id] for node_id in self._controller_releases]
 
     @property
     def brokers(self) -> list[KafkaNode]:
         """Kafka's nodes."""
-        return [self.nodes[node_id] for node_id in self.broker_releases]
+        return [self.nodes[node_id] for node_id in self._broker_releases]
 
     @property
     def bootstrap_controllers(self) -> str:
         """The controllers' addresses."""
         return ",".join(f"127.0.0.1:{node.layout.controller_port}" for node in self.controllers)
 
+    def active_controller(self) -> int:
+        """The quorum's leader, as brokers know it."""
+        leader_id: int = leadership(self)["quorum_leader"]
+        return leader_id
+
+    def restart(self, node_id: int) -> None:
+        """Start a node that has ended, and wait until it serves."""
+        self.nodes[node_id].start()
+        self.nodes[node_id].wait_started()
+
+    def controller_logs(self) -> str:
+        """The ends of what our nodes logged, for the message of a failed test."""
+        return "\n".join(f"--- {node}\n{node.log_tail()}" for node in self.controllers)
+
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
-        if CONTROLLER in layout.roles:
-            return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)
-        return KafkaNode(self.broker_releases[layout.node_id], layout, quorum, home=home, settings=settings)
+        kind, releases = (
+            (FalkirkNode, self._controller_releases)
+            if CONTROLLER in layout.roles
+            else (KafkaNode, self._broker_releases)
+        )
+        return kind(releases[layout.node_id], layout, quorum, home=home, settings=settings)

@@ -1,0 +1,50 @@
+"""Real brokers under controllers of ours whose voters are dynamic (kraft.version 1), found by bootstrap servers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka_cluster import Clusters
+from kafka_scenarios import await_leadership
+from kafka_tools import QUORUM, TOPICS, outputs
+from mixed_cluster import MixedCluster
+from produce_load import producing
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+CONTROLLERS = ("4.3.1", "4.0.0", "4.3.1")
+LEVEL = "4.0-IV3"
+
+
+@pytest.fixture
+def cluster(clusters: Clusters, tmp_path: Path) -> Iterator[MixedCluster]:
+    """Two brokers on two log dirs each; every one has a replica of each partition."""
+    made = MixedCluster(CONTROLLERS, ("4.3.1", "4.0.0"), home=tmp_path / "cluster", log_dirs=2, dynamic=True)
+    clusters.adopt(made)
+    made.format(release_version=LEVEL)
+    made.start()
+    yield made
+    print(made.controller_logs())  # noqa: T201 - pytest shows it with the failure
+
+
+def test_brokers_find_a_quorum_of_dynamic_voters_and_follow_its_leaders(cluster: MixedCluster, tmp_path: Path) -> None:
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+    topic = ["--topic", "load", "--partitions", "4", "--replication-factor", "2"]
+    status, _ = outputs([QUORUM, *servers, "describe", "--status"], [TOPICS, *servers, "--create", *topic])
+    assert status.count('"directoryId"') == 3 + 2
+    assert status.count('"endpoints": ["CONTROLLER://127.0.0.1:') == 3
+    with producing(cluster.bootstrap_servers, "load", tmp_path) as load:
+        load.await_more()
+        # Each of the three dies once, the leader of the moment among them.
+        killed = cluster.active_controller()
+        for _ in range(3):
+            cluster.nodes[killed].kill()
+            cluster.nodes[11].kill()
+            # Nothing more is acked until a new controller has taken the dead broker out.
+            load.await_more()
+            cluster.restart(killed)
+            cluster.restart(11)
+            await_leadership(cluster, lambda state: all(len(one["isr"]) == 2 for one in state["partitions"].values()))
+            killed = killed % 3 + 1
+        result = load.finish()
+    assert result["missing"] == []
+    assert result["failures"] == {}
