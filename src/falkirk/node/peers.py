@@ -15,7 +15,8 @@ from falkirk.node.effects import Close, Connect, Fact, Send
 from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
-from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FetchRequest
+from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.versions.negotiation import highest_usable
 from falkirk.versions.supported_range import SupportedRange
 
@@ -269,6 +270,8 @@ class Peers:
             )
             request.done(PeerFailure(reason, is_unsupported_version=True))
             return
+        if isinstance(message, FetchRequest):
+            fit_fetch_request(message, version)
         try:
             _, data = peer.connection.send_request(message, version)
         except UnsupportedVersionError as error:
