@@ -8,7 +8,8 @@ class MemoryDisk:
     """Implements `Disk`. The root `/` exists; other directories are made as on a real disk."""
 
     def __init__(self) -> None:
-        self._files: dict[str, bytes] = {}
+        # What was written in pieces: joined when it is read, so that a long log is not copied by each append.
+        self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
 
     def list(self, directory: str) -> list[str]:
@@ -47,20 +48,21 @@ class MemoryDisk:
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        self._files[_normal(path)] = b"".join(chunks)
+        self._files[_normal(path)] = [b"".join(chunks)]
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Lengthen a file."""
         self._check_parent(path)
-        before = self._file(path) if self.exists(path) else b""
-        self._files[_normal(path)] = before + data
+        if self.is_directory(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        self._files.setdefault(_normal(path), []).append(bytes(data))
 
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file."""
         data = self._file(path)
         if size > len(data):
             raise ValueError(f"{path} has {len(data)} bytes, it can not be cut down to {size}")
-        self._files[_normal(path)] = data[:size]
+        self._files[_normal(path)] = [data[:size]]
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or a directory with all below it."""
@@ -109,11 +111,13 @@ class MemoryDisk:
     def _file(self, path: str) -> bytes:
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        data = self._files.get(_normal(path))
-        if data is None:
+        pieces = self._files.get(_normal(path))
+        if pieces is None:
             self._check_no_ancestor_is_file(path)
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
-        return data
+        if len(pieces) > 1:
+            pieces[:] = [b"".join(pieces)]
+        return pieces[0]
 
     def _check_no_ancestor_is_file(self, path: str) -> None:
         ancestor = _split(_normal(path))[0]
