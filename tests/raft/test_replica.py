@@ -20,6 +20,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from falkirk.raft.errors import BatchTooLargeError, NotLeaderError
+from falkirk.raft.replication_follower import fit_fetch_request
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = bytes(15) + b"\x01"
@@ -146,6 +147,14 @@ def test_a_fetch_of_each_version_is_answered_in_that_version(world, version):
     assert partition_of(decoded).records == world.hosts[1].log.read(0, 1 << 20)
     assert partition_of(decoded).current_leader.leader_id == 1
     assert bool(decoded.node_endpoints) == (version >= 17)
+
+
+@pytest.mark.parametrize("version", range(12, 19))
+def test_a_followers_fetch_names_the_replica_in_each_version(world, version):
+    sent = world.hosts[2].replica._following._fetch_request()
+    decoded = codec.decode(type(sent), version, codec.encode(fit_fetch_request(sent, version), version))
+    named = decoded.replica_state.replica_id if version >= 15 else decoded.replica_id
+    assert named == 2
 
 
 def test_a_fetch_beyond_the_log_is_told_where_the_logs_part(world):

@@ -441,7 +441,7 @@ class RaftWorld:
                 for target in self.hosts
                 if source != target and chance.random() < 0.3
             }
-        elif chance.random() < 0.5:
+        elif chance.random() < 0.25:
             self.cuts.clear()
 
         if chance.random() < faults.change_voters:

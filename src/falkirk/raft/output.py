@@ -113,7 +113,8 @@ class RaftOutput:
     leader: LeaderAndEpoch | None = None
     # Everything below is committed: read it from the log and apply it.
     high_watermark: int | None = None
-    # A fetched snapshot replaced the log: load it before anything behind it.
+    # That of the InstallSnapshot among `log_changes`: once it is installed (not if it is refused) load it, before
+    # anything behind it. The high watermark follows in the next output.
     installed_snapshot: OffsetAndEpoch | None = None
 
     @property

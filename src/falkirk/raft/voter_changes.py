@@ -53,7 +53,7 @@ class VoterChanges:
 
     def receive_add(self, token: int, request: AddRaftVoterRequest, now_ms: int) -> None:
         """Ask the new voter what it can run; `handle_api_versions` goes on."""
-        leader, refusal = self._check(request.cluster_id, "adding")
+        leader, refusal = self._check(request.cluster_id)
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
         listeners = _listeners(request.listeners)
         endpoint = listeners.get(self._quorum.listener)
@@ -141,7 +141,7 @@ class VoterChanges:
 
     def receive_remove(self, token: int, request: RemoveRaftVoterRequest, now_ms: int) -> None:
         """Remove a voter, ourselves too: then we lead until that is committed."""
-        leader, refusal = self._check(request.cluster_id, "removing")
+        leader, refusal = self._check(request.cluster_id)
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
         voters = self._quorum.voters
         changed = voters.without(key)
@@ -295,7 +295,7 @@ class VoterChanges:
             ),
         )
 
-    def _check(self, cluster_id: str | None, _doing: str) -> tuple[Leader | None, _Refusal | None]:
+    def _check(self, cluster_id: str | None) -> tuple[Leader | None, _Refusal | None]:
         if self._context.is_foreign(cluster_id):
             own = self._context.config.cluster_id
             reason = f'The given id "{cluster_id}" doesn\'t match the cluster id "{own}"'
