@@ -126,6 +126,9 @@ def test_without_an_authorizer_everything_is_allowed():
         ("fd00::/8", "fd00:0:0:0:0:0:0:1", True),
         ("10.0.0.0/255.0.0.0", "10.0.0.1", False),
         ("somewhere/8", "10.0.0.1", False),
+        ("::ffff:10.0.0.0/104", "10.0.0.1", False),
+        ("0.0.0.0/0", "10.0.0.0", True),
+        ("::/0", "fd00:0:0:0:0:0:0:1", True),
     ],
 )
 def test_hosts_may_be_ranges_of_addresses(host, client, matches):

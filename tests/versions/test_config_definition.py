@@ -47,7 +47,7 @@ def test_values_are_read_as_java_reads_them(kind, text, value):
     ],
 )
 def test_what_is_of_another_type_is_refused_by_name(kind, text):
-    with pytest.raises(ConfigError, match="configuration some.name"):
+    with pytest.raises(ConfigError, match=r"configuration some\.name"):
         Definition(kind, None).parse("some.name", text)
 
 

@@ -44,8 +44,8 @@ def parse_range(text: str) -> _Network | None:
         return None
 
 
-# Masks in dotted form, which Python would take, are none to Kafka.
-_RANGE: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]{1,3}")
+# Masks in dotted form and IPv4 inside of IPv6, which Python would take, are none to Kafka.
+_RANGE: Final = re.compile(r"[0-9.]+/[0-9]{1,2}|[0-9a-fA-F:]+/[0-9]{1,3}")
 
 
 @functools.lru_cache(maxsize=4096)
