@@ -1,6 +1,7 @@
 """Kafka's command line tools, several in one JVM."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 ELECT = "org.apache.kafka.tools.LeaderElectionCommand"
+_DEADLINE_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,11 @@ def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str
     failed = [one for one in ended if one.status != 0 or "Exception" in one.output]
     assert failed == []
     return [one.output for one in ended]
+
+
+def await_output(command: Sequence[str], wanted: str) -> None:
+    """Run a tool until its output has `wanted`: brokers learn of what is done a moment later. Raises TimeoutError."""
+    deadline = time.monotonic() + _DEADLINE_S
+    while wanted not in (ended := run_tools(command)[0]).output:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no {wanted!r} within {_DEADLINE_S} s: {ended}")

@@ -19,6 +19,7 @@ from falkirk.node.node import Node
 from falkirk.node.server_properties import ServerProperties, read_server_properties
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.request_log import RequestLog
 from falkirk.server.serve import serve
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.posix_disk import PosixDisk
@@ -44,6 +45,10 @@ LogFormatOption = Annotated[
 ]
 LogLevelOption = Annotated[LogLevel, typer.Option("--log-level", help="The least that is logged.")]
 
+RequestLogOption = Annotated[
+    Path | None,
+    typer.Option("--request-log", metavar="FILE", help="Add a JSON line for every answered request to this file."),
+]
 # New objects after which the collector looks at the youngest ones: as many as some hundred requests make.
 _COLLECT_AFTER: Final = 50_000
 
@@ -55,6 +60,7 @@ def command(
     override: OverrideOption = None,
     log_format: LogFormatOption = None,
     log_level: LogLevelOption = LogLevel.INFO,
+    request_log: RequestLogOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run one node until SIGTERM or SIGINT, which stop it in an orderly way.
@@ -73,7 +79,8 @@ def command(
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
     try:
-        stop = serve(properties, _make_node, log, show)
+        requests = None if request_log is None else RequestLog(request_log)
+        stop = serve(properties, _make_node, log, show, request_log=requests)
     except ServerError as error:
         raise CommandFailedError(str(error)) from error
     _end(stop, properties.config, log)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.server.clock import Clock
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
+    from falkirk.server.request_log import RequestLog
 
 
 class DrivenNode(Protocol):
@@ -55,11 +56,13 @@ class NodeDriver:
         limits: ConnectionLimits,
         max_idle_ms: int,
         connect_timeout_ms: int,
+        request_log: RequestLog | None = None,
     ) -> None:
         self._node = node
         self._clock = clock
         self._log = log
         self._limits = limits
+        self._request_log = request_log
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
         self._events: list[Event] = []
@@ -132,7 +135,9 @@ class NodeDriver:
         """Pass bytes on."""
         if peer.connection_id in self._peers:
             self._idle.touch(peer, self._clock.now_ms())
-            self._tell(BytesReceived(peer.connection_id, data))
+            self._events.append(BytesReceived(peer.connection_id, data))
+            if not self._is_step_due:
+                self._schedule()
 
     def peer_is_active(self, peer: Peer) -> None:
         """Keep a connection from being taken for idle."""
@@ -171,19 +176,27 @@ class NodeDriver:
         try:
             effects = self._node.step(events, self._clock.now_ms())
             for effect in effects:
-                self._execute(effect)
+                if type(effect) is Send:
+                    self._send(effect)
+                else:
+                    self._execute(effect)
             self._set_wakeup()
+            self._flush_request_log()
         except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
             self._fail(error)
 
+    def _send(self, effect: Send) -> None:
+        peer = self._peers.get(effect.connection_id)
+        if peer is not None:
+            peer.write(effect.data)
+
     def _execute(self, effect: Effect) -> None:
         match effect:
-            case Send(connection_id, data):
-                peer = self._peers.get(connection_id)
-                if peer is not None:
-                    peer.write(data)
+            case Send():
+                self._send(effect)
             case Fact():
-                self._log.write(effect)
+                if self._request_log is None or not self._request_log.take(effect):
+                    self._log.write(effect)
             case Connect(connection_id):
                 self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
             case Close(connection_id):
@@ -192,6 +205,17 @@ class NodeDriver:
                 self.stop(effect)
             case _:
                 assert_never(effect)
+
+    def _flush_request_log(self) -> None:
+        """Write out the lines of the step. A log that cannot be written is no reason to stop serving."""
+        if self._request_log is None:
+            return
+        try:
+            self._request_log.flush()
+        except OSError as error:
+            self._log.write(Fact("error", "the request log cannot be written any more", {"reason": str(error)}))
+            self._request_log.close()
+            self._request_log = None
 
     def _set_wakeup(self) -> None:
         """Arm the timer. One that is armed for an earlier time stays: it will find nothing to do, and be set anew."""

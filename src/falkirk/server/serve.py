@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.server.fact_log import FactLog
     from falkirk.server.listening import ListeningSocket
     from falkirk.server.node_driver import DrivenNode
+    from falkirk.server.request_log import RequestLog
 
 
 class MakeNode(Protocol):
@@ -43,6 +44,8 @@ def serve(
     make_node: MakeNode,
     log: FactLog,
     when_serving: Callable[[NodeConfig], None] = lambda _: None,
+    *,
+    request_log: RequestLog | None = None,
 ) -> Stop:
     """Run a node until it stops. `when_serving` is told the configuration, with the ports that listeners got.
 
@@ -53,7 +56,11 @@ def serve(
     sockets = listening.bind(config.listeners)
     locks = LogDirLocks()
     try:
-        bound = replace(config, listeners=tuple(one.listener for one in sockets))
+        bound = replace(
+            config,
+            listeners=tuple(one.listener for one in sockets),
+            has_request_facts=request_log is not None,
+        )
         _lock(locks, bound)
         clock = Clock()
         try:
@@ -62,7 +69,16 @@ def serve(
             locks.release(remove_new=True)
             raise ServerError(str(error)) from error
         return event_loop.run(
-            _drive(node, properties, config=bound, sockets=sockets, clock=clock, log=log, when_serving=when_serving)
+            _drive(
+                node,
+                properties,
+                config=bound,
+                sockets=sockets,
+                clock=clock,
+                log=log,
+                when_serving=when_serving,
+                request_log=request_log,
+            )
         )
     finally:
         locks.release()
@@ -85,6 +101,7 @@ async def _drive(
     clock: Clock,
     log: FactLog,
     when_serving: Callable[[NodeConfig], None],
+    request_log: RequestLog | None,
 ) -> Stop:
     connect_timeout_ms, backlog = (
         properties.values[key] for key in ("socket.connection.setup.timeout.ms", "socket.listen.backlog.size")
@@ -98,6 +115,7 @@ async def _drive(
         limits=ConnectionLimits.of(properties.values),
         max_idle_ms=config.connections_max_idle_ms,
         connect_timeout_ms=connect_timeout_ms,
+        request_log=request_log,
     )
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(driver.fail_with)

@@ -15,9 +15,7 @@ AUTHORIZERS: Final = ("", "org.apache.kafka.metadata.authorizer.StandardAuthoriz
 
 
 def check_is_served(config: NodeConfig) -> None:
-    """Raise ServerError for roles, security protocols and plugins that are not there."""
-    if config.is_broker:
-        raise ServerError("process.roles: falkirk serves controllers; the role broker is not served yet")
+    """Raise ServerError for security protocols and plugins that are not there."""
     for listener in config.listeners:
         if listener.security_protocol != PLAINTEXT:
             raise ServerError(

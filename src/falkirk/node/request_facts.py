@@ -1,0 +1,84 @@
+"""Every answered request as a fact, for the request log that the fleet's pipeline reads.
+
+Made only where somebody wants them: request and response are written out as JSON. As in Kafka's request log a forwarded
+request is one line, that of the request inside the envelope.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from falkirk.node.effects import Fact
+from falkirk.protocol import codec
+from falkirk.protocol.json_form import to_json
+from falkirk.protocol.messages import REQUESTS, RESPONSES, ApiVersionsRequest, EnvelopeRequest, message_class
+from falkirk.storage.request_log import UNKNOWN, ClientInformation, RequestHeader, RequestLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.node.client_connections import OpenRequest
+    from falkirk.node.effects import Effect
+
+REQUEST_ANSWERED: Final = "request-answered"
+"""The event of these facts; the field `line` has a RequestLine."""
+
+
+# Where one word ends and the next begins.
+_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class RequestFacts:
+    """Tells of answers. `now_ms` gives the time of the step."""
+
+    def __init__(self, *, node_id: int, now_ms: Callable[[], int], effects: Callable[[Effect], None]) -> None:
+        self._node_id = node_id
+        self._now_ms = now_ms
+        self._effects = effects
+
+    def answered(self, request: OpenRequest, body: bytes) -> None:
+        """Tell of a request whose answer leaves now."""
+        if not isinstance(request.message, EnvelopeRequest):
+            self._effects(Fact("debug", REQUEST_ANSWERED, {"line": self._line(request, body)}))
+
+    def _line(self, request: OpenRequest, body: bytes) -> RequestLine:
+        context, client = request.context, request.client
+        now_ms = self._now_ms()
+        response = codec.decode(message_class(RESPONSES[context.api_key]), request.request.response_version, body)
+        # Of an ApiVersions in a version of times to come nothing can be said but that.
+        message = ApiVersionsRequest() if request.message is None else request.message
+        version = 0 if request.message is None else context.api_version
+        taken_ms = float(now_ms - request.opened_ms)
+        return RequestLine(
+            timestamp=now_ms,
+            node_id=self._node_id,
+            is_forwarded=request.outer is not None,
+            request_header=RequestHeader(
+                request_api_key=context.api_key,
+                request_api_version=context.api_version,
+                correlation_id=request.request.correlation_id,
+                client_id=context.client_id,
+                request_api_key_name=_api_name(context.api_key),
+            ),
+            request=_raw(to_json(message, version)),
+            response=_raw(to_json(response, request.request.response_version)),
+            connection=f"{client.listener.endpoint}-{context.client_host}:0-{client.connection_id}",
+            total_time_ms=taken_ms,
+            local_time_ms=taken_ms,
+            security_protocol=context.security_protocol,
+            principal=str(context.principal),
+            listener=context.listener,
+            client_information=ClientInformation(context.software_name or UNKNOWN, context.software_version or UNKNOWN),
+        )
+
+
+def _api_name(api_key: int) -> str:
+    """Give the name as Kafka's request log writes it: API_VERSIONS."""
+    return _WORD.sub("_", REQUESTS[api_key].removesuffix("Request")).upper()
+
+
+def _raw(json: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(json))
