@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -75,7 +75,7 @@ class ReplicationFollower:
         """Do what the leader says: append, truncate, or fetch a snapshot."""
         if response.error_code or not _is_metadata_partition(response):
             if response.error_code:
-                self._context.tell("error", "raft-fetch-refused", error=ErrorCode(response.error_code).name)
+                self._context.tell("error", "raft-fetch-refused", error=error_name(response.error_code))
             return Outcome.RETRY
         partition = response.responses[0].partitions[0]
         outcome = handle_common(
@@ -186,12 +186,14 @@ class ReplicationFollower:
         )
 
     def _discovery(self) -> list[Destination]:
+        """Give those that may know who leads: as configured or, if that names nobody else, the voters in the log."""
         config, own = self._context.config, set(self._quorum.own_listeners.values())
-        if config.bootstrap_servers:
-            return [Destination(None, endpoint) for endpoint in config.bootstrap_servers if endpoint not in own]
         if config.static_voters:
             voters = config.static_voters.items()
             return [Destination(node_id, endpoint) for node_id, endpoint in voters if node_id != config.node_id]
+        servers = [Destination(None, endpoint) for endpoint in config.bootstrap_servers if endpoint not in own]
+        if servers:
+            return servers
         destinations = (self._context.voter_destination(node_id) for node_id in self._quorum.voters.ids)
         return [to for to in destinations if to is not None and to.node_id != config.node_id]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.messages import add_raft_voter_request, update_raft_voter_request
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from falkirk.protocol.messages.add_raft_voter_response import AddRaftVoterResponse
@@ -109,7 +109,7 @@ class VoterChanges:
         )
         level = self._log.history.kraft_version
         if response.error_code:
-            name = ErrorCode(response.error_code).name
+            name = error_name(response.error_code)
             refusal = ErrorCode.REQUEST_TIMED_OUT, f"Aborted add voter operation since API_VERSIONS returned {name}"
             self._finish(leader, refusal)
             return Outcome.RETRY
