@@ -89,8 +89,8 @@ class KafkaNode:
         self.release = release
         self.layout = layout
         self.home = home
-        self._settings = dict(settings)
-        self._quorum = quorum
+        self.settings = dict(settings)
+        self.quorum = quorum
         self._process: subprocess.Popen[bytes] | None = None
         self._sharing: ClassSharing | None = None
         self._starts = 0
@@ -122,7 +122,7 @@ class KafkaNode:
         self.home.mkdir(parents=True, exist_ok=True)
         for path in self.layout.log_dirs:
             path.mkdir(parents=True, exist_ok=True)
-        properties = server_properties(self.layout, self._quorum, self._settings)
+        properties = server_properties(self.layout, self.quorum, self.settings)
         self.properties_file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
 
     def start(self) -> None:

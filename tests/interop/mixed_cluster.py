@@ -69,6 +69,17 @@ class MixedCluster(KafkaCluster):
         self.nodes[node_id].start()
         self.nodes[node_id].wait_started()
 
+    def let_be(self, node_id: int, kind: type[KafkaNode]) -> None:
+        """Have a stopped node be one of ours, or a real one of the same release, on the same directories and ports."""
+        node = self.nodes[node_id]
+        self.nodes[node_id] = kind(
+            node.release,
+            node.layout,
+            node.quorum,
+            home=node.home.with_name(f"{node.home.name}-again"),
+            settings=node.settings,
+        )
+
     def controller_logs(self) -> str:
         """The ends of what our nodes logged, for the message of a failed test."""
         return "\n".join(f"--- {node}\n{node.log_tail()}" for node in self.controllers)
