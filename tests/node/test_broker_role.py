@@ -242,3 +242,22 @@ def test_one_node_may_have_both_roles():
 
     assert answer.topics[0].error_code == 0
     assert network.hosts[1].stop.exit_code == 0
+
+
+def test_the_active_controller_tells_once_why_a_broker_is_refused():
+    network = a_cluster(101, controllers=1)
+
+    network.restart(101)
+    network.run_until(lambda: state(network, 101) is BrokerState.RUNNING)
+
+    assert len(network.facts("broker-not-registered")) > 1
+    assert network.facts("broker-not-registered")[0].fields == {"reason": "DUPLICATE_BROKER_REGISTRATION"}
+    (refused,) = network.facts("node-refused")
+    assert refused in network.hosts[1].facts
+    reason = refused.fields["reason"]
+    assert isinstance(reason, str)
+    assert reason.startswith("Another broker is registered with that broker id.")
+    assert (refused.level, refused.fields) == (
+        "warning",
+        {"api": "BrokerRegistration", "node_id": 101, "error": "DUPLICATE_BROKER_REGISTRATION", "reason": reason},
+    )

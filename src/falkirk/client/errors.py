@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import error_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class NodeRefusedError(ClientError):
         self.endpoint = endpoint
         self.api_name = api_name
         self.error_code = error_code
-        super().__init__(f"{endpoint}: {api_name}: {_name(error_code)}{': ' + message if message else ''}")
+        super().__init__(f"{endpoint}: {api_name}: {error_name(error_code)}{': ' + message if message else ''}")
 
 
 class NoNodeReachedError(ClientError):
@@ -49,10 +49,3 @@ class NoNodeReachedError(ClientError):
     def __init__(self, failures: Sequence[ClientError]) -> None:
         self.failures = tuple(failures)
         super().__init__("\n".join(map(str, failures)))
-
-
-def _name(error_code: int) -> str:
-    try:
-        return ErrorCode(error_code).name
-    except ValueError:
-        return f"error {error_code}"

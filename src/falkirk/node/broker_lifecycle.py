@@ -14,6 +14,7 @@ from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError
 from falkirk.node.peers import PeerFailure
 from falkirk.node.security_protocol import SECURITY_PROTOCOL_IDS
+from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.messages import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -186,7 +187,7 @@ class BrokerLifecycle:
             return
         assert isinstance(answer, BrokerRegistrationResponse), "the answer to what was asked"
         if answer.error_code:
-            self._failed("broker-not-registered", f"error {answer.error_code}")
+            self._failed("broker-not-registered", error_name(answer.error_code))
             return
         self._backoff.reset()
         self._is_registered = True
@@ -203,7 +204,7 @@ class BrokerLifecycle:
             return
         assert isinstance(answer, BrokerHeartbeatResponse), "the answer to what was asked"
         if answer.error_code:
-            self._failed("heartbeat-failed", f"error {answer.error_code}")
+            self._failed("heartbeat-failed", error_name(answer.error_code))
             return
         self._backoff.reset()
         self._next_ms = self._node.now_ms + self._take_heartbeat(answer)

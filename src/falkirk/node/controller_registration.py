@@ -11,6 +11,7 @@ from falkirk.node.backoff import Backoff
 from falkirk.node.effects import Fact
 from falkirk.node.peers import PeerFailure
 from falkirk.node.security_protocol import SECURITY_PROTOCOL_IDS
+from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.messages import ControllerRegistrationRequest, ControllerRegistrationResponse
 from falkirk.protocol.messages.controller_registration_request import Feature, Listener
 
@@ -96,7 +97,7 @@ class ControllerRegistration:
             return
         assert isinstance(answer, ControllerRegistrationResponse), "the answer to what was asked"
         if answer.error_code:
-            self._retry(answer.error_message or f"error {answer.error_code}")
+            self._retry(answer.error_message or error_name(answer.error_code))
             return
         self._backoff.reset()
         # The answer comes when the record is committed; the image here may be a moment behind.

@@ -67,6 +67,9 @@ class ControllerRole:
                 active.tick(state.now_ms)
             except Exception:  # noqa: BLE001 - a fault of ours: told, and nothing goes on with a broken state
                 self._failed("periodic work of the controller")
+            for refusal in active.controller.cluster.refusals.take():
+                fields = {"api": refusal.api, "node_id": refusal.node_id, "error": refusal.error.error_code.name}
+                self._effects(Fact("warning", "node-refused", {**fields, "reason": refusal.error.message}))
 
     @property
     def next_wakeup_ms(self) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Close, Connect, Fact, Send
 from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FetchRequest
 from falkirk.raft.replication_follower import fit_fetch_request
@@ -303,7 +303,7 @@ class Peers:
             lower = highest_usable(self._own[API_VERSIONS], offered.get(API_VERSIONS))
             self._ask_versions(peer, 0 if lower is None or lower >= event.api_version else lower)
         elif message.error_code:
-            self._drop(peer, f"{peer.endpoint} answers ApiVersions with error {message.error_code}", now_ms)
+            self._drop(peer, f"{peer.endpoint} answers ApiVersions with {error_name(message.error_code)}", now_ms)
         else:
             peer.ranges = offered
             peer.failures = 0

@@ -144,3 +144,11 @@ class ErrorCode(enum.IntEnum):
     GROUP_DELETION_FAILED = 134
     STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
     CONTROLLER_ID_NOT_REGISTERED = 136
+
+
+def error_name(error_code: int) -> str:
+    """Give the name of an error that a peer sent; it may be of a release to come."""
+    try:
+        return ErrorCode(error_code).name
+    except ValueError:
+        return f"error {error_code}"

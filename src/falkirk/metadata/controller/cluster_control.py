@@ -18,6 +18,7 @@ from falkirk.metadata.controller.broker_records import (
     log_dirs_record,
     unfence_record,
 )
+from falkirk.metadata.controller.refusals import Refusals
 from falkirk.metadata.controller.registration_check import why_directories_refused, why_unsupported
 from falkirk.metadata.controller.registration_request import broker_registration, controller_registration
 from falkirk.metadata.controller.result import ControllerResult
@@ -64,6 +65,7 @@ class ClusterControl:
         # record. A broker that has read so far knows of its registration.
         self._registration_offsets: dict[int, int] = {}
         self._first_offset = state.next_offset
+        self.refusals = Refusals()
 
     def register_broker(
         self, request: BrokerRegistrationRequest, *, api_version: int, kraft_version: int, now_ms: int
@@ -77,7 +79,9 @@ class ClusterControl:
         existing = self._state.image.cluster.brokers.get(request.broker_id)
         error = self._why_refused(request, existing, kraft_version=kraft_version, now_ms=now_ms)
         if error is not None:
+            self.refusals.note("BrokerRegistration", request.broker_id, error)
             return error
+        self.refusals.forget("BrokerRegistration", request.broker_id)
         at = self._state.metadata_version
         records: list[VersionedRecord] = []
         if existing is not None and existing.incarnation_id == request.incarnation_id:
@@ -107,7 +111,9 @@ class ClusterControl:
         """Renew a broker's session, and fence, unfence or let it go as it wants and may. Error: STALE_BROKER_EPOCH."""
         broker = broker_of_epoch(self._state.image.cluster, request.broker_id, request.broker_epoch)
         if isinstance(broker, ApiError):
+            self.refusals.note("BrokerHeartbeat", request.broker_id, broker)
             return broker
+        self.refusals.forget("BrokerHeartbeat", request.broker_id)
         session = self._heartbeats.touch(broker.broker_id, broker.broker_epoch, now_ms)
         session.metadata_offset = request.current_metadata_offset
         if broker.fenced:
@@ -156,19 +162,15 @@ class ClusterControl:
         Differs from Kafka: a controller that does not support what is finalized is refused. One that says nothing new
         appends nothing.
         """
-        at = self._state.metadata_version
-        if not at.controller_registration_supported:
-            return ApiError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                "The current MetadataVersion is too old to support controller registrations.",
-            )
-        error = why_unsupported("controller", request.features, self._finalized(kraft_version))
+        error = self._why_controller_refused(request, kraft_version)
         if error is not None:
+            self.refusals.note("ControllerRegistration", request.controller_id, error)
             return error
+        self.refusals.forget("ControllerRegistration", request.controller_id)
         registration = controller_registration(request)
         if self._state.image.cluster.controllers.get(request.controller_id) == registration:
             return ControllerResult((), None)
-        return ControllerResult((VersionedRecord(*registration.to_record(at)),), None)
+        return ControllerResult((VersionedRecord(*registration.to_record(self._state.metadata_version)),), None)
 
     def unregister_controller(self, controller_id: int) -> ControllerResult[None] | ApiError:
         """Take a controller out (from 4.4-IV2). Errors: UNSUPPORTED_VERSION, CONTROLLER_ID_NOT_REGISTERED."""
@@ -227,6 +229,14 @@ class ClusterControl:
         if all(feature.name != METADATA_VERSION for feature in request.features):
             return ApiError(ErrorCode.INVALID_REGISTRATION, f"Request features do not contain '{METADATA_VERSION}'")
         return why_unsupported("broker", request.features, self._finalized(kraft_version))
+
+    def _why_controller_refused(self, request: ControllerRegistrationRequest, kraft_version: int) -> ApiError | None:
+        if not self._state.metadata_version.controller_registration_supported:
+            return ApiError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                "The current MetadataVersion is too old to support controller registrations.",
+            )
+        return why_unsupported("controller", request.features, self._finalized(kraft_version))
 
     def _finalized(self, kraft_version: int) -> dict[str, int]:
         levels = self._state.image.features.levels(kraft_version=kraft_version)
