@@ -57,7 +57,10 @@ def test_real_controllers_are_replaced_one_by_one_and_come_back(
     for node_id in ids:
         cluster.let_be(node_id, KafkaNode)
     cluster.format()
-    cluster.start()
+    # Five JVMs that start at once take longer than real brokers wait for a controller.
+    for node in [*cluster.controllers, *cluster.brokers]:
+        node.start()
+        node.wait_started(90)
     servers = ["--bootstrap-server", cluster.bootstrap_servers]
     outputs([TOPICS, *servers, "--create", "--topic", "load", "--partitions", "4", "--replication-factor", "2"])
     with producing(cluster.bootstrap_servers, "load", tmp_path) as load:
