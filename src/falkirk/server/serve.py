@@ -65,9 +65,11 @@ def serve(
         clock = Clock()
         try:
             node = make_node(bound, clock.now_ms())
-        except StartupError as error:
+        except BaseException as error:
             locks.release(remove_new=True)
-            raise ServerError(str(error)) from error
+            if isinstance(error, StartupError):
+                raise ServerError(str(error)) from error
+            raise
         return event_loop.run(
             _drive(
                 node,
