@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
+    KnownRequestsAnswered,
     RequestReceived,
     ResponseReceived,
     Role,
     UnservedRequestReceived,
     UnsupportedVersionReceived,
+    known_answer,
+    known_request_key,
     read_request,
     request_bytes,
 )
@@ -111,6 +114,69 @@ def test_a_request_is_answered_once():
     receiver.send_response(first, VoteResponse())
     with pytest.raises(LocalProtocolError, match="request 0 of this connection is not open"):
         receiver.send_response(first, VoteResponse())
+
+
+def ask_for_versions(name="tester"):
+    return ApiVersionsRequest(name, "1.0")
+
+
+def known_answers(*names):
+    """Make the answers known that `body_of` gives to these."""
+    known = {}
+    for name in names:
+        (event,) = server().receive_data(client().send_request(ask_for_versions(name), 4)[1])
+        known[known_request_key(event)] = known_answer(event, event.message(), body_of(event))
+    return known
+
+
+def body_of(event):
+    return f"for {event.message().client_software_name}".encode()
+
+
+def test_a_known_request_is_answered_unread_under_its_own_correlation_id():
+    sender, receiver = client(), server(known_answers=known_answers("known"))
+    data = b"".join(sender.send_request(ask_for_versions("known"), 4)[1] for _ in range(3))
+    (event,) = receiver.receive_data(data)
+    assert (event.count, event.request, receiver.open_requests) == (3, ask_for_versions("known"), 0)
+    assert [(answer.correlation_id, bytes(answer.body)) for answer in sender.receive_data(event.data)] == [
+        (at, b"for known") for at in range(3)
+    ]
+
+
+def test_a_known_request_behind_an_open_one_waits_for_its_turn():
+    sender, receiver = client(), server(known_answers=known_answers("known"))
+    data = sender.send_request(VoteRequest(), 0)[1] + sender.send_request(ask_for_versions("known"), 4)[1]
+    first, second = receiver.receive_data(data)
+    assert isinstance(second, RequestReceived)
+    (third,) = receiver.receive_data(sender.send_request(ask_for_versions("known"), 4)[1])
+    assert isinstance(third, RequestReceived)
+    assert receiver.send_body(second, b"2") == b""
+    assert len(sender.receive_data(receiver.send_body(first, b"1"))) == 2
+
+
+def test_an_answer_that_is_no_longer_known_is_given_no_more():
+    known = known_answers("known")
+    sender, receiver = client(), server(known_answers=known)
+    known.clear()
+    (event,) = receiver.receive_data(sender.send_request(ask_for_versions("known"), 4)[1])
+    assert isinstance(event, RequestReceived)
+
+
+@given(st.lists(st.sampled_from(["known", "new", "other"]), max_size=8), st.lists(st.integers(0, 500), max_size=12))
+def test_what_is_known_changes_no_byte_of_the_answers(names, cuts):
+    sender = client()
+    sent = b"".join(sender.send_request(ask_for_versions(name), 4)[1] for name in names)
+    borders = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
+
+    def answers(receiver):
+        given_bytes = b""
+        for start, end in pairwise(borders):
+            for event in receiver.receive_data(sent[start:end]):
+                is_known = isinstance(event, KnownRequestsAnswered)
+                given_bytes += event.data if is_known else receiver.send_body(event, body_of(event))
+        return given_bytes
+
+    assert answers(server(known_answers=known_answers("known", "other"))) == answers(server())
 
 
 @pytest.mark.parametrize("version", [5, 6, 32767])

@@ -16,18 +16,23 @@ from falkirk.node.handlers.envelope import wrap
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
+    KnownRequestsAnswered,
     RequestReceived,
     Role,
     UnservedRequestReceived,
     UnsupportedVersionReceived,
+    known_answer,
+    known_request_key,
 )
 from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import ApiVersionsRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.node.config import Listener
     from falkirk.node.effects import Effect
+    from falkirk.protocol.connection import KnownAnswer
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
 
@@ -35,6 +40,9 @@ if TYPE_CHECKING:
 OPEN_REQUESTS_MAX: Final = 100
 # What may wait behind them. One frame more than this may come: nobody can know before.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
+# Requests that are answered unread: their bytes come from clients, so there must be an end to them.
+KNOWN_ANSWERS_MAX: Final = 1024
+KNOWN_REQUEST_BYTES_MAX: Final = 512
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +62,11 @@ class ClientConnection:
     held_bytes: int = 0
     is_closed: bool = False
 
+    def take_software(self, request: ApiVersionsRequest) -> None:
+        """Note what the client says it is."""
+        self.software_name = request.client_software_name
+        self.software_version = request.client_software_version
+
 
 @dataclass(slots=True, eq=False)
 class OpenRequest:
@@ -67,6 +80,7 @@ class OpenRequest:
     context: RequestContext
     message: WireMessage | None
     outer: OpenRequest | None = None
+    opened_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -86,7 +100,8 @@ class ClientConnections:
     """All accepted connections.
 
     Requests go to `handle`, one by one; `gone` is told of every connection that ends, from whichever side. What is to
-    be done goes to `effects` at once.
+    be done goes to `effects` at once. `answered`, if there is one, is told of every request and its answer; none is
+    answered unread then.
     """
 
     def __init__(
@@ -97,6 +112,7 @@ class ClientConnections:
         gone: Callable[[int], None],
         frame_bytes_max: int,
         idle_ms_max: int,
+        answered: Callable[[OpenRequest, bytes], None] | None = None,
     ) -> None:
         self.counters = ConnectionCounters()
         # APIs that are not begun for now: what waits for commits already is as much as may.
@@ -106,9 +122,12 @@ class ClientConnections:
         self._gone = gone
         self._frame_bytes_max = frame_bytes_max
         self._idle_ms_max = idle_ms_max
+        self._answered = answered
         # By number; the one that was silent longest comes first.
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
+        # For listeners of the broker role and of the controller role.
+        self._known_answers: tuple[dict[bytes, KnownAnswer], ...] = ({}, {})
 
     def __len__(self) -> int:
         """Count the connections."""
@@ -123,7 +142,12 @@ class ClientConnections:
         now_ms: int,
     ) -> None:
         """Begin to serve a connection; `ranges` is what its listener offers."""
-        connection = Connection(role=Role.SERVER, supported=ranges, frame_bytes_max=self._frame_bytes_max)
+        connection = Connection(
+            role=Role.SERVER,
+            supported=ranges,
+            frame_bytes_max=self._frame_bytes_max,
+            known_answers=None if self._answered else self._known_answers[listener.is_controller],
+        )
         self._clients[connection_id] = ClientConnection(
             connection_id, listener, client_host, connection, ranges, last_active_ms=now_ms
         )
@@ -142,17 +166,20 @@ class ClientConnections:
             self._close_for_garbage(client, error)
             return
         for event in events:
-            if isinstance(event, RequestReceived | UnsupportedVersionReceived):
+            if isinstance(event, KnownRequestsAnswered):
+                self.counters.requests += event.count
+                if isinstance(event.request, ApiVersionsRequest):
+                    client.take_software(event.request)
+                self._effects(Send(connection_id, event.data))
+            elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
                 client.held.append(event)
                 client.held_bytes += _size(event)
             elif isinstance(event, UnservedRequestReceived):
                 self._advance(client)
                 self._close_for_unserved_api(client, event)
-        self._advance(client)
-        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
-            self.counters.closed_for_flooding += 1
-            reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
-            self._close(client, "connection-flooded", reason)
+        if client.held:
+            self._advance(client)
+            self._close_if_flooding(client)
 
     def lost(self, connection_id: int) -> None:
         """Forget a connection that is gone."""
@@ -164,6 +191,7 @@ class ClientConnections:
 
     def change_ranges(self, ranges: Mapping[int, SupportedRange]) -> None:
         """Serve other versions from now on, on all listeners of the broker role."""
+        self.forget_answers()
         for client in self._clients.values():
             if not client.listener.is_controller:
                 client.ranges = client.connection.supported = ranges
@@ -205,6 +233,8 @@ class ClientConnections:
 
     def answer_body(self, request: OpenRequest, body: bytes) -> None:
         """Answer a request with a body that is encoded already."""
+        if self._answered is not None:
+            self._answered(request, body)
         if request.outer is not None:
             assert isinstance(request.request, RequestReceived), "envelopes hold nothing else"
             self.answer(request.outer, wrap(request.request, body))
@@ -217,6 +247,26 @@ class ClientConnections:
             self._effects(Send(client.connection_id, data))
         if client.held:
             self._holding[client.connection_id] = client
+
+    def answer_from_now_on(self, request: OpenRequest, body: bytes) -> None:
+        """Answer a request, and those with the same bytes that come to such a listener before `forget_answers`."""
+        asked = request.request
+        if (
+            request.outer is None
+            and isinstance(asked, RequestReceived)
+            and request.message is not None
+            and len(asked.frame) <= KNOWN_REQUEST_BYTES_MAX
+        ):
+            known = self._known_answers[request.client.listener.is_controller]
+            if len(known) >= KNOWN_ANSWERS_MAX:
+                known.clear()
+            known[known_request_key(asked)] = known_answer(asked, request.message, body)
+        self.answer_body(request, body)
+
+    def forget_answers(self) -> None:
+        """Read all requests anew: what answers rest on has changed."""
+        for known in self._known_answers:
+            known.clear()
 
     def close_client(self, client: ClientConnection, event: str, reason: str) -> None:
         """Close a connection that nothing can be answered on."""
@@ -256,7 +306,13 @@ class ClientConnections:
             software_name=client.software_name,
             software_version=client.software_version,
         )
-        return OpenRequest(client, event, context, message)
+        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
+
+    def _close_if_flooding(self, client: ClientConnection) -> None:
+        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
+            self.counters.closed_for_flooding += 1
+            reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
+            self._close(client, "connection-flooded", reason)
 
     def _close_for_garbage(self, client: ClientConnection, error: RemoteProtocolError) -> None:
         self.counters.closed_for_garbage += 1

@@ -50,8 +50,7 @@ class Dispatcher:
             self._answer(request, api_versions.unsupported_version(request.client.ranges))
             return
         if isinstance(message, ApiVersionsRequest):
-            request.client.software_name = message.client_software_name
-            request.client.software_version = message.client_software_version
+            request.client.take_software(message)
         if self.forwarding is not None and self._is_forwarded(request):
             self._state.has_work = True
             self.forwarding.forward(request)
@@ -123,7 +122,7 @@ class Dispatcher:
             case Unwrapped():
                 self._handle_inner(request, result)
             case EncodedResponse():
-                self._clients.answer_body(request, result.body)
+                self._clients.answer_from_now_on(request, result.body)
             case WireMessage():
                 self._answer(request, result)
             case _:
@@ -163,7 +162,7 @@ class Dispatcher:
             # As Kafka: what cannot be read inside may be of a version of times to come.
             self._answer(outer, EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
-        self.handle(OpenRequest(outer.client, unwrapped.request, unwrapped.context, message, outer))
+        self.handle(OpenRequest(outer.client, unwrapped.request, unwrapped.context, message, outer, outer.opened_ms))
 
     def _failed(self, request: OpenRequest, route: Route) -> None:
         """Tell of a fault of ours in a handler, inside an `except` block."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,8 +23,8 @@ class Connect:
     listener: str
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+# Made for each piece that goes out: a Struct costs a fifth of a dataclass.
+class Send(msgspec.Struct, frozen=True):
     """Write bytes; order is kept per connection. Sending on a connection that is gone does nothing."""
 
     connection_id: int

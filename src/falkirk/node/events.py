@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionAccepted:
@@ -24,8 +26,8 @@ class ConnectionOpened:
     connection_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class BytesReceived:
+# Made for each piece that comes in: a Struct costs a fifth of a dataclass.
+class BytesReceived(msgspec.Struct, frozen=True):
     """Bytes as they came, cut anywhere."""
 
     connection_id: int

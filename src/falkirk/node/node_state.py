@@ -36,6 +36,8 @@ class NodeState:
         self.authorizer = authorizer
         self.now_ms = now_ms
         self.active: ActiveController | None = None
+        # The last offset of the image with which the features last changed.
+        self.features_epoch = -1
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
         self.has_work = True
         # Why the active controller must not go on; set by whoever finds out, acted on at the end of the step.
@@ -77,6 +79,7 @@ class NodeState:
             has_unstable_features=self.config.unstable_feature_versions_enable,
             is_broker=not client.listener.is_controller,
             leader_id=self.raft.leader.leader_id,
+            features_epoch=self.features_epoch if client.listener.is_controller else None,
             static_configs=self.config.properties,
         )
 

@@ -33,14 +33,16 @@ class FrameReader:
         """
         frames: list[tuple[int, bytes]] = []
         position = self._complete_pending(data, frames) if self._pending else 0
-        while len(data) - position >= 4:
-            end = position + 4 + self._length(data, position)
-            if end > len(data):
+        size = len(data)
+        while size - position >= 4:
+            start = position + 4
+            end = start + self._length(data, position)
+            if end > size:
                 break
-            frames.append((self._offset + 4, bytes(data[position + 4 : end])))
+            frames.append((self._offset + 4, data[start:end]))
             self._offset += end - position
             position = end
-        if position < len(data):
+        if position < size:
             self._pending += data[position:]
         return frames
 
@@ -63,13 +65,11 @@ class FrameReader:
 
     def _length(self, data: bytes | bytearray, position: int) -> int:
         (length,) = _LENGTH.unpack_from(data, position)
-        if length < 0:
-            raise RemoteProtocolError(f"a frame of {length} bytes", offset=self._offset)
-        if length > self._frame_bytes_max:
-            reason = f"a frame of {length} bytes, the limit is {self._frame_bytes_max}"
-            raise RemoteProtocolError(reason, offset=self._offset)
-        found: int = length
-        return found
+        if 0 <= length <= self._frame_bytes_max:
+            found: int = length
+            return found
+        limit = f", the limit is {self._frame_bytes_max}" if length > 0 else ""
+        raise RemoteProtocolError(f"a frame of {length} bytes{limit}", offset=self._offset)
 
 
 def frame(*parts: bytes) -> bytes:

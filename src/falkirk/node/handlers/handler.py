@@ -51,7 +51,11 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class EncodedResponse:
-    """An answer that is bytes already, in the version of the request: from a cache."""
+    """An answer that is bytes already, in the version of the request.
+
+    It rests on nothing but the request's bytes, what the listener serves, and what is finalized: until one of these
+    changes, whoever sends the same bytes gets the same answer, unread.
+    """
 
     body: bytes
 

@@ -1,0 +1,69 @@
+"""ApiVersions on one and on many connections: our controller against a broker of real Kafka.
+
+Budgets: >= 4x less processor time per request and >= 2.5x the requests per second with one request at a time on 1 and
+on 16 connections; >= 10x the requests per second with 32 at a time on 16. The generator is the same for both and takes
+a core of its own, as far as there is one. Turns are short and alternate.
+"""
+
+import tempfile
+from pathlib import Path
+
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from support.kafka_peer import Peer, measure_against_kafka
+from support.line import print_line
+from support.load import Measured, Work, ask, run_load
+from support.server import falkirk_servers, kafka_servers
+
+TURNS = 3
+WARM_UP_MS = 1_000
+FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
+MEASURED_MS = 2_000
+WORK = Work(request=ApiVersionsRequest(client_software_name="bench", client_software_version="1.0"), version=4)
+# Connections, requests at a time on each, budgets of processor time and of wall.
+LOADS = ((1, 1, 4.0, 2.5), (16, 1, 4.0, 2.5), (16, 32, None, 10.0))
+
+
+def measure(kafka: Peer) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        kafka_servers(kafka, Path(folder) / "kafka", 1, roles="broker,controller") as (peer,),
+        falkirk_servers(Path(folder) / "falkirk", 1) as (own,),
+    ):
+        # Each is asked where clients ask it.
+        sides = ((own, own.controller_port), (peer, peer.broker_port))
+        for server, port in sides:
+            assert ask(port, WORK.request, WORK.version, ApiVersionsResponse).error_code == 0
+            run_load(
+                kafka, port, WORK, [server], connections=16, in_flight=8, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100
+            )
+        for connections, in_flight, cpu_budget, wall_budget in LOADS:
+            ours, theirs = [], []
+            for _ in range(TURNS):
+                for (server, port), found in zip(sides, (ours, theirs), strict=True):
+                    found.append(
+                        run_load(
+                            kafka,
+                            port,
+                            WORK,
+                            [server],
+                            connections=connections,
+                            in_flight=in_flight,
+                            warm_up_ms=WARM_UP_MS,
+                            measured_ms=MEASURED_MS,
+                        )
+                    )
+            print_load(f"ApiVersions {connections} x {in_flight}", ours, theirs, cpu_budget, wall_budget)
+
+
+def print_load(
+    name: str, ours: list[Measured], theirs: list[Measured], cpu_budget: float | None, wall_budget: float | None
+) -> None:
+    """Print a line for the processor time per request and one for the wall time."""
+    cpu = [turn.cpu_seconds for turn in ours], [turn.cpu_seconds for turn in theirs]
+    wall = [turn.seconds for turn in ours], [turn.seconds for turn in theirs]
+    print_line(f"{name}, CPU per request", *cpu, budget=cpu_budget)
+    print_line(f"{name}, wall per request", *wall, budget=wall_budget)
+
+
+if __name__ == "__main__":
+    measure_against_kafka("api_versions", measure)

@@ -1,0 +1,121 @@
+"""Operations of a controller: three of ours against three of real Kafka's, each acknowledged by a majority's disks.
+
+Budget: >= 2x the operations per second, Kafka without its 25 ms of linger, both warm. A config of a broker is changed,
+and topics are created; the brokers are registered by a script, and are not there otherwise. (Kafka's controllers would
+take over each config of all brokers or of their own, which ours need not.) Processor time is that of all three
+processes of a side. Turns are short and alternate.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from falkirk.protocol.messages import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
+from support.controllers import BROKERS, active_controller, register_brokers
+from support.kafka_peer import Peer, measure_against_kafka
+from support.line import print_line
+from support.load import Measured, Work, ask, run_load
+from support.server import Server, falkirk_servers, kafka_servers
+
+TURNS = 2
+WARM_UP_MS = 1_000
+FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
+MEASURED_MS = 3_000
+CONNECTIONS = 16
+IN_FLIGHT = (1, 8)
+DIGITS = 8
+BROKER_RESOURCE = 4
+
+
+@dataclass
+class Side:
+    """Three controllers, and what was measured of them."""
+
+    servers: list[Server]
+    active: Server
+    turns: list[Measured] = field(default_factory=list)
+
+
+def measure(kafka: Peer) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        kafka_servers(kafka, Path(folder) / "kafka", 3, roles="controller") as theirs,
+        falkirk_servers(Path(folder) / "falkirk", 3) as ours,
+    ):
+        sides = [Side(servers, active_controller(servers)) for servers in (ours, theirs)]
+        for side in sides:
+            register_brokers(side.active)
+        for name, change in (("config changed", change_config), ("topic created", create_topic)):
+            for side in sides:
+                run(kafka, side, change, in_flight=max(IN_FLIGHT), warm_up_ms=FIRST_WARM_UP_MS)
+            for in_flight in IN_FLIGHT:
+                for side in sides:
+                    side.turns.clear()
+                for _ in range(TURNS):
+                    for side in sides:
+                        side.turns.append(run(kafka, side, change, in_flight=in_flight))
+                print_turns(f"controller, {name}, {CONNECTIONS} x {in_flight}", *sides)
+
+
+def print_turns(name: str, ours: Side, theirs: Side) -> None:
+    wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
+    cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
+    print_line(name, *wall, budget=2, cpu=cpu)
+
+
+def run(
+    kafka: Peer, side: Side, change: Callable[[int], Work], *, in_flight: int, warm_up_ms: int = WARM_UP_MS
+) -> Measured:
+    """Do one turn. That changes are still accepted at its end is taken for all having been."""
+    port = side.active.controller_port
+    measured = run_load(
+        kafka,
+        port,
+        change(next(NUMBERS)),
+        side.servers,
+        connections=CONNECTIONS,
+        in_flight=in_flight,
+        warm_up_ms=warm_up_ms,
+        measured_ms=MEASURED_MS,
+    )
+    check_accepted(port, change(next(NUMBERS)))
+    return measured
+
+
+def check_accepted(port: int, work: Work) -> None:
+    if isinstance(work.request, CreateTopicsRequest):
+        errors = [topic.error_code for topic in ask(port, work.request, work.version, CreateTopicsResponse).topics]
+    else:
+        answer = ask(port, work.request, work.version, IncrementalAlterConfigsResponse)
+        errors = [response.error_code for response in answer.responses]
+    assert errors == [0], errors
+
+
+def change_config(_: int) -> Work:
+    value = AlterableConfig("log.segment.bytes", 0, "1" + "0" * DIGITS)
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER_RESOURCE, str(BROKERS[0]), [value])])
+    return Work(request=request, version=1, number_after=b"log.segment.bytes\0\x0a1", digits=DIGITS)
+
+
+def create_topic(number: int) -> Work:
+    """Each turn has names of its own."""
+    prefix = f"turn-{number:04}-"
+    topic = CreatableTopic(prefix + "0" * DIGITS, num_partitions=1, replication_factor=3)
+    return Work(
+        request=CreateTopicsRequest([topic], timeout_ms=60_000), version=7, number_after=prefix.encode(), digits=DIGITS
+    )
+
+
+NUMBERS = count()
+
+if __name__ == "__main__":
+    measure_against_kafka("controller_operations", measure)

@@ -1,0 +1,98 @@
+"""The neutral generator of load, and single questions to a node."""
+
+import json
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from falkirk.protocol.connection import Connection, ResponseReceived, Role, request_bytes
+from falkirk.protocol.schema import WireMessage
+from support.kafka_peer import Peer
+from support.process import run_process
+from support.server import Server
+
+CLIENT_ID = "bench"
+# A small heap and no more compiler threads than needed: the generator shares the cores with what it measures.
+JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+Answer = TypeVar("Answer", bound=WireMessage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A request to be sent over and over. `number_after`: where in it the digits of a running number stand."""
+
+    request: WireMessage
+    version: int
+    number_after: bytes | None = None
+    digits: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a turn of load led to, per answer: seconds of wall, and of the processor in the measured processes."""
+
+    answers: int
+    seconds: float
+    cpu_seconds: float
+    p50_us: float
+    p99_us: float
+
+
+def run_load(
+    kafka: Peer,
+    port: int,
+    work: Work,
+    servers: Sequence[Server],
+    *,
+    connections: int,
+    in_flight: int,
+    warm_up_ms: int,
+    measured_ms: int,
+) -> Measured:
+    """Send the request on so many connections, so many at a time on each; count CPU of all `servers`."""
+    body = request_bytes(work.request, work.version, correlation_id=0, client_id=CLIENT_ID)
+    counter_at = 0 if work.number_after is None else body.index(work.number_after) + len(work.number_after)
+    done = run_process(
+        [
+            kafka.java,
+            *JVM_OPTIONS,
+            "-cp",
+            kafka.class_path,
+            "LoadGenerator",
+            f"127.0.0.1:{port}",
+            str(connections),
+            str(in_flight),
+            str(warm_up_ms),
+            str(measured_ms),
+            ",".join(str(server.pid) for server in servers),
+            body.hex(),
+            str(counter_at),
+            str(work.digits),
+        ]
+    )
+    found = json.loads(done.stdout)
+    answers = found["answers"]
+    return Measured(
+        answers=answers,
+        seconds=found["seconds"] / answers,
+        cpu_seconds=found["cpu_seconds"] / answers,
+        p50_us=found["p50_us"],
+        p99_us=found["p99_us"],
+    )
+
+
+def ask(port: int, request: WireMessage, version: int, answer: type[Answer]) -> Answer:
+    """Ask a node one thing on a connection of its own."""
+    connection = Connection(role=Role.CLIENT, client_id=CLIENT_ID)
+    _, data = connection.send_request(request, version)
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as sock:
+        sock.sendall(data)
+        while True:
+            received = sock.recv(1 << 20)
+            assert received, "the node has closed the connection"
+            for event in connection.receive_data(received):
+                assert isinstance(event, ResponseReceived)
+                message = event.message()
+                assert isinstance(message, answer)
+                return message
