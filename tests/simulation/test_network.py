@@ -27,7 +27,7 @@ class Hosts:
         self.run(100)
         assert self.told["client"] == [ConnectionOpened(1)]
         (accepted,) = self.told["server"]
-        assert (accepted.listener, accepted.client_host) == ("CONTROLLER", "client")
+        assert (accepted.listener, accepted.client_host) == ("CONTROLLER", "10.0.0.1")
         self.told["client"].clear()
         self.told["server"].clear()
         return accepted.connection_id

@@ -1,67 +1,120 @@
-"""The cluster of a run: controllers on hosts of their own, scripted brokers, administrators."""
+"""The cluster of a run: controllers and brokers on hosts of their own, scripted brokers, administrators."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from falkirk.node.config import CONTROLLER, Listener, NodeConfig
+from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.events import ShutdownRequested
 from falkirk.node.node import Node
-from falkirk.simulation.formatted_disk import format_disk
-from falkirk.simulation.scenario import CLUSTER_ID
+from falkirk.simulation.formatted_disk import format_broker_disk, format_controller_disk
+from falkirk.simulation.scenario import CLUSTER_ID, RELEASES
 from falkirk.simulation.workload.administrator import Administrator
+from falkirk.simulation.workload.quorum_administrator import QuorumAdministrator
 from falkirk.simulation.workload.scripted_broker import ScriptedBroker
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
     from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
     from falkirk.simulation.scenario import Scenario
     from falkirk.simulation.workload.history import History
     from falkirk.simulation.world import World
 
-LISTENER: Final = "CONTROLLER"
 LOG_DIR: Final = "/data"
-_FIRST_BROKER: Final = 11
+_CONTROLLER_LISTENER: Final = "CONTROLLER"
+_BROKER_LISTENER: Final = "PLAINTEXT"
+_FIRST_SCRIPTED_BROKER: Final = 11
+_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_SUPER_USERS: Final = "User:ANONYMOUS"
+# From here on releases know controller.quorum.auto.join.enable.
+_FIRST_TO_JOIN_ITSELF: Final = RELEASES.index("4.2")
 _SKEW_MS_MAX: Final = 3_600_000
 # Simulated time starts here, so that time stamps look like such.
 _EPOCH_MS: Final = 1_700_000_000_000
+# A voter's disk is wiped only while so many are voters.
+_VOTERS_MIN: Final = 3
 
 
 class Cluster:
-    """All hosts of a run."""
+    """All hosts of a run. `directory_ids`: of the disks that the controllers have now."""
 
     def __init__(self, world: World, scenario: Scenario, history: History) -> None:
         self._world = world
         self._scenario = scenario
         self._history = history
         self._chance = world.chance("cluster")
-        self.controllers = [self._add_controller(node_id) for node_id in scenario.controller_ids]
-        self._clients = [self._add_broker(_FIRST_BROKER + number) for number in range(scenario.broker_count)]
-        self._clients += [self._add_administrator(number + 1) for number in range(scenario.administrator_count)]
+        self.directory_ids = {node_id: self._chance.randbytes(16) for node_id in scenario.controller_ids}
+        self._controllers = {node_id: self._add_controller(node_id) for node_id in scenario.controller_ids}
+        self._broker_nodes = {node_id: self._add_broker_node(node_id) for node_id in scenario.broker_nodes}
+        scripted = range(_FIRST_SCRIPTED_BROKER, _FIRST_SCRIPTED_BROKER + scenario.broker_count)
+        self._broker_ids = [*scripted, *scenario.broker_nodes]
+        self._scripted_brokers = [self._add_scripted_broker(broker_id) for broker_id in scripted]
+        self._administrators = [self._add_administrator(number + 1) for number in range(scenario.administrator_count)]
+        if scenario.has_dynamic_voters:
+            self._administrators.append(self._add_quorum_administrator())
+
+    @property
+    def controllers(self) -> list[Host]:
+        """The controllers' hosts."""
+        return list(self._controllers.values())
+
+    @property
+    def nodes(self) -> list[Host]:
+        """The hosts on which nodes run."""
+        return [*self._controllers.values(), *self._broker_nodes.values()]
+
+    @property
+    def brokers(self) -> list[Host]:
+        """The hosts of brokers of both kinds."""
+        return [*self._broker_nodes.values(), *self._scripted_brokers]
 
     def start(self) -> None:
-        """Format the controllers' disks and start all hosts."""
-        directory_ids = {node_id: self._chance.randbytes(16) for node_id in self._scenario.controller_ids}
-        for node_id, host in zip(self._scenario.controller_ids, self.controllers, strict=True):
-            format_disk(host.disk, LOG_DIR, self._scenario, node_id, directory_ids, now_ms=_EPOCH_MS)
-        for host in [*self.controllers, *self._clients]:
+        """Format all disks and start all hosts."""
+        scenario = self._scenario
+        first_voters = {node_id: self.directory_ids[node_id] for node_id in scenario.first_voter_ids}
+        for node_id in scenario.controller_ids:
+            is_first = scenario.has_dynamic_voters and node_id in first_voters
+            self._format(node_id, first_voters if is_first else None)
+        for node_id, host in self._broker_nodes.items():
+            format_broker_disk(host.disk, LOG_DIR, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
+        for host in [*self.nodes, *self._scripted_brokers, *self._administrators]:
             host.start()
 
     def shut_down(self, host: Host) -> None:
-        """Ask a node to stop in an orderly way."""
+        """Ask a program to stop in an orderly way."""
         self._world.timeline.add(host.name, "is asked to stop")
         host.deliver(ShutdownRequested())
 
+    def wipe(self, host: Host) -> bool:
+        """Replace a controller's disk by a new one, unless the quorum could lose what it committed by that.
+
+        A voter with another disk is another voter: until it is replaced it only counts as one that is gone.
+        """
+        node_id = next((node_id for node_id, other in self._controllers.items() if other is host), None)
+        if node_id is None or not self._may_lose(node_id):
+            return False
+        host.crash("its disk is gone")
+        host.disk.wipe()
+        self.directory_ids[node_id] = self._chance.randbytes(16)
+        self._format(node_id, None)
+        return True
+
     def end_workload(self) -> None:
         """Let the administrators ask nothing more."""
-        for host in self._clients:
-            if isinstance(host.program, Administrator):
+        for host in self._administrators:
+            if isinstance(host.program, Administrator | QuorumAdministrator):
                 host.program.is_over = True
 
     @property
     def replicas(self) -> dict[int, ReplicaView]:
-        """The controllers that run, by node id."""
-        running = [cast("ReplicaView", host.program) for host in self.controllers if host.program is not None]
+        """The nodes that run, by node id."""
+        running = [cast("ReplicaView", host.program) for host in self.nodes if host.program is not None]
         return {replica.node_id: replica for replica in running}
 
     def is_settled(self) -> bool:
@@ -69,10 +122,10 @@ class Cluster:
         return self.unsettled() is None
 
     def unsettled(self) -> str | None:
-        """Say what is not as it should be without faults: who leads, and that all have the same, is."""
+        """Say what is not as it should be without faults: who leads, that all have the same, that brokers serve."""
         replicas = self.replicas
-        if len(replicas) < len(self.controllers):
-            return f"only controllers {sorted(replicas)} run"
+        if len(replicas) < len(self.nodes):
+            return f"only nodes {sorted(replicas)} run"
         active = [node_id for node_id, replica in replicas.items() if replica.is_active_controller]
         if len(active) != 1:
             return f"controllers {active} are active"
@@ -80,70 +133,137 @@ class Cluster:
         for node_id, replica in replicas.items():
             if replica.log.end_offset != leader.log.end_offset:
                 ends = f"ends at {replica.log.end_offset}, the leader's at {leader.log.end_offset}"
-                return f"the log of controller {node_id} {ends}"
+                return f"the log of node {node_id} {ends}"
             if not replica.image.has_same_content(leader.image):
-                return f"the image of controller {node_id} is not the leader's"
-        fenced = [
-            host.name for host in self._clients if isinstance(host.program, ScriptedBroker) and host.program.is_fenced
-        ]
-        return f"{', '.join(fenced)} cannot get unfenced" if fenced else None
+                return f"the image of node {node_id} is not the leader's"
+        registered = leader.image.cluster.brokers
+        fenced = [each for each in self._broker_ids if each not in registered or registered[each].fenced]
+        if fenced:
+            return f"brokers {fenced} cannot get unfenced"
+        missing = [node_id for node_id in self._controllers if not self._is_registered(node_id, leader.image)]
+        return f"controllers {missing} cannot register" if missing else None
+
+    def _is_registered(self, node_id: int, image: MetadataImage) -> bool:
+        version = image.features.metadata_version
+        if version is None or not version.controller_registration_supported:
+            return True
+        return node_id in image.cluster.controllers
+
+    def _may_lose(self, node_id: int) -> bool:
+        """Say whether all voters have the disks that they began with, and are enough, as the newest leader sees it."""
+        leaders = [replica for replica in self.replicas.values() if replica.is_active_controller]
+        if not leaders:
+            return False
+        raft = max(leaders, key=lambda replica: replica.raft.leader.epoch).raft
+        if raft.high_watermark is None or raft.kraft_version == 0:
+            return False
+        voters = raft.voters
+        committed = raft.voters_before(raft.high_watermark)[1]
+        if committed is None or {each.voter_id for each in committed.voters} != voters.keys():
+            return False
+        are_whole = all(voter.key.directory_id == self.directory_ids[each] for each, voter in voters.items())
+        return are_whole and (node_id not in voters or len(voters) >= _VOTERS_MIN)
+
+    def _known(self) -> MetadataImage | None:
+        """Give what a broker may have fetched: the image of the first controller that runs."""
+        running = (host.program for host in self.controllers)
+        program = next((program for program in running if program is not None), None)
+        return None if program is None else cast("ReplicaView", program).image
+
+    def _format(self, node_id: int, voters: dict[int, bytes] | None) -> None:
+        disk, directory_id = self._controllers[node_id].disk, self.directory_ids[node_id]
+        format_controller_disk(disk, LOG_DIR, self._scenario, node_id, directory_id, now_ms=_EPOCH_MS, voters=voters)
 
     def _add_controller(self, node_id: int) -> Host:
         endpoint = self._scenario.controllers[node_id]
-        skew_ms = _EPOCH_MS + self._chance.randrange(0, _SKEW_MS_MAX)
         return self._world.add_host(
-            endpoint.host, {LISTENER: endpoint}, lambda host: self._make_node(node_id, host), skew_ms=skew_ms
+            endpoint.host, {_CONTROLLER_LISTENER: endpoint}, partial(self._make_node, node_id), skew_ms=self._skew_ms()
         )
 
+    def _add_broker_node(self, node_id: int) -> Host:
+        endpoint = self._scenario.broker_nodes[node_id]
+        return self._world.add_host(
+            endpoint.host, {_BROKER_LISTENER: endpoint}, partial(self._make_node, node_id), skew_ms=self._skew_ms()
+        )
+
+    def _skew_ms(self) -> int:
+        return _EPOCH_MS + self._chance.randrange(0, _SKEW_MS_MAX)
+
     def _make_node(self, node_id: int, host: Host) -> Program:
-        chance = self._world.chance(f"{host.name}, start {host.starts}")
-        return Node(self._config(node_id), host.disk, chance, host.clock.now_ms)
+        return Node(self._config(node_id), host.disk, self._chance_of(host), host.clock.now_ms)
+
+    def _chance_of(self, host: Host) -> Chance:
+        return self._world.chance(f"{host.name}, start {host.starts}")
 
     def _config(self, node_id: int) -> NodeConfig:
         scenario = self._scenario
-        endpoint = scenario.controllers[node_id]
-        is_dynamic = scenario.has_dynamic_voters
+        is_dynamic, release = scenario.has_dynamic_voters, scenario.release_of(node_id)
+        is_controller = node_id in scenario.controllers
         return NodeConfig(
-            release=scenario.releases[node_id - 1],
+            release=release,
             node_id=node_id,
-            process_roles=frozenset({CONTROLLER}),
-            listeners=(
-                Listener(
-                    name=LISTENER,
-                    security_protocol="PLAINTEXT",
-                    endpoint=endpoint,
-                    advertised=endpoint,
-                    is_controller=True,
-                ),
-            ),
-            controller_listener_names=(LISTENER,),
+            process_roles=frozenset({CONTROLLER if is_controller else BROKER}),
+            listeners=(self._listener(node_id, is_controller=is_controller),),
+            controller_listener_names=(_CONTROLLER_LISTENER,),
             quorum_voters=None if is_dynamic else scenario.controllers,
             quorum_bootstrap_servers=tuple(scenario.controllers.values()) if is_dynamic else (),
+            quorum_auto_join=is_controller
+            and scenario.joins_itself
+            and RELEASES.index(release.word) >= _FIRST_TO_JOIN_ITSELF,
             log_dirs=(LOG_DIR,),
             metadata_log_dir=LOG_DIR,
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
             metadata_log_max_record_bytes_between_snapshots=scenario.snapshot_bytes,
             broker_session_timeout_ms=3000,
+            broker_heartbeat_interval_ms=500,
+            authorizer_class_name=_AUTHORIZER,
+            super_users=_SUPER_USERS,
         )
 
-    def _add_broker(self, broker_id: int) -> Host:
+    def _listener(self, node_id: int, *, is_controller: bool) -> Listener:
+        endpoint = self._scenario.controllers[node_id] if is_controller else self._scenario.broker_nodes[node_id]
+        return Listener(
+            name=_CONTROLLER_LISTENER if is_controller else _BROKER_LISTENER,
+            security_protocol="PLAINTEXT",
+            endpoint=endpoint,
+            advertised=endpoint,
+            is_controller=is_controller,
+        )
+
+    def _add_scripted_broker(self, broker_id: int) -> Host:
         def make(host: Host) -> Program:
             return ScriptedBroker(
                 broker_id,
-                list(self._scenario.controllers.values()),
-                self._world.chance(f"{host.name}, start {host.starts}"),
+                self._controller_endpoints,
+                self._chance_of(host),
                 cluster_id=CLUSTER_ID,
                 release=self._scenario.releases[0],
-                rack=None,
+                known=self._known,
             )
 
         return self._world.add_host(f"broker-{broker_id}", {}, make)
 
     def _add_administrator(self, number: int) -> Host:
+        """Every second one asks brokers, where there are broker nodes."""
+        asks_brokers = number % 2 == 0 and self._scenario.broker_nodes
+        servers = list(self._scenario.broker_nodes.values()) if asks_brokers else self._controller_endpoints
+
         def make(host: Host) -> Program:
-            chance = self._world.chance(f"{host.name}, start {host.starts}")
-            controllers = list(self._scenario.controllers.values())
-            return Administrator(host.name, controllers, chance, self._history, interval_ms=150)
+            return Administrator(
+                host.name, servers, self._chance_of(host), self._history, broker_ids=self._broker_ids, interval_ms=150
+            )
 
         return self._world.add_host(f"admin-{number}", {}, make)
+
+    def _add_quorum_administrator(self) -> Host:
+        def make(host: Host) -> Program:
+            return QuorumAdministrator(
+                self._scenario.controllers, self.directory_ids, self._chance_of(host), cluster_id=CLUSTER_ID
+            )
+
+        return self._world.add_host("quorum-admin", {}, make)
+
+    @property
+    def _controller_endpoints(self) -> Sequence[Endpoint]:
+        return list(self._scenario.controllers.values())

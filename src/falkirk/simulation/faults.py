@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from falkirk.node.node import Node
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.simulation.clock import Clock
     from falkirk.simulation.host import Host
+    from falkirk.simulation.marks import Marks
     from falkirk.simulation.network import Network
     from falkirk.simulation.timeline import Timeline
 
@@ -29,8 +32,13 @@ KINDS = (
     "clock jumps",
     "disk errors",
     "restarts",
+    "wiped disks",
 )
-"""`restarts` are asked for: a host shuts down in an orderly way and comes up again."""
+"""`restarts` are asked for: a host shuts down in an orderly way and comes up again. Disks are wiped only where the
+quorum can bear it: of one voter at a time, and only after the one before has been replaced.
+"""
+# How often something happens to a controller; else it does to a broker.
+_SHARE_OF_CONTROLLERS = 0.75
 
 
 # How long a host may be down when there are no more faults.
@@ -65,7 +73,10 @@ class FaultPlan:
 
 
 class Faults:
-    """Lets things happen to hosts and network until it is told to stop; then all is made well again."""
+    """Lets things happen to hosts and network until it is told to stop; then all is made well again.
+
+    `wipe`: replaces a host's disk, if that is safe now, and says whether it did.
+    """
 
     def __init__(
         self,
@@ -74,29 +85,35 @@ class Faults:
         *,
         clock: Clock,
         network: Network,
-        hosts: Sequence[Host],
+        controllers: Sequence[Host],
+        brokers: Sequence[Host],
         timeline: Timeline,
         shut_down: Callable[[Host], None],
+        wipe: Callable[[Host], bool],
+        marks: Marks,
     ) -> None:
         self._plan = plan
         self._chance = chance
         self._clock = clock
         self._network = network
-        self._hosts = hosts
+        self._controllers = controllers
+        self._brokers = brokers
+        self._hosts = [*controllers, *brokers]
         self._timeline = timeline
-        self._shut_down = shut_down
+        self._wipe = wipe
+        self._marks = marks
         self._is_over = False
         self._events: dict[str, Callable[[Host], None]] = {
             "partitions": self._partition,
             "one-way partitions": self._cut_one_way,
-            "crashes": lambda host: host.crash("power cut"),
+            "crashes": self._crash,
             "crashes at a change on disk": self._plan_crash,
             "freezes": self._freeze,
             "clock jumps": self._jump,
             "disk errors": self._fail_disk,
             "restarts": shut_down,
+            "wiped disks": self._wipe_disk,
         }
-        self.counts = dict.fromkeys(self._events, 0)
 
     def begin(self) -> None:
         """Let the network become as bad as planned, and plan the first event."""
@@ -140,9 +157,9 @@ class Faults:
             return
         kinds = [kind for kind in self._events if kind in self._plan.kinds]
         kind = self._chance.choice(kinds)
-        host = self._chance.choice(self._hosts)
+        is_broker = self._brokers and self._chance.random() >= _SHARE_OF_CONTROLLERS
+        host = self._chance.choice(self._brokers if is_broker else self._controllers)
         if host.is_up:
-            self.counts[kind] += 1
             self._events[kind](host)
         self._plan_starts()
         self._plan_next()
@@ -158,6 +175,11 @@ class Faults:
         if not self._is_over and not host.is_up and host.starts == starts:
             host.disk.error = None
             host.start()
+
+    def _crash(self, host: Host) -> None:
+        if _leads(host):
+            self._marks.leader_crashed()
+        host.crash("power cut")
 
     def _partition(self, host: Host) -> None:
         if self._chance.random() < 0.5:
@@ -177,6 +199,8 @@ class Faults:
         if other is not host:
             self._timeline.add("world", f"nothing comes from {host.name} to {other.name} any more")
             self._network.cut_off(host.name, other.name)
+            if _leads(host) or _leads(other):
+                self._marks.add("leader cut off one way")
 
     def _heal(self) -> None:
         if self._network.cuts:
@@ -196,6 +220,16 @@ class Faults:
         self._timeline.add(host.name, f"has its clock set forward by {by_ms} ms")
         host.clock.jump(by_ms)
 
+    def _wipe_disk(self, host: Host) -> None:
+        if self._wipe(host):
+            self._marks.add("disk wiped")
+
     def _fail_disk(self, host: Host) -> None:
+        self._marks.add("disk failed")
         host.disk.error = self._chance.choice((errno.ENOSPC, errno.EIO))
         self._timeline.add(host.name, f"disk fails: {errno.errorcode[host.disk.error]}")
+
+
+def _leads(host: Host) -> bool:
+    program = host.program
+    return isinstance(program, Node) and program.raft.is_leader

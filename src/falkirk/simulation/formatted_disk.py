@@ -1,4 +1,4 @@
-"""A controller's disk as `storage format` leaves it."""
+"""A node's disk as `storage format` leaves it."""
 
 from __future__ import annotations
 
@@ -27,41 +27,56 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
 
 
-def format_disk(
-    disk: Disk, log_dir: str, scenario: Scenario, node_id: int, directory_ids: Mapping[int, bytes], *, now_ms: int
+def format_controller_disk(
+    disk: Disk,
+    log_dir: str,
+    scenario: Scenario,
+    node_id: int,
+    directory_id: bytes,
+    *,
+    now_ms: int,
+    voters: Mapping[int, bytes] | None = None,
 ) -> None:
-    """Write meta.properties and what the metadata log begins with, in the form of the node's release."""
-    meta = make_meta_properties(
-        cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_ids[node_id], now_ms=now_ms
-    )
-    disk.make_directory(log_dir)
-    disk.write(f"{log_dir}/{META_PROPERTIES}", [format_meta_properties(meta)])
+    """Write meta.properties and what the metadata log begins with, in the form of the node's release.
+
+    `voters`: the first ones of a dynamic quorum, with their directory ids; None for a static one, and for a controller
+    that joins a dynamic one later.
+    """
+    format_broker_disk(disk, log_dir, node_id, directory_id, now_ms=now_ms)
     level = FeatureLevelRecord(name=METADATA_VERSION, feature_level=scenario.metadata_version.level)
     values = [encode_metadata_record(level, 0)]
-    has_records_in_snapshot = scenario.releases[node_id - 1].bootstraps_from_snapshot
+    has_records_in_snapshot = scenario.release_of(node_id).bootstraps_from_snapshot
     if not has_records_in_snapshot:
         disk.write(f"{log_dir}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: now_ms))
-    if has_records_in_snapshot or scenario.has_dynamic_voters:
+    if has_records_in_snapshot or voters:
         partition = f"{log_dir}/{METADATA_DIRECTORY}"
         disk.make_directory(partition)
         chunks = write_bootstrap_snapshot(
             values if has_records_in_snapshot else [],
             clock=lambda: now_ms,
             kraft_version=int(scenario.has_dynamic_voters),
-            voters=_voters(scenario, directory_ids) if scenario.has_dynamic_voters else None,
+            voters=_voters(scenario, voters) if voters else None,
         )
         disk.write(f"{partition}/{format_snapshot_name(BOOTSTRAP_SNAPSHOT)}", chunks)
 
 
+def format_broker_disk(disk: Disk, log_dir: str, node_id: int, directory_id: bytes, *, now_ms: int) -> None:
+    """Write meta.properties."""
+    meta = make_meta_properties(cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_id, now_ms=now_ms)
+    disk.make_directory(log_dir)
+    disk.write(f"{log_dir}/{META_PROPERTIES}", [format_meta_properties(meta)])
+
+
 def _voters(scenario: Scenario, directory_ids: Mapping[int, bytes]) -> VotersRecord:
+    endpoints = scenario.controllers
     return VotersRecord(
         voters=[
             Voter(
                 voter_id=node_id,
-                voter_directory_id=directory_ids[node_id],
-                endpoints=[Endpoint("CONTROLLER", endpoint.host, endpoint.port)],
+                voter_directory_id=directory_id,
+                endpoints=[Endpoint("CONTROLLER", endpoints[node_id].host, endpoints[node_id].port)],
                 kraft_version_feature=KRaftVersionFeature(0, 1),
             )
-            for node_id, endpoint in scenario.controllers.items()
+            for node_id, directory_id in directory_ids.items()
         ]
     )

@@ -53,8 +53,11 @@ class Host:
         self.program: Program | None = None
         self.stopped: Stop | None = None
         self.starts = 0
+        self.steps = 0
         # Asked to look at the program after each of its steps, the last one too, if it is not cut off by a crash.
         self.observers: list[Callable[[Host, Program], None]] = []
+        # Told of every fact.
+        self.listeners_to_facts: list[Callable[[Host, Fact], None]] = []
         self._make_program = make_program
         self._listeners = listeners
         self._world_clock = world_clock
@@ -120,6 +123,7 @@ class Host:
             return
         events, self._inbox = self._inbox, []
         program = self.program
+        self.steps += 1
         try:
             effects = program.step(events, self.clock.now_ms)
         except SimulatedCrashError:
@@ -149,6 +153,8 @@ class Host:
             case Fact(level, event, fields):
                 text = " ".join(f"{key}={value}" for key, value in fields.items())
                 self._timeline.add(self.name, f"{level}: {event} {text}".rstrip())
+                for tell in self.listeners_to_facts:
+                    tell(self, effect)
             case Stop(exit_code, reason):
                 self._timeline.add(self.name, f"stops with {exit_code}: {reason or 'as asked'}")
                 self.stopped = effect

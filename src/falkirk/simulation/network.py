@@ -84,6 +84,7 @@ class Network:
         self._cut_off: dict[tuple[str, str], bool] = {}
         # How often a host went down: numbers of connections begin anew with each start.
         self._lives: dict[str, int] = {}
+        self._addresses: dict[str, str] = {}
         self.counts = {"connections": 0, "writes": 0, "breaks": 0, "repeats": 0}
 
     # --- What hosts do
@@ -173,8 +174,11 @@ class Network:
         if not is_ghost:
             self._links[host, connection_id] = link
         self._links[target, accepted_id] = link
-        self._deliver(target, ConnectionAccepted(accepted_id, listener, host))
+        self._deliver(target, ConnectionAccepted(accepted_id, listener, self._address(host)))
         return link
+
+    def _address(self, host: str) -> str:
+        return self._addresses.setdefault(host, f"10.0.0.{len(self._addresses) + 1}")
 
     def _repeat(self, direction: _Direction, data: bytes) -> None:
         """Let what was written come once more, later."""

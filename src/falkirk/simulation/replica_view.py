@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.protocol.messages import VotersRecord
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.raft.output import LeaderAndEpoch
+    from falkirk.raft.voter_set import VoterNode
+    from falkirk.storage.snapshot_file import Snapshot
 
 
 class RaftView(Protocol):
@@ -31,8 +35,17 @@ class RaftView(Protocol):
         ...
 
     @property
-    def voters(self) -> Mapping[int, object]:
+    def voters(self) -> Mapping[int, VoterNode]:
         """The voters in force, by node id."""
+        ...
+
+    @property
+    def kraft_version(self) -> int:
+        """The level of kraft.version in force; from 1 on voters are dynamic."""
+        ...
+
+    def voters_before(self, end_offset: int) -> tuple[int, VotersRecord | None]:
+        """Give kraft.version and voters as they were at an offset."""
         ...
 
 
@@ -47,6 +60,15 @@ class LogView(Protocol):
     @property
     def end_offset(self) -> int:
         """Offset of the next record."""
+        ...
+
+    @property
+    def latest_snapshot(self) -> OffsetAndEpoch | None:
+        """The newest complete snapshot."""
+        ...
+
+    def load_snapshot(self, snapshot: OffsetAndEpoch) -> Snapshot:
+        """Read a snapshot."""
         ...
 
     def batches(self, from_offset: int, to_offset: int) -> Iterator[RecordBatch]:

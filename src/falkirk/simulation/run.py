@@ -12,12 +12,15 @@ from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
+from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
 from falkirk.simulation.checkers.single_leader import SingleLeader
+from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.faults import Faults
+from falkirk.simulation.marks import Marks
 from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.world import World
@@ -25,12 +28,26 @@ from falkirk.simulation.world import World
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from falkirk.node.effects import Fact
     from falkirk.simulation.checkers.checker import Checker
     from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
 
 FAULTS_MS: Final = 20_000
 HEALING_MS: Final = 40_000
+# Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
+_DEFECTS: Final = frozenset(
+    (
+        "controller-failed",
+        "handler-failed",
+        "response-cannot-be-written",
+        "raft-two-leaders",
+        "raft-records-refused",
+        "raft-snapshot-refused",
+        "raft-snapshot-not-ahead",
+        "fetched-snapshot-is-corrupt",
+    )
+)
 
 
 class Verdict(Enum):
@@ -42,12 +59,19 @@ class Verdict(Enum):
     STUCK = "lost progress"
     """Long after the last fault nothing moves."""
     CRASHED = "crashed"
-    """A program raised what it should not, or stopped without a reason to."""
+    """A program raised what it should not, told of a defect, or stopped without a reason to."""
+
+
+class ProgramFailedError(Exception):
+    """A program told of a defect of its own, or stopped without a reason to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
-    """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept."""
+    """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
+
+    `marks`: how often states were reached that are worth reaching; `steps`: of all programs.
+    """
 
     seed: int
     scenario: str
@@ -57,6 +81,7 @@ class SimulationResult:
     digest: str
     timeline: Sequence[str]
     counts: dict[str, int]
+    marks: dict[str, int]
 
 
 def simulate(seed: int, *, keeps_timeline: bool = True) -> SimulationResult:
@@ -73,15 +98,18 @@ class _Run:
         self._scenario = Scenario.of(self._world.chance("scenario"))
         self._history = History()
         self._cluster = Cluster(self._world, self._scenario, self._history)
+        self._marks = Marks()
         self._checkers: tuple[Checker, ...] = (
             SingleLeader(),
-            MonotonicEpoch(),
+            MonotonicEpoch(self._cluster.directory_ids),
             MonotonicHighWatermark(),
-            MajorityReachedHighWatermark(),
+            MajorityReachedHighWatermark(self._cluster.directory_ids),
             ConsistentCommittedData(),
             ImageByOffset(),
+            SnapshotEqualsLog(),
             FinalizedWithinSupported(),
             AckedWritesSurvive(self._history, are_requests_repeated="repeated requests" in self._scenario.faults.kinds),
+            LogsMatch(),
         )
         self._seen_starts: dict[str, int] = {}
 
@@ -107,22 +135,28 @@ class _Run:
             digest=f"{self._world.timeline.digest:08x}",
             timeline=self._world.timeline.lines,
             counts=self._counts(),
+            marks=dict(sorted(self._marks.counts.items())),
         )
 
     def _play(self) -> str | None:
         """Give what did not move in the end; None if all is well."""
         world, cluster = self._world, self._cluster
-        for host in cluster.controllers:
+        for host in cluster.nodes:
             host.observers.append(self._look)
+        for host in world.hosts.values():
+            host.listeners_to_facts.append(self._hear)
         cluster.start()
         self._faults = Faults(
             self._scenario.faults,
             world.chance("faults"),
             clock=world.clock,
             network=world.network,
-            hosts=cluster.controllers,
+            controllers=cluster.controllers,
+            brokers=cluster.brokers,
             timeline=world.timeline,
             shut_down=cluster.shut_down,
+            wipe=cluster.wipe,
+            marks=self._marks,
         )
         self._faults.begin()
         world.run(FAULTS_MS)
@@ -148,6 +182,8 @@ class _Run:
     def _look(self, host: Host, program: Program) -> None:
         replica = cast("ReplicaView", program)
         if host.stopped is not None and host.stopped.exit_code:
+            if host.disk.error is None:
+                raise ProgramFailedError(f"{host.name} stopped: {host.stopped.reason}")
             for checker in self._checkers:
                 checker.failed(replica)
             return
@@ -158,11 +194,19 @@ class _Run:
                 checker.started(replica)
             checker.after_step(replica)
 
+    def _hear(self, host: Host, fact: Fact) -> None:
+        self._marks.take(fact)
+        if fact.event in _DEFECTS:
+            fields = "\n".join(f"{key}={value}" for key, value in fact.fields.items())
+            raise ProgramFailedError(f"{host.name} tells of {fact.event}\n{fields}")
+
     def _counts(self) -> dict[str, int]:
-        starts = sum(host.starts for host in self._cluster.controllers)
+        hosts = self._world.hosts.values()
+        self._marks.add("request repeated", self._world.network.counts["repeats"])
         return {
             **self._world.network.counts,
-            "starts": starts,
+            "steps": sum(host.steps for host in hosts),
+            "starts": sum(host.starts for host in hosts),
             "asked": self._history.asked,
             "acknowledged": self._history.acknowledged,
         }

@@ -10,23 +10,34 @@ from falkirk.simulation.faults import FaultPlan
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from falkirk.protocol.chance import Chance
     from falkirk.versions.metadata_version import MetadataVersion
 
 RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
 CLUSTER_ID: Final = "c2ltdWxhdGVkLWNsdXN0ZQ"
 CONTROLLER_PORT: Final = 9093
-_FIRST_WITH_DYNAMIC_VOTERS: Final = "3.9"
+BROKER_PORT: Final = 9092
+_FIRST_DYNAMIC: Final = RELEASES.index("3.9")
+_FIRST_BROKER_NODE: Final = 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One cluster. Controllers have the ids from 1 on, brokers from 11 on."""
+    """One cluster. Controllers have the ids from 1 on, scripted brokers from 11, broker nodes from 21 on.
+
+    `releases`: of all controllers; the last `spare_count` are no voters at first (dynamic voters only). `joins_itself`:
+    those of 4.2 on become voters without being asked to be. `node_releases`: of the broker nodes.
+    """
 
     releases: tuple[Release, ...]
     metadata_version: MetadataVersion
     has_dynamic_voters: bool
+    spare_count: int
+    joins_itself: bool
     broker_count: int
+    node_releases: tuple[Release, ...]
     administrator_count: int
     faults: FaultPlan
     # Small, so that snapshots and their fetching happen in a short run.
@@ -37,17 +48,21 @@ class Scenario:
     def of(cls, chance: Chance) -> Scenario:
         """Choose one: mostly three controllers, mixed releases half of the time."""
         count = chance.choice((1, 3, 3, 3, 3, 5))
-        if chance.random() < 0.5:
-            words = [chance.choice(RELEASES)] * count
-        else:
-            words = [chance.choice(RELEASES) for _ in range(count)]
-        oldest = Release.parse(min(words, key=RELEASES.index))
-        can_be_dynamic = RELEASES.index(oldest.word) >= RELEASES.index(_FIRST_WITH_DYNAMIC_VOTERS)
+        words = _words(chance, count, RELEASES)
+        can_be_dynamic = all(RELEASES.index(word) >= _FIRST_DYNAMIC for word in words)
+        is_dynamic = can_be_dynamic and chance.random() < 0.6
+        spare_count = chance.choice((0, 1, 2)) if is_dynamic else 0
+        oldest = min(map(RELEASES.index, words))
+        words += _words(chance, spare_count, RELEASES[max(oldest, _FIRST_DYNAMIC) :])
+        node_words = _words(chance, chance.choice((0, 1, 1, 2)), RELEASES[oldest:])
         return cls(
-            releases=tuple(Release.parse(word) for word in words),
-            metadata_version=oldest.latest_metadata_version,
-            has_dynamic_voters=can_be_dynamic and chance.random() < 0.5,
-            broker_count=chance.randrange(2, 4),
+            releases=tuple(map(Release.parse, words)),
+            metadata_version=Release.parse(RELEASES[oldest]).latest_metadata_version,
+            has_dynamic_voters=is_dynamic,
+            spare_count=spare_count,
+            joins_itself=is_dynamic and chance.random() < 0.5,
+            broker_count=chance.randrange(1, 4),
+            node_releases=tuple(map(Release.parse, node_words)),
             administrator_count=chance.randrange(1, 3),
             faults=FaultPlan.of(chance),
             snapshot_bytes=chance.choice((2_000, 10_000, 20 * 1024 * 1024)),
@@ -64,12 +79,39 @@ class Scenario:
         """Give the ids of the controllers."""
         return range(1, len(self.releases) + 1)
 
+    @property
+    def first_voter_ids(self) -> range:
+        """Give the ids of those that are voters when the cluster is formatted."""
+        return range(1, len(self.releases) - self.spare_count + 1)
+
+    @property
+    def broker_nodes(self) -> dict[int, Endpoint]:
+        """Give where each broker node listens."""
+        ids = range(_FIRST_BROKER_NODE, _FIRST_BROKER_NODE + len(self.node_releases))
+        return {node_id: Endpoint(f"broker-{node_id}", BROKER_PORT) for node_id in ids}
+
+    def release_of(self, node_id: int) -> Release:
+        """Give what a node runs as."""
+        if node_id < _FIRST_BROKER_NODE:
+            return self.releases[node_id - 1]
+        return self.node_releases[node_id - _FIRST_BROKER_NODE]
+
     def __str__(self) -> str:
         """Say it in one line."""
         words = ", ".join(release.word for release in self.releases)
-        voters = "dynamic" if self.has_dynamic_voters else "static"
+        voters = "static voters"
+        if self.has_dynamic_voters:
+            joins = ", which join by themselves" if self.joins_itself else ""
+            voters = f"dynamic voters, {self.spare_count} spare{joins}"
+        nodes = ", ".join(release.word for release in self.node_releases) or "none"
         return (
-            f"controllers {words} with {voters} voters at {self.metadata_version}, {self.broker_count} brokers, "
-            f"{self.administrator_count} administrators; snapshots after {self.snapshot_bytes} bytes; "
-            f"faults: {self.faults}"
+            f"controllers {words} with {voters} at {self.metadata_version}; broker nodes {nodes}, "
+            f"{self.broker_count} scripted brokers, {self.administrator_count} administrators; "
+            f"snapshots after {self.snapshot_bytes} bytes; faults: {self.faults}"
         )
+
+
+def _words(chance: Chance, count: int, among: Sequence[str]) -> list[str]:
+    if chance.random() < 0.5:
+        return [chance.choice(among)] * count
+    return [chance.choice(among) for _ in range(count)]

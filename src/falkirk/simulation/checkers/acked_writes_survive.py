@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.image.scram import ScramUser
 from falkirk.simulation.checkers.checker import Checker
-from falkirk.simulation.workload.administrator import CONFIG
+from falkirk.simulation.workload.access_operations import QUOTA, SCRAM_SHA_256
+from falkirk.simulation.workload.topic_operations import CONFIG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.simulation.replica_view import ReplicaView
-    from falkirk.simulation.workload.history import History, TopicHistory
+    from falkirk.simulation.workload.history import History, Register, TopicHistory
 
 _TOPIC_RESOURCE = 2
 
@@ -20,7 +22,7 @@ _TOPIC_RESOURCE = 2
 class AckedWritesSurvive(Checker):
     """Whoever becomes the active controller has every acknowledged write, and in the end every replica has.
 
-    `are_requests_repeated`: a repeated request may set a config back to what it was, so only its place is checked.
+    `are_requests_repeated`: a repeated request may set a value back to one that was asked for before.
     """
 
     def __init__(self, history: History, *, are_requests_repeated: bool) -> None:
@@ -43,30 +45,44 @@ class AckedWritesSurvive(Checker):
             self._check(replica)
 
     def _check(self, replica: ReplicaView) -> None:
-        for name, history in self._history.topics.items():
-            problem = self._problem(replica.image, name, history)
-            if problem is not None:
-                raise self.violated(f"on node {replica.node_id}, {problem}")
+        for problem in self._problems(replica.image):
+            raise self.violated(f"on node {replica.node_id}, {problem}")
 
-    def _problem(self, image: MetadataImage, name: str, history: TopicHistory) -> str | None:
+    def _problems(self, image: MetadataImage) -> Iterator[str]:
+        history = self._history
+        for name, topic in history.topics.items():
+            yield from self._topic_problems(image, name, topic)
+        for user, register in history.quotas.items():
+            quotas = image.client_quotas.entities.get((("user", user),))
+            value = None if quotas is None else quotas.get(QUOTA)
+            yield from self._value_problems(f"{QUOTA} of {user}", value, register)
+        for user, register in history.scram_iterations.items():
+            credential = image.scram.credentials.get(ScramUser(SCRAM_SHA_256, user))
+            iterations = None if credential is None else credential.iterations
+            yield from self._value_problems(f"SCRAM iterations of {user}", iterations, register)
+        if history.acls:
+            principals = {acl.principal for acl in image.acls.acls.values()}
+            for user, register in history.acls.items():
+                yield from self._value_problems(f"ACL of {user}", f"User:{user}" in principals, register)
+
+    def _topic_problems(self, image: MetadataImage, name: str, history: TopicHistory) -> Iterator[str]:
         topic = image.topics.topic(name)
         if history.topic_id is None:
-            return None
+            return
         if history.is_deletion_acknowledged:
-            is_there = topic is not None and topic.topic_id == history.topic_id
-            return f"topic {name} is there, its deletion was acknowledged" if is_there else None
-        if history.is_deletion_asked:
-            return None
-        if topic is None or topic.topic_id != history.topic_id:
-            return f"topic {name} is not there, its creation was acknowledged"
-        return self._config_problem(image, name, history)
+            if topic is not None and topic.topic_id == history.topic_id:
+                yield f"topic {name} is there, its deletion was acknowledged"
+        elif not history.is_deletion_asked:
+            if topic is None or topic.topic_id != history.topic_id:
+                yield f"topic {name} is not there, its creation was acknowledged"
+                return
+            value = image.configs.of(_TOPIC_RESOURCE, name).get(CONFIG)
+            yield from self._value_problems(f"{CONFIG} of topic {name}", value, history.config)
+            yield from self._value_problems(
+                f"partition count of topic {name}", topic.partition_count, history.partition_count
+            )
 
-    def _config_problem(self, image: MetadataImage, name: str, history: TopicHistory) -> str | None:
-        if not history.acknowledged_config_values:
-            return None
-        value = image.configs.of(_TOPIC_RESOURCE, name).get(CONFIG)
-        first = 0 if self._are_requests_repeated else history.acknowledged_config_values - 1
-        allowed = history.config_values[first:]
-        if value in allowed:
-            return None
-        return f"{CONFIG} of topic {name} is {value}, acknowledged was {allowed[0]}"
+    def _value_problems(self, what: str, value: object, register: Register) -> Iterator[str]:
+        allowed = register.allowed(are_requests_repeated=self._are_requests_repeated)
+        if allowed and value not in allowed:
+            yield f"{what} is {value}, acknowledged was {allowed[0]}"

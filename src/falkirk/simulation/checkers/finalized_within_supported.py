@@ -18,14 +18,17 @@ class FinalizedWithinSupported(Checker):
     """No registered broker or controller supports less than a finalized level."""
 
     def __init__(self) -> None:
-        self._seen: MetadataImage | None = None
+        self._seen: dict[int, MetadataImage] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
         """Look at a new image."""
         image = replica.image
-        if self._seen is not None and (self._seen.cluster is image.cluster and self._seen.features is image.features):
+        seen = self._seen.get(replica.node_id)
+        if seen is image:
             return
-        self._seen = image
+        self._seen[replica.node_id] = image
+        if seen is not None and seen.cluster is image.cluster and seen.features is image.features:
+            return
         levels = image.features.levels()
         for broker_id, broker in image.cluster.brokers.items():
             self._check(f"broker {broker_id}", broker.features, levels)

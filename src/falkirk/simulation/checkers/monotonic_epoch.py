@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.simulation.replica_view import ReplicaView
 
 
 class MonotonicEpoch(Checker):
-    """What a replica has told others of its epoch it remembers."""
+    """What a replica has told others of its epoch it remembers, as long as it has its disk (`directory_ids`)."""
 
-    def __init__(self) -> None:
-        self._epochs: dict[int, int] = {}
+    def __init__(self, directory_ids: Mapping[int, bytes]) -> None:
+        self._directory_ids = directory_ids
+        self._epochs: dict[tuple[int, bytes | None], int] = {}
 
     def started(self, replica: ReplicaView) -> None:
         """Compare with the epoch before the crash: it was on disk before anybody could hear of it."""
@@ -23,7 +26,8 @@ class MonotonicEpoch(Checker):
     def after_step(self, replica: ReplicaView) -> None:
         """Compare with the epoch before."""
         epoch = replica.raft.leader.epoch
-        before = self._epochs.get(replica.node_id, 0)
+        key = replica.node_id, self._directory_ids.get(replica.node_id)
+        before = self._epochs.get(key, 0)
         if epoch < before:
             raise self.violated(f"node {replica.node_id} is at epoch {epoch}, it was at {before}")
-        self._epochs[replica.node_id] = epoch
+        self._epochs[key] = epoch

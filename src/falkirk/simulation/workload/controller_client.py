@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.effects import Close, Connect, Fact, Send
-from falkirk.node.events import BytesReceived, ConnectionLost, ConnectionOpened
+from falkirk.node.effects import Close, Connect, Fact, Send, Stop
+from falkirk.node.events import BytesReceived, ConnectionLost, ConnectionOpened, ShutdownRequested
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 
 if TYPE_CHECKING:
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
 
-NOT_CONTROLLER: Final = 41
+NOT_ACTIVE: Final = frozenset((ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+"""Errors after which another controller is asked."""
 _REQUEST_TIMEOUT_MS: Final = 3000
 _RETRY_MS: Final = 100
 
 
 class ControllerClient:
-    """Finds the active controller by trying one after the other.
+    """Finds the active controller by trying one after the other; any broker does as well, and passes requests on.
 
     What it asks, and what it makes of the answer, is for a subclass to say: `next_request`, `answered`.
     """
@@ -40,6 +42,7 @@ class ControllerClient:
         self._ranges: dict[int, tuple[int, int]] | None = None
         self._deadline_ms: int | None = None
         self._retry_at_ms = 0
+        self.is_asked_to_stop = False
         self._effects: list[Effect] = []
 
     # --- For subclasses
@@ -61,6 +64,10 @@ class ControllerClient:
         """Write a line into the timeline."""
         self._effects.append(Fact("info", text))
 
+    def stop(self) -> None:
+        """End the program in order."""
+        self._effects.append(Stop(0))
+
     # --- Program
 
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
@@ -74,6 +81,8 @@ class ControllerClient:
                     self._receive(data, now_ms)
                 case ConnectionLost(connection_id, _) if connection_id == self._connection_id:
                     self._give_up(now_ms)
+                case ShutdownRequested():
+                    self.is_asked_to_stop = True
                 case _:
                     pass  # of a connection that was given up
         if self._deadline_ms is not None and now_ms >= self._deadline_ms:

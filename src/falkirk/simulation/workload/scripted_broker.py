@@ -1,21 +1,28 @@
-"""A broker as the controllers see one: it registers, sends heartbeats, and holds no data."""
+"""A broker as the controllers see one: it registers, sends heartbeats, proposes ISRs, and holds no data."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from falkirk.protocol.messages.alter_partition_request import BrokerState, PartitionData, TopicData
 from falkirk.protocol.messages.broker_registration_request import Feature, Listener
-from falkirk.simulation.workload.controller_client import NOT_CONTROLLER, ControllerClient
+from falkirk.simulation.workload.controller_client import NOT_ACTIVE, ControllerClient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
@@ -23,12 +30,16 @@ if TYPE_CHECKING:
 
 HEARTBEAT_INTERVAL_MS: Final = 500
 _REGISTRATION_RETRY_MS: Final = 200
+_SHUTDOWN_MS_MAX: Final = 5000
 # It reads no log, and says that it has read all that there will ever be.
 _CAUGHT_UP: Final = 1 << 40
 
 
 class ScriptedBroker(ControllerClient):
-    """Says that it is caught up as soon as it is registered, and wants to be unfenced."""
+    """Says that it is caught up as soon as it is registered, and wants to be unfenced.
+
+    `known`: the metadata as some controller has it now, as if the broker had fetched it; None if none runs.
+    """
 
     def __init__(
         self,
@@ -38,7 +49,7 @@ class ScriptedBroker(ControllerClient):
         *,
         cluster_id: str,
         release: Release,
-        rack: str | None,
+        known: Callable[[], MetadataImage | None],
     ) -> None:
         super().__init__(controllers, chance, client_id=f"broker-{broker_id}")
         self.broker_id = broker_id
@@ -46,10 +57,11 @@ class ScriptedBroker(ControllerClient):
         self.is_fenced = True
         self._cluster_id = cluster_id
         self._release = release
-        self._rack = rack
+        self._known = known
         self._incarnation_id = chance.randbytes(16)
         self._directory_id = chance.randbytes(16)
         self._due_ms = 0
+        self._stop_at_ms: int | None = None
 
     @property
     def next_due_ms(self) -> int | None:
@@ -57,44 +69,102 @@ class ScriptedBroker(ControllerClient):
         return self._due_ms
 
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Register, then send heartbeats."""
+        """Register, then send heartbeats, and now and then a new ISR of a partition that it leads."""
+        if self.is_asked_to_stop and self._stop_at_ms is None:
+            self._stop_at_ms, self._due_ms = now_ms + _SHUTDOWN_MS_MAX, now_ms
+        if self._stop_at_ms is not None and now_ms >= self._stop_at_ms:
+            self.stop()
+            return None
         if now_ms < self._due_ms:
             return None
         if self.broker_epoch is None:
             return self._registration()
+        if self.chance.random() < 0.3 and not self.is_fenced:
+            request = self._alter_partition(self.broker_epoch)
+            if request is not None:
+                return request
         return BrokerHeartbeatRequest(
             broker_id=self.broker_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=_CAUGHT_UP,
             want_fence=False,
-            want_shut_down=False,
+            want_shut_down=self.is_asked_to_stop,
         )
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:
         """Take note of the epoch, and of being fenced or not."""
-        if isinstance(response, BrokerRegistrationResponse):
-            self._due_ms = now_ms + _REGISTRATION_RETRY_MS
-            if response.error_code == 0:
-                self.broker_epoch = response.broker_epoch
-                self._due_ms = now_ms
-                self.note(f"is registered with epoch {response.broker_epoch}")
-            elif response.error_code != NOT_CONTROLLER:
-                self.note(f"may not register: error {response.error_code}")
-            return response.error_code != NOT_CONTROLLER
-        assert isinstance(response, BrokerHeartbeatResponse)
-        self._due_ms = now_ms + HEARTBEAT_INTERVAL_MS
-        if response.error_code == NOT_CONTROLLER:
+        match response:
+            case BrokerRegistrationResponse():
+                return self._registered(response, now_ms)
+            case AlterPartitionResponse():
+                error = response.error_code or response.topics[0].partitions[0].error_code
+                self.note(f"proposes an ISR: {ErrorCode(error).name}")
+                return error not in NOT_ACTIVE
+            case _:
+                assert isinstance(response, BrokerHeartbeatResponse)
+                return self._heard(response, now_ms)
+
+    def _registered(self, response: BrokerRegistrationResponse, now_ms: int) -> bool:
+        self._due_ms = now_ms + _REGISTRATION_RETRY_MS
+        if response.error_code == 0:
+            self.broker_epoch = response.broker_epoch
+            self._due_ms = now_ms
+            self.note(f"is registered with epoch {response.broker_epoch}")
+        elif response.error_code not in NOT_ACTIVE:
+            self.note(f"may not register: {ErrorCode(response.error_code).name}")
+        return response.error_code not in NOT_ACTIVE
+
+    def _heard(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:
+        self._due_ms = now_ms + (50 if self.is_asked_to_stop else HEARTBEAT_INTERVAL_MS)
+        if response.error_code in NOT_ACTIVE:
             self._due_ms = now_ms
             return False
         if response.error_code:
-            self.note(f"sent a heartbeat in vain: error {response.error_code}")
+            self.note(f"sent a heartbeat in vain: {ErrorCode(response.error_code).name}")
             # A real broker would end and be started again: that is a registration by a new incarnation.
             self.broker_epoch = None
             self._incarnation_id = self.chance.randbytes(16)
+        elif response.should_shut_down:
+            self.stop()
         elif response.is_fenced != self.is_fenced:
             self.is_fenced = response.is_fenced
             self.note("is fenced" if self.is_fenced else "is unfenced")
         return True
+
+    def _alter_partition(self, broker_epoch: int) -> AlterPartitionRequest | None:
+        image = self._known()
+        if image is None:
+            return None
+        led = [
+            (topic, partition_id, partition)
+            for topic in image.topics
+            for partition_id, partition in topic.items()
+            if partition.leader == self.broker_id and len(partition.replicas) > 1
+        ]
+        if not led:
+            return None
+        topic, partition_id, partition = self.chance.choice(led)
+        return AlterPartitionRequest(
+            broker_id=self.broker_id,
+            broker_epoch=broker_epoch,
+            topics=[self._proposal(image, topic, partition_id, partition)],
+        )
+
+    def _proposal(self, image: MetadataImage, topic: Topic, partition_id: int, partition: Partition) -> TopicData:
+        """Propose all replicas that live, or, sometimes, itself alone."""
+        brokers = image.cluster.brokers
+        isr = tuple(each for each in partition.replicas if each in brokers and not brokers[each].fenced)
+        if self.chance.random() < 0.3 or self.broker_id not in isr:
+            isr = (self.broker_id,)
+        proposed = PartitionData(
+            partition_index=partition_id,
+            leader_epoch=partition.leader_epoch,
+            new_isr_with_epochs=[
+                BrokerState(each, brokers[each].broker_epoch if each in brokers else -1) for each in isr
+            ],
+            partition_epoch=partition.partition_epoch,
+        )
+        return TopicData(topic_id=topic.topic_id, partitions=[proposed])
 
     def _registration(self) -> BrokerRegistrationRequest:
         return BrokerRegistrationRequest(
@@ -106,6 +176,5 @@ class ScriptedBroker(ControllerClient):
                 Feature(name, levels.lowest, levels.highest)
                 for name, levels in self._release.supported_features().items()
             ],
-            rack=self._rack,
             log_dirs=(self._directory_id,),
         )

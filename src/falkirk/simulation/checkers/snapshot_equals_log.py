@@ -1,0 +1,106 @@
+"""SnapshotEqualsLog: a snapshot that a node has on its disk, read back, is the image at its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.image.metadata_image import Provenance
+from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
+from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.simulation.replica_view import ReplicaView
+
+_BOOTSTRAP = OffsetAndEpoch(0, 0)
+
+
+class SnapshotEqualsLog(Checker):
+    """Replays what is committed, batch by batch, and reads each new snapshot back once.
+
+    A snapshot that a node wrote before it crashed waits until another node shows what is committed up to there. Where
+    nobody has the batches before it any more, the image that a node made of a snapshot has to be trusted.
+    """
+
+    def __init__(self) -> None:
+        self._loader = MetadataLoader()
+        self._images: dict[int, MetadataImage] = {}
+        # What is before was never seen in a log.
+        self._trusted_offset = 0
+        self._seen: dict[int, OffsetAndEpoch | None] = {}
+        self._waiting: list[tuple[int, OffsetAndEpoch, MetadataImage]] = []
+
+    def started(self, replica: ReplicaView) -> None:
+        """Read the snapshot again."""
+        self._seen.pop(replica.node_id, None)
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Take in what is newly committed, and read a new snapshot."""
+        log, high_watermark = replica.log, replica.raft.high_watermark
+        end = self._loader.loaded.end_offset
+        if high_watermark is not None and high_watermark > end:
+            if log.start_offset > end:
+                end = self._trust(replica.image)
+            for batch in log.batches(end, high_watermark):
+                self._load(batch)
+        latest = log.latest_snapshot
+        if latest != self._seen.get(replica.node_id) and latest is not None and latest != _BOOTSTRAP:
+            self._seen[replica.node_id] = latest
+            self._waiting.append((replica.node_id, latest, _read(replica, latest)))
+        if self._waiting:
+            self._compare()
+
+    def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:  # noqa: ARG002  as Checker
+        """Nothing may wait any more."""
+        if self._waiting:
+            node_id, snapshot, _ = self._waiting[0]
+            raise self.violated(f"snapshot {snapshot} of node {node_id} ends where nothing is committed")
+
+    def _trust(self, image: MetadataImage) -> int:
+        self._loader = MetadataLoader(image=image)
+        self._trusted_offset = image.provenance.end_offset
+        self._images[self._trusted_offset] = image
+        return self._trusted_offset
+
+    def _load(self, batch: RecordBatch) -> None:
+        values = () if batch.is_control else batch.values()
+        self._loader.load_log([_metadata_batch(batch, values, "log")])
+        self._images[batch.end_offset] = self._loader.image
+
+    def _compare(self) -> None:
+        end = self._loader.loaded.end_offset
+        for node_id, snapshot, image in self._waiting:
+            if snapshot.offset > end:
+                continue
+            expected = self._images.get(snapshot.offset)
+            if expected is None and snapshot.offset < self._trusted_offset:
+                continue
+            if expected is None:
+                raise self.violated(f"snapshot {snapshot} of node {node_id} ends inside a batch")
+            if not image.has_same_content(expected):
+                raise self.violated(f"snapshot {snapshot} of node {node_id} is not the image at its end")
+        self._waiting = [each for each in self._waiting if each[1].offset > end]
+
+
+def _read(replica: ReplicaView, snapshot: OffsetAndEpoch) -> MetadataImage:
+    builder = SnapshotBuilder()
+    for batch in replica.log.load_snapshot(snapshot).data_batches:
+        builder.add(_metadata_batch(batch, batch.values(), "snapshot"))
+    return builder.build(Provenance(snapshot.offset, snapshot.epoch, 0))
+
+
+def _metadata_batch(batch: RecordBatch, values: Sequence[bytes], source: str) -> MetadataBatch:
+    return MetadataBatch(
+        base_offset=batch.base_offset,
+        end_offset=batch.end_offset,
+        epoch=batch.leader_epoch,
+        timestamp=batch.max_timestamp,
+        values=values,
+        source=source,
+    )

@@ -1,0 +1,80 @@
+"""States that runs must reach, or they test less than they seem to: counted from what nodes and the world tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from falkirk.node.effects import Fact
+
+_BY_EVENT: Final = {
+    "raft-truncated": "log truncated after divergence",
+    "raft-snapshot-fetch": "snapshot fetched",
+    "raft-snapshot-installed": "snapshot installed",
+    "raft-snapshot-given-up": "fetching a snapshot given up",
+    "raft-quorum-lost": "leader resigned by check-quorum",
+    "raft-voter-added": "voter added",
+    "raft-voter-removed": "voter removed",
+    "raft-leader-removed": "leader removed from the voters",
+    "snapshot-written": "snapshot written",
+    "metadata-file-removed": "log start moved",
+    "torn-write-cut-off": "torn write cut off",
+    "log-replaced-by-snapshot": "log replaced by a snapshot at start",
+    "shutdown-begins": "orderly shutdown",
+    "vote-granted": "vote granted",
+    "broker-registered": "broker node registered",
+    "controller-activated": "controller activated",
+    "is fenced": "broker fenced",
+    "is unfenced": "broker unfenced",
+}
+
+MARKS: Final = (
+    *_BY_EVENT.values(),
+    "pre-vote election",
+    "election without pre-vote",
+    "leader crashed",
+    "leader cut off one way",
+    "election after a leader crash",
+    "bootstrap transaction aborted",
+    "follower crashed in a change",
+    "request repeated",
+    "connection broken",
+    "disk failed",
+    "disk wiped",
+    "administrator served through a broker",
+)
+
+
+class Marks:
+    """Counts of the marks that a run reached."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._has_leader_crashed = False
+
+    def add(self, mark: str, count: int = 1) -> None:
+        """Count a mark."""
+        assert mark in MARKS
+        if count:
+            self.counts[mark] += count
+
+    def leader_crashed(self) -> None:
+        """Take note that the host of a leader is gone."""
+        self.add("leader crashed")
+        self._has_leader_crashed = True
+
+    def take(self, fact: Fact) -> None:
+        """Count what a fact shows."""
+        mark = _BY_EVENT.get(fact.event)
+        if mark is not None:
+            self.add(mark)
+        if fact.event == "raft-state":
+            self._take_state(str(fact.fields["state"]), str(fact.fields["left"]))
+
+    def _take_state(self, state: str, left: str) -> None:
+        if state == "candidate":
+            self.add("pre-vote election" if left == "prospective" else "election without pre-vote")
+        elif state == "leader" and self._has_leader_crashed:
+            self._has_leader_crashed = False
+            self.add("election after a leader crash")
