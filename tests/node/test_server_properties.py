@@ -261,6 +261,6 @@ def test_whatever_a_value_is_it_is_taken_or_refused(name: str, text: str) -> Non
         made = config("4.4.0", **{name.replace(".", "_"): text})
     except ConfigError as error:
         text_of_error = str(error)
-        assert any(word in text_of_error for word in (name, "listener", "node id"))  # noqa: PT017 - both ends are right
+        assert any(word in text_of_error for word in (name, "listener", "node id"))
     else:
         assert made.properties[name] == text

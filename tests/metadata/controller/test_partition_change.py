@@ -157,6 +157,11 @@ def test_the_last_known_leader_leads_when_nobody_is_eligible():
     assert change(empty, elr=False, alive=(2,)) is None
 
 
+def test_a_last_known_leader_that_is_no_replica_any_more_does_not_lead():
+    empty = partition(isr=(), leader=-1, last_known_elr=(4,))
+    assert change(empty, elr=True, alive=(4,)) is None
+
+
 def test_an_unclean_leader_leaves_nobody_eligible():
     empty = partition(isr=(), leader=-1, eligible_leader_replicas=(1,), last_known_elr=(1,))
     assert change(empty, elr=True, alive=(3,), election=Election.UNCLEAN) == {

@@ -137,9 +137,11 @@ class PartitionChange:
         for replica in replicas:
             if replica in candidates and may_lead(replica):
                 return replica, False
-        last_known = partition.last_known_elr
-        if not candidates and self.surroundings.elr_enabled and len(last_known) == 1 and may_lead(last_known[0]):
-            return last_known[0], True
+        if not candidates and self.surroundings.elr_enabled and len(partition.last_known_elr) == 1:
+            (last_known,) = partition.last_known_elr
+            # Differs from Kafka: a reassignment may have taken its replica away since.
+            if last_known in replicas and may_lead(last_known):
+                return last_known, True
         if self.election is Election.UNCLEAN:
             for replica in replicas:
                 if may_lead(replica):
