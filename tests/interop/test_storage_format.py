@@ -136,7 +136,7 @@ def rewrite_metadata_log(log_dir: Path) -> tuple[MetadataLog, int]:
     ids = [OffsetAndEpoch(name.id.end_offset, name.id.epoch) for name in names if name is not None]
     snapshot = min(known for known in ids if known.offset > 0)
     contents = old.load_snapshot(snapshot)
-    assert new.create_snapshot(
+    creation = new.begin_snapshot(
         snapshot,
         [value for batch in contents.data_batches for value in batch.values()],
         kraft_version=contents.kraft_version or 0,
@@ -144,6 +144,9 @@ def rewrite_metadata_log(log_dir: Path) -> tuple[MetadataLog, int]:
         last_contained_log_timestamp=contents.last_contained_log_timestamp,
         clock=lambda: contents.last_contained_log_timestamp,
     )
+    assert creation is not None
+    while not creation.step():
+        pass
     new.delete_before(snapshot)
     assert new.start_offset == snapshot.offset
     state = old.quorum_state

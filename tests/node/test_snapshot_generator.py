@@ -5,10 +5,10 @@ from __future__ import annotations
 from broker_requests import registration_request
 from node_network import LOG_DIR, NodeNetwork
 
-from falkirk.node import snapshot_generator
 from falkirk.protocol.messages import BrokerHeartbeatRequest, CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.metadata_record import decode_metadata_record
+from falkirk.storage import snapshot_creation
 from falkirk.storage.snapshot_file import read_snapshot
 
 
@@ -46,7 +46,7 @@ def test_a_snapshot_is_written_after_so_much_time():
 
 
 def test_a_large_image_is_written_over_several_steps_and_requests_are_answered_in_between(monkeypatch):
-    monkeypatch.setattr(snapshot_generator, "VALUES_PER_STEP", 10)
+    monkeypatch.setattr(snapshot_creation, "VALUES_PER_STEP", 10)
     network = a_controller(metadata_log_max_record_bytes_between_snapshots=20_000)
     create_topics(network, "a", 200)
     network.run_until(lambda: network.facts("snapshot-begins"))
@@ -84,3 +84,41 @@ def test_a_restart_behind_a_snapshot_gives_the_same_image():
     assert after.topics == before.topics
     assert after.features == before.features
     assert after.cluster.brokers == before.cluster.brokers
+
+
+def partial_files(network: NodeNetwork) -> list[str]:
+    names = network.hosts[1].disk.list(f"{LOG_DIR}/__cluster_metadata-0")
+    return [name for name in names if name.endswith(".part")]
+
+
+def test_a_large_image_is_written_in_pieces_and_what_was_written_at_a_crash_is_removed():
+    network = a_controller(metadata_log_max_record_bytes_between_snapshots=20_000, snapshot_piece_bytes=1000)
+    create_topics(network, "a", 200)
+
+    network.run_until(lambda: partial_files(network))
+    create_topics(network, "b", 1)
+    assert partial_files(network)
+    assert snapshots(network) == []
+
+    network.restart(1)
+    assert partial_files(network) == []
+    network.run_until(lambda: network.facts("snapshot-written"))
+
+    assert partial_files(network) == []
+    assert len(snapshots(network)) == 1
+    before = network.active.running.image.topics
+    network.restart(1)
+    network.run_until(lambda: network.active is not None)
+    assert network.active.running.image.topics == before
+
+
+def test_a_snapshot_in_the_making_is_given_up_for_a_fetched_one():
+    network = a_controller(metadata_log_max_record_bytes_between_snapshots=2000, snapshot_piece_bytes=10)
+    create_topics(network, "a", 20)
+    network.run_until(lambda: partial_files(network))
+
+    network.hosts[1].running._snapshots.reset()
+
+    assert partial_files(network) == []
+    network.run_for(1000)
+    assert snapshots(network) == []

@@ -1,5 +1,6 @@
 """One behaviour suite, run on the real disk and on the fake."""
 
+import os
 import pickle
 
 import pytest
@@ -231,3 +232,19 @@ def test_renames_between_files_and_directories_are_refused(disk, root):
 def test_a_path_may_be_written_in_more_than_one_way(disk, root):
     disk.write(f"{root}//./file", [b"x"])
     assert disk.read(f"{root}/file") == b"x"
+
+
+@pytest.mark.parametrize("goes_away", ["remove", "rename"])
+def test_a_file_that_goes_away_is_not_kept_open_so_that_its_space_is_free_again(tmp_path, goes_away):
+    disk, path = PosixDisk(), str(tmp_path / "file")
+    disk.append(path, b"one")
+    handle = disk._appended.get(path)
+    assert os.fstat(handle).st_size == 3
+
+    if goes_away == "remove":
+        disk.remove(path)
+    else:
+        disk.rename(path, str(tmp_path / "other"))
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handle)

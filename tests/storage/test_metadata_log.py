@@ -58,15 +58,22 @@ def snapshot_bytes(epoch, values=(b"v",), *, kraft_version=0, voters=None, times
     )
 
 
-def create_snapshot(log, offset, epoch, values=(b"v",), *, timestamp=500):
-    return log.create_snapshot(
+def begin_snapshot(log, offset, epoch, values=(b"v",), *, timestamp=500, kraft_version=0, voters=None):
+    return log.begin_snapshot(
         OffsetAndEpoch(offset, epoch),
         values,
-        kraft_version=0,
-        voters=None,
+        kraft_version=kraft_version,
+        voters=voters,
         last_contained_log_timestamp=timestamp,
         clock=lambda: 77,
     )
+
+
+def create_snapshot(log, offset, epoch, values=(b"v",), **settings):
+    creation = begin_snapshot(log, offset, epoch, values, **settings)
+    while creation is not None and not creation.step():
+        pass
+    return creation is not None
 
 
 def install(log, offset, epoch, data, chunk=100):
@@ -378,14 +385,7 @@ def test_voters_are_told_from_the_latest_snapshot_on():
     first = [(1, 1, None), (2, None, voters(1, 2))]
     second = [(4, 1, None), (5, None, voters(1, 2, 3))]
     assert list(log.voters_changes()) == first + second
-    log.create_snapshot(
-        OffsetAndEpoch(3, 1),
-        [],
-        kraft_version=1,
-        voters=voters(1, 2),
-        last_contained_log_timestamp=0,
-        clock=lambda: 7,
-    )
+    assert create_snapshot(log, 3, 1, [], kraft_version=1, voters=voters(1, 2))
     assert list(log.voters_changes()) == [(3, 1, voters(1, 2)), *second]
     assert list(opened(disk).voters_changes()) == [(3, 1, voters(1, 2)), *second]
     log.truncate(4)

@@ -77,6 +77,8 @@ class NodeConfig:
     socket_request_max_bytes: int = 100 * 1024 * 1024
     queued_max_requests: int = 500
     connections_max_idle_ms: int = 10 * 60 * 1000
+    # How much of a snapshot is written and synced in one step: not Kafka's, which has a thread for it.
+    snapshot_piece_bytes: int = 1024 * 1024
     # Whether every answered request is a fact (`node.request_facts`): not Kafka's, the driver asks for it.
     has_request_facts: bool = False
 

@@ -52,6 +52,7 @@ def log_settings(config: NodeConfig) -> MetadataLogSettings:
         segment_ms=config.metadata_log_segment_ms,
         retention_bytes=config.metadata_max_retention_bytes,
         retention_ms=config.metadata_max_retention_ms,
+        snapshot_piece_bytes=config.snapshot_piece_bytes,
     )
 
 

@@ -1,12 +1,10 @@
 """Writes snapshots of the image by bytes and time, as Kafka's SnapshotGenerator, and cleans the log behind them.
 
-The records of a large image are made over several steps, so that the node answers in between; the file is written,
-synced and named in one.
+A large image is written over several steps, so that the node answers in between.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.writer import WriterOptions, write_values
@@ -14,15 +12,13 @@ from falkirk.node.effects import Fact
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.effects import Effect
     from falkirk.node.node_state import NodeState
     from falkirk.storage.metadata_log import MetadataLog
+    from falkirk.storage.snapshot_creation import SnapshotCreation
 
-# About 10 ms of work.
-VALUES_PER_STEP: Final = 10_000
 # Kafka's raft client looks this often for what may be removed.
 CLEANING_INTERVAL_MS: Final = 60_000
 
@@ -36,31 +32,31 @@ class SnapshotGenerator:
         self._effects = effects
         self._last_snapshot_ms = state.now_ms
         self._cleaned_ms = state.now_ms
-        self._image: MetadataImage | None = None
-        self._values: list[bytes] = []
-        self._rest: Iterator[bytes] = iter(())
+        self._creation: tuple[OffsetAndEpoch, SnapshotCreation] | None = None
 
     def reset(self) -> None:
-        """Count anew: a snapshot was just read."""
+        """Count anew: a fetched snapshot has just replaced log and image. Raises OSError."""
         self._last_snapshot_ms = self._state.now_ms
-        self._image = None
+        if self._creation is not None:
+            self._creation[1].abandon()
+            self._creation = None
 
     def tick(self) -> None:
         """Go on with a snapshot, begin one if it is time to, remove what is no longer to be kept."""
         now_ms = self._state.now_ms
-        if self._image is None:
+        if self._creation is None:
             reason = self._reason(now_ms)
             if reason is not None:
                 self._begin(reason)
-        if self._image is not None:
-            self._continue(self._image)
+        if self._creation is not None:
+            self._continue(*self._creation)
         if now_ms - self._cleaned_ms >= CLEANING_INTERVAL_MS:
             self._clean()
 
     @property
     def next_wakeup_ms(self) -> int:
         """When `tick` has something to do: at once while a snapshot is in the making."""
-        if self._image is not None:
+        if self._creation is not None:
             return self._state.now_ms
         return self._cleaned_ms + CLEANING_INTERVAL_MS
 
@@ -82,39 +78,33 @@ class SnapshotGenerator:
         return None
 
     def _begin(self, reason: str) -> None:
-        applier = self._state.applier
+        applier, now_ms = self._state.applier, self._state.now_ms
         image = applier.image
         version = image.features.metadata_version
         assert version is not None
         applier.bytes_applied = 0
-        self._last_snapshot_ms = self._state.now_ms
-        self._image = image
-        self._values = []
-        self._rest = write_values(image, WriterOptions(metadata_version=version))
+        self._last_snapshot_ms = now_ms
         provenance = image.provenance
-        fields = {"end_offset": provenance.end_offset, "epoch": provenance.epoch, "reason": reason}
-        self._effects(Fact("info", "snapshot-begins", fields))
-
-    def _continue(self, image: MetadataImage) -> None:
-        added = list(islice(self._rest, VALUES_PER_STEP))
-        self._values += added
-        if len(added) == VALUES_PER_STEP:
-            return
-        values, self._values, self._image = self._values, [], None
-        snapshot = OffsetAndEpoch(image.provenance.end_offset, image.provenance.epoch)
-        raft, now_ms = self._state.raft, self._state.now_ms
-        kraft_version, voters = raft.voters_before(snapshot.offset)
-        is_new = self._log.create_snapshot(
+        snapshot = OffsetAndEpoch(provenance.end_offset, provenance.epoch)
+        kraft_version, voters = self._state.raft.voters_before(snapshot.offset)
+        creation = self._log.begin_snapshot(
             snapshot,
-            values,
+            write_values(image, WriterOptions(metadata_version=version)),
             kraft_version=kraft_version,
             voters=voters,
-            last_contained_log_timestamp=image.provenance.timestamp,
+            last_contained_log_timestamp=provenance.timestamp,
             clock=lambda: now_ms,
         )
-        if is_new:
-            raft.snapshot_created(snapshot)
-            fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "records": len(values)}
+        if creation is not None:
+            self._creation = (snapshot, creation)
+            fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "reason": reason}
+            self._effects(Fact("info", "snapshot-begins", fields))
+
+    def _continue(self, snapshot: OffsetAndEpoch, creation: SnapshotCreation) -> None:
+        if creation.step():
+            self._creation = None
+            self._state.raft.snapshot_created(snapshot)
+            fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "records": creation.records}
             self._effects(Fact("info", "snapshot-written", fields))
             self._clean()
 

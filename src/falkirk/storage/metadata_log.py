@@ -26,8 +26,9 @@ from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
 from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, QuorumState, format_quorum_state, parse_quorum_state
 from falkirk.storage.segment_log import LogSegment, SegmentLog
+from falkirk.storage.snapshot_creation import SnapshotCreation
 from falkirk.storage.snapshot_store import SnapshotStore
-from falkirk.storage.snapshot_writer import write_snapshot
+from falkirk.storage.snapshot_writer import SnapshotWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +46,8 @@ _APPLY_BYTES: Final = 1024 * 1024
 class MetadataLogSettings:
     """Kafka's settings of the metadata log, with its defaults; -1 for no limit of retention.
 
-    `tail_bytes`: how much of the log's end stays in memory.
+    `tail_bytes`: how much of the log's end stays in memory. `snapshot_piece_bytes`: how much of a snapshot is written
+    and synced at once.
     """
 
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
@@ -53,6 +55,7 @@ class MetadataLogSettings:
     retention_bytes: int = 100 * 1024 * 1024  # metadata.max.retention.bytes
     retention_ms: int = 7 * 24 * 3600 * 1000  # metadata.max.retention.ms
     tail_bytes: int = 16 * 1024 * 1024
+    snapshot_piece_bytes: int = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +235,7 @@ class MetadataLog:
         self._snapshot_change = VotersChange(snapshot.offset, contents.kraft_version, contents.voters)
         self._restart_at(snapshot)
 
-    def create_snapshot(
+    def begin_snapshot(
         self,
         snapshot: OffsetAndEpoch,
         values: Iterable[bytes],
@@ -241,27 +244,37 @@ class MetadataLog:
         voters: VotersRecord | None,
         last_contained_log_timestamp: int,
         clock: Callable[[], int],
-    ) -> bool:
-        """Write a snapshot of what is committed below its end; False if there is one already, or of something newer.
+    ) -> SnapshotCreation | None:
+        """Begin a snapshot of what is committed below its end; None if there is one already, or of something newer.
 
-        `values`: the image's records with their frames. `clock` (ms) is asked once for each batch.
+        `values`: the image's records with their frames. `clock` (ms) is asked once for each batch. One at a time; it
+        must be abandoned if `install_snapshot` replaces the log.
         """
         latest = self._snapshots.latest
         if latest is not None and snapshot.offset <= latest.offset:
-            return False
+            return None
         assert snapshot.offset <= self.end_offset
         assert self.end_offset_for_epoch(snapshot.epoch).epoch == snapshot.epoch
-        chunks = write_snapshot(
-            values,
+        writer = SnapshotWriter(
             epoch=snapshot.epoch,
             last_contained_log_timestamp=last_contained_log_timestamp,
             clock=clock,
             kraft_version=kraft_version,
             voters=voters,
         )
-        self._snapshots.write(snapshot, chunks)
-        self._snapshot_change = VotersChange(snapshot.offset, kraft_version or None, voters)
-        return True
+
+        def complete() -> None:
+            self._snapshots.complete_own(snapshot)
+            self._snapshot_change = VotersChange(snapshot.offset, kraft_version or None, voters)
+
+        return SnapshotCreation(
+            self._disk,
+            self._snapshots.own_partial_path(snapshot),
+            values,
+            writer,
+            piece_bytes=self._settings.snapshot_piece_bytes,
+            complete=complete,
+        )
 
     def clean(self, now_ms: int) -> tuple[str, ...]:
         """Remove the oldest snapshots, and the segments before those kept, as far as retention asks; give the names.

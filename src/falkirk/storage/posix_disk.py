@@ -88,6 +88,8 @@ class PosixDisk:
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or directory and sync the directories of both."""
+        self._appended.discard(source)
+        self._appended.discard(target)
         Path(source).replace(target)
         parents = {Path(source).parent, Path(target).parent}
         for parent in parents:
@@ -95,6 +97,7 @@ class PosixDisk:
 
     def remove(self, path: str) -> None:
         """Remove a file or an empty directory."""
+        self._appended.discard(path)
         if self.is_directory(path):
             Path(path).rmdir()
         else:
@@ -152,6 +155,12 @@ class _OpenFiles:
         if len(self._handles) >= _OPEN_MAX:
             os.close(self._handles.pop(next(iter(self._handles))))
         self._handles[path] = handle
+
+    def discard(self, path: str) -> None:
+        """Close the handle of a file that goes away: while there is one its space on the disk stays taken."""
+        handle = self._handles.pop(path, None)
+        if handle is not None:
+            os.close(handle)
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         # Another process has its own handles.

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.storage.disk import Disk
 
-# Kafka puts a random number there, to tell writers of one snapshot apart; here there is never more than one.
-_PARTIAL_ID = "0"
+# Kafka puts a random number there, to tell writers of one snapshot apart; here there is never more than one of a kind.
+_FETCHED_ID = "0"
+_OWN_ID = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,13 @@ class SnapshotStore:
         data = self._disk.read(self.path(snapshot), position, bytes_max)
         return SnapshotChunk(data, self.summary(snapshot).size)
 
-    def write(self, snapshot: OffsetAndEpoch, chunks: Iterable[bytes]) -> None:
-        """Add a complete snapshot, atomically."""
-        self._disk.write(self.path(snapshot), chunks)
+    def own_partial_path(self, snapshot: OffsetAndEpoch) -> str:
+        """Give where a snapshot of the image is written until it is whole."""
+        return self._partial_path(snapshot, _OWN_ID)
+
+    def complete_own(self, snapshot: OffsetAndEpoch) -> None:
+        """Make what was written there the snapshot, atomically."""
+        self._disk.rename(self.own_partial_path(snapshot), self.path(snapshot))
         self._add(snapshot)
 
     def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
@@ -139,8 +144,8 @@ class SnapshotStore:
         """Give where a complete snapshot stands."""
         return f"{self._directory}/{_file_name(snapshot)}"
 
-    def _partial_path(self, snapshot: OffsetAndEpoch) -> str:
-        name = SnapshotName(id=_snapshot_id(snapshot), state=SnapshotState.PARTIAL, unique_id=_PARTIAL_ID)
+    def _partial_path(self, snapshot: OffsetAndEpoch, unique_id: str = _FETCHED_ID) -> str:
+        name = SnapshotName(id=_snapshot_id(snapshot), state=SnapshotState.PARTIAL, unique_id=unique_id)
         return f"{self._directory}/{format_snapshot_name(name)}"
 
     def _add(self, snapshot: OffsetAndEpoch) -> None:

@@ -1,0 +1,73 @@
+"""A snapshot of the image as it comes into being, piece by piece: a node has other work to do in between (KIP-630)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from falkirk.storage.disk import Disk
+    from falkirk.storage.snapshot_writer import SnapshotWriter
+
+# About 10 ms of work.
+VALUES_PER_STEP: Final = 10_000
+
+
+class SnapshotCreation:
+    """Appends to a partial file, a piece a step, and names it when it is whole.
+
+    What a crash leaves of it is removed when the log is opened. `values`: the image's records with their frames.
+    `piece_bytes`: how much is written and synced at once. `complete` makes the partial file the snapshot.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        values: Iterable[bytes],
+        writer: SnapshotWriter,
+        *,
+        piece_bytes: int,
+        complete: Callable[[], None],
+    ) -> None:
+        assert piece_bytes > 0
+        self.records = 0
+        self._disk = disk
+        self._path = path
+        self._values = iter(values)
+        self._writer = writer
+        self._piece_bytes = piece_bytes
+        self._complete = complete
+        self._pending = memoryview(b"")
+        self._is_finished = False
+        self._is_over = False
+
+    def step(self) -> bool:
+        """Make or write one piece; say whether the snapshot is there now. Raises OSError."""
+        assert not self._is_over
+        if not self._pending and not self._is_finished:
+            self._make()
+        if self._pending:
+            self._disk.append(self._path, self._pending[: self._piece_bytes])
+            self._pending = self._pending[self._piece_bytes :]
+        if self._pending or not self._is_finished:
+            return False
+        self._is_over = True
+        self._complete()
+        return True
+
+    def abandon(self) -> None:
+        """Remove what was written. Raises OSError."""
+        assert not self._is_over
+        self._is_over = True
+        if self._disk.exists(self._path):
+            self._disk.remove(self._path)
+
+    def _make(self) -> None:
+        added = list(islice(self._values, VALUES_PER_STEP))
+        self.records += len(added)
+        made = b"".join(self._writer.append_all(added))
+        self._is_finished = len(added) < VALUES_PER_STEP
+        self._pending = memoryview(made + self._writer.finish() if self._is_finished else made)
