@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.config_definitions import TOPIC_SYNONYMS, topic_definitions
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.image.configs import ConfigsImage
+    from falkirk.versions.config_definition import Definition
     from falkirk.versions.release import Release
 
 # Where a value comes from, by the numbers of DescribeConfigs.
@@ -40,36 +41,31 @@ class EffectiveConfig:
     is_sensitive: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ConfigResolution:
     """The configs that stand behind those of the topics, as one node sees them."""
 
     release: Release
     node_id: int
     static_configs: Mapping[str, str]
+    # What topics without configs of their own have, and the configs of node and cluster that it was made of.
+    _inherited: dict[str, EffectiveConfig] = field(default_factory=dict, init=False)
+    _inherited_of: tuple[Mapping[str, str], ...] = field(default=(), init=False)
 
     def topic_config(self, configs: ConfigsImage, overrides: Mapping[str, str], name: str) -> EffectiveConfig | None:
         """Give the value that counts; None if the release knows no such config. `overrides`: the topic's own."""
-        definition = topic_definitions(self.release).get(name)
-        if definition is None:
-            return None
-        is_sensitive = definition.type is ConfigType.PASSWORD
-        if name in overrides:
-            return EffectiveConfig(name=name, value=overrides[name], source=TOPIC_CONFIG, is_sensitive=is_sensitive)
-        behind: tuple[tuple[Mapping[str, str], int], ...] = (
-            (configs.of(BROKER, str(self.node_id)), DYNAMIC_BROKER_CONFIG),
-            (configs.of(BROKER, CLUSTER_DEFAULT), DYNAMIC_DEFAULT_BROKER_CONFIG),
-            (self.static_configs, STATIC_BROKER_CONFIG),
-        )
-        synonyms = TOPIC_SYNONYMS.get(name, ())
-        for values, source in behind:
-            for synonym in synonyms:
-                if synonym.name in values:
-                    value = synonym.convert(values[synonym.name])
-                    return EffectiveConfig(name=name, value=value, source=source, is_sensitive=is_sensitive)
-        return EffectiveConfig(
-            name=name, value=definition.default_text, source=DEFAULT_CONFIG, is_sensitive=is_sensitive
-        )
+        inherited = self._behind_topics(configs).get(name)
+        return _overridden(inherited, overrides[name]) if inherited is not None and name in overrides else inherited
+
+    def topic_configs(self, configs: ConfigsImage, overrides: Mapping[str, str]) -> list[EffectiveConfig]:
+        """Give the values that count of all configs that the release knows."""
+        behind = self._behind_topics(configs)
+        if not overrides:
+            return list(behind.values())
+        return [
+            _overridden(inherited, overrides[name]) if name in overrides else inherited
+            for name, inherited in behind.items()
+        ]
 
     def topic_value(self, configs: ConfigsImage, overrides: Mapping[str, str], name: str) -> Value:
         """Give the parsed value that counts; Kafka's default in the place of one that cannot be read.
@@ -85,3 +81,29 @@ class ConfigResolution:
             except ConfigError:
                 pass
         return None if isinstance(definition.default, Required) else definition.default
+
+    def _behind_topics(self, configs: ConfigsImage) -> Mapping[str, EffectiveConfig]:
+        """Give all configs of a topic that has none of its own; made anew when those of node or cluster change."""
+        dynamic = (configs.of(BROKER, str(self.node_id)), configs.of(BROKER, CLUSTER_DEFAULT))
+        if dynamic != self._inherited_of:
+            sources = (DYNAMIC_BROKER_CONFIG, DYNAMIC_DEFAULT_BROKER_CONFIG, STATIC_BROKER_CONFIG)
+            behind = tuple(zip((*dynamic, self.static_configs), sources, strict=True))
+            definitions = topic_definitions(self.release)
+            self._inherited = {name: _inherited(name, definition, behind) for name, definition in definitions.items()}
+            self._inherited_of = dynamic
+        return self._inherited
+
+
+def _inherited(name: str, definition: Definition, behind: tuple[tuple[Mapping[str, str], int], ...]) -> EffectiveConfig:
+    is_sensitive = definition.type is ConfigType.PASSWORD
+    synonyms = TOPIC_SYNONYMS.get(name, ())
+    for values, source in behind:
+        for synonym in synonyms:
+            if synonym.name in values:
+                value = synonym.convert(values[synonym.name])
+                return EffectiveConfig(name=name, value=value, source=source, is_sensitive=is_sensitive)
+    return EffectiveConfig(name=name, value=definition.default_text, source=DEFAULT_CONFIG, is_sensitive=is_sensitive)
+
+
+def _overridden(inherited: EffectiveConfig, value: str) -> EffectiveConfig:
+    return replace(inherited, value=value, source=TOPIC_CONFIG)

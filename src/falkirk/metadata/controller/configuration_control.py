@@ -78,11 +78,7 @@ class ConfigurationControl:
     def effective_topic_configs(self, configs: Iterable[tuple[str, str | None]]) -> list[EffectiveConfig]:
         """Give all configs that a topic with these overrides has, by name, as CreateTopics answers them."""
         overrides = {name: value for name, value in configs if value is not None}
-        image = self._state.image.configs
-        effective = (
-            self._resolution.topic_config(image, overrides, name) for name in topic_definitions(self._settings.release)
-        )
-        return [config for config in effective if config is not None]
+        return self._resolution.topic_configs(self._state.image.configs, overrides)
 
     def alter_topic_configs_for_creation(
         self, topic: str, configs: Iterable[tuple[str, str | None]]
