@@ -1,0 +1,91 @@
+"""Everything that a node says it serves it answers, in the version that was asked (KIP-35)."""
+
+from functools import cache
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from message_strategies import even_message, message_strategy
+from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
+
+from falkirk.node.broker_lifecycle import BrokerState
+from falkirk.node.config import BROKER
+from falkirk.protocol.codec.layout import message_layout
+from falkirk.protocol.messages import REQUESTS, ApiVersionsRequest, message_class
+from falkirk.versions.release import all_releases
+
+PROFILES = [release for release in all_releases() if release.tables.kraft is not None]
+BROKER_ID = 101
+
+
+def a_cluster(release: str) -> NodeNetwork:
+    """An active controller, a standby, a broker."""
+    network = NodeNetwork(release=release)
+    network.add_controllers(3)
+    voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
+    network.add(BROKER_ID, roles={BROKER}, quorum_voters=voters)
+    network.start(BROKER_ID)
+    network.run_until(lambda: network.hosts[BROKER_ID].running.broker.state is BrokerState.RUNNING)
+    return network
+
+
+def advertised(network: NodeNetwork, node_id: int, listener: str) -> dict[int, range]:
+    answer = network.client(node_id, listener).ask(ApiVersionsRequest(), 0)
+    assert answer.error_code == 0
+    return {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
+
+
+def request(key: int, version: int):
+    """One of each list's elements, so that no handler gets away with an empty answer."""
+    cls = message_class(REQUESTS[key])
+    return even_message(message_layout(cls, version, None), 1, 1)
+
+
+def standby(network: NodeNetwork) -> int:
+    return next(node_id for node_id in (1, 2, 3) if node_id != network.active.config.node_id)
+
+
+def errors(network: NodeNetwork) -> list:
+    return [fact for host in network.hosts.values() for fact in host.facts if fact.level == "error"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", PROFILES, ids=str)
+def test_every_version_that_is_advertised_is_answered_in_that_version(release):
+    network = a_cluster(release.name)
+    asked = 0
+    for node_id, listener in (
+        (network.active.config.node_id, CONTROLLER_LISTENER),
+        (standby(network), CONTROLLER_LISTENER),
+        (BROKER_ID, BROKER_LISTENER),
+    ):
+        for key, versions in advertised(network, node_id, listener).items():
+            for version in versions:
+                for message in (message_class(REQUESTS[key])(), request(key, version)):
+                    # Decoded in the version of the request, or the client raises.
+                    answer = network.client(node_id, listener).ask(message, version)
+                    assert answer.SCHEMA.info.key == key
+                    asked += 1
+    assert asked > 300
+    assert errors(network) == []
+
+
+@cache
+def shared_cluster() -> NodeNetwork:
+    return a_cluster("4.4")
+
+
+@pytest.mark.slow
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=st.data())
+def test_no_request_whatever_it_says_makes_a_handler_fail(data):
+    network = shared_cluster()
+    network.run_until(lambda: network.active is not None)
+    node_id = network.active.config.node_id
+    served = advertised(network, node_id, CONTROLLER_LISTENER)
+    key = data.draw(st.sampled_from(sorted(served)))
+    version = data.draw(st.sampled_from(served[key]))
+    message = data.draw(message_strategy(message_class(REQUESTS[key]), version, None))
+    answer = network.client(node_id).ask(message, version)
+    assert answer.SCHEMA.info.key == key
+    assert errors(network) == []
