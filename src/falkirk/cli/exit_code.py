@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The four endings of every command."""
+    """The four endings of every command, and two more that `simulate` has."""
 
     DONE = 0
     # Refused or failed; for `logdir plan`: blocked.
@@ -13,3 +13,7 @@ class ExitCode(IntEnum):
     WRONG_USAGE = 2
     # Refused because data would be lost, and nobody said --unsafe.
     DATA_WOULD_BE_LOST = 3
+    # `simulate`: nothing is wrong, but long after the last fault nothing moves.
+    LOST_PROGRESS = 4
+    # `simulate`: a program raised what it should not.
+    CRASHED = 5

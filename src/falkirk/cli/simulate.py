@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from falkirk.cli.exit_code import ExitCode
 from falkirk.cli.failure import CommandFailedError
 from falkirk.cli.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.cli.output import choose_output
@@ -27,7 +28,8 @@ def command(
 ) -> None:
     """Run a cluster of controllers with faults, all chance from one seed, and check what must hold.
 
-    The same seed gives the same run, line by line. The exit status is 1 if a run does not pass.
+    The same seed gives the same run, line by line. The exit status is 1 if a run has a wrong result, 5 if a program in
+    it crashed, 4 if it lost progress.
     """
     from falkirk.simulation.run import Verdict, simulate  # noqa: PLC0415  loads the whole node
 
@@ -38,10 +40,23 @@ def command(
         if runs > 1 and not json:
             print(f"seed {number}: {result.verdict.value}", file=sys.stderr)
     choose_output(json=json).show(Simulations(results))
-    failed = [result.seed for result in results if result.verdict is not Verdict.PASSED]
+    failed = [result for result in results if result.verdict is not Verdict.PASSED]
     if failed:
-        seeds = ", ".join(map(str, failed))
-        raise CommandFailedError(f"not passed: seed {seeds}; play again with: falkirk simulate --seed {failed[0]}")
+        worst = next(verdict for verdict in _WORST_FIRST if any(result.verdict.name == verdict for result in failed))
+        raise NotPassedError(failed, _WORST_FIRST[worst])
+
+
+_WORST_FIRST: Final = {"WRONG": ExitCode.FAILED, "CRASHED": ExitCode.CRASHED, "STUCK": ExitCode.LOST_PROGRESS}
+"""By the name of a Verdict."""
+
+
+class NotPassedError(CommandFailedError):
+    """Runs did not pass."""
+
+    def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode) -> None:
+        seeds = ", ".join(str(result.seed) for result in failed)
+        super().__init__(f"not passed: seed {seeds}; play again with: falkirk simulate --seed {failed[0].seed}")
+        self.exit_code = exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,7 @@ class Simulations:
                     "simulated_ms": result.simulated_ms,
                     "digest": result.digest,
                     "counts": result.counts,
+                    "marks": result.marks,
                     "timeline": list(result.timeline),
                 }
                 for result in self.results

@@ -74,8 +74,8 @@ class Cluster:
         """The hosts of brokers of both kinds."""
         return [*self._broker_nodes.values(), *self._scripted_brokers]
 
-    def start(self) -> None:
-        """Format all disks and start all hosts."""
+    def format(self) -> None:
+        """Format all disks."""
         scenario = self._scenario
         first_voters = {node_id: self.directory_ids[node_id] for node_id in scenario.first_voter_ids}
         for node_id in scenario.controller_ids:
@@ -83,6 +83,9 @@ class Cluster:
             self._format(node_id, first_voters if is_first else None)
         for node_id, host in self._broker_nodes.items():
             format_broker_disk(host.disk, LOG_DIR, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
+
+    def start(self) -> None:
+        """Start all hosts."""
         for host in [*self.nodes, *self._scripted_brokers, *self._administrators]:
             host.start()
 
@@ -215,6 +218,8 @@ class Cluster:
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
             metadata_log_max_record_bytes_between_snapshots=scenario.snapshot_bytes,
+            # Many pieces, so that crashes come between them.
+            snapshot_piece_bytes=scenario.snapshot_bytes // 10,
             broker_session_timeout_ms=3000,
             broker_heartbeat_interval_ms=500,
             authorizer_class_name=_AUTHORIZER,

@@ -14,6 +14,7 @@ The fault model:
 from __future__ import annotations
 
 import errno
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from falkirk.storage.memory_disk import MemoryDisk
@@ -28,6 +29,14 @@ class SimulatedCrashError(BaseException):
     """The host is gone in the middle of a call; no code of the node may catch it."""
 
 
+class CrashOutcome(Enum):
+    """What becomes of a change on which the host crashes; what cannot be done by halves is not done at all."""
+
+    BEFORE = "before"
+    WITHIN = "within"
+    AFTER = "after"
+
+
 _BLOCK_BYTES = 512
 
 
@@ -40,6 +49,8 @@ class SimulatedDisk(MemoryDisk):
         self.changes = 0
         # Crash at this many more changes; None: not planned.
         self.changes_until_crash: int | None = None
+        # What becomes of the change that the crash cuts off; None: any.
+        self.crash_outcome: CrashOutcome | None = None
         # Errors of all changes to come, until it is None again.
         self.error: int | None = None
 
@@ -71,8 +82,9 @@ class SimulatedDisk(MemoryDisk):
             self._change(lambda: MemoryDisk.make_directory(self, path))
 
     def wipe(self) -> None:
-        """Lose everything."""
+        """Lose everything; the disk in its place has no faults planned."""
         super().__init__()
+        self.changes_until_crash = self.error = None
 
     def _change(self, whole: Callable[[], None], partly: Callable[[], None] | None = None) -> None:
         self.changes += 1
@@ -88,12 +100,15 @@ class SimulatedDisk(MemoryDisk):
             whole()
             return
         self.changes_until_crash = None
-        outcome = self._chance.random()
-        if outcome < 0.3:
-            whole()
-        elif outcome < 0.7 and partly is not None:
-            partly()
+        self._cut_off(whole, partly)
         raise SimulatedCrashError
+
+    def _cut_off(self, whole: Callable[[], None], partly: Callable[[], None] | None) -> None:
+        outcome = self.crash_outcome or self._chance.choice(tuple(CrashOutcome))
+        if outcome is CrashOutcome.AFTER:
+            whole()
+        elif outcome is CrashOutcome.WITHIN and partly is not None:
+            partly()
 
     def _torn(self, data: bytes) -> Callable[[], bytes]:
         def torn() -> bytes:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from falkirk.node.effects import Fact
     from falkirk.simulation.checkers.checker import Checker
+    from falkirk.simulation.disk import CrashOutcome
     from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
 
-FAULTS_MS: Final = 20_000
 HEALING_MS: Final = 40_000
 # Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
 _DEFECTS: Final = frozenset(
@@ -70,7 +70,8 @@ class ProgramFailedError(Exception):
 class SimulationResult:
     """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
 
-    `marks`: how often states were reached that are worth reaching; `steps`: of all programs.
+    `marks`: how often states were reached that are worth reaching; `changes`: how many changes of its disk each
+    controller made until the faults ended.
     """
 
     seed: int
@@ -82,20 +83,37 @@ class SimulationResult:
     timeline: Sequence[str]
     counts: dict[str, int]
     marks: dict[str, int]
+    changes: dict[str, int]
 
 
-def simulate(seed: int, *, keeps_timeline: bool = True) -> SimulationResult:
-    """Run a seed to its end. The result depends on nothing else."""
-    return _Run(seed, keeps_timeline=keeps_timeline).result()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashPoint:
+    """A crash of one controller at one change on its disk, counted from 1 on after formatting."""
+
+    node_id: int
+    change: int
+    outcome: CrashOutcome
+
+
+def simulate(
+    seed: int, *, keeps_timeline: bool = True, scenario: Scenario | None = None, crash: CrashPoint | None = None
+) -> SimulationResult:
+    """Run a seed to its end. The result depends on nothing else.
+
+    `scenario`: in place of the one that the seed chooses. `crash`: on top of its faults; the host starts again when
+    the faults end.
+    """
+    return _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash).result()
 
 
 class _Run:
     """One run in progress."""
 
-    def __init__(self, seed: int, *, keeps_timeline: bool) -> None:
+    def __init__(self, seed: int, *, keeps_timeline: bool, scenario: Scenario | None, crash: CrashPoint | None) -> None:
         self._seed = seed
         self._world = World(seed, keeps_timeline=keeps_timeline)
-        self._scenario = Scenario.of(self._world.chance("scenario"))
+        self._scenario = Scenario.of(self._world.chance("scenario")) if scenario is None else scenario
+        self._crash = crash
         self._history = History()
         self._cluster = Cluster(self._world, self._scenario, self._history)
         self._marks = Marks()
@@ -112,6 +130,7 @@ class _Run:
             LogsMatch(),
         )
         self._seen_starts: dict[str, int] = {}
+        self._changes: dict[str, int] = {}
 
     def result(self) -> SimulationResult:
         """Run, and say how it ended."""
@@ -136,6 +155,7 @@ class _Run:
             timeline=self._world.timeline.lines,
             counts=self._counts(),
             marks=dict(sorted(self._marks.counts.items())),
+            changes=self._changes,
         )
 
     def _play(self) -> str | None:
@@ -145,6 +165,11 @@ class _Run:
             host.observers.append(self._look)
         for host in world.hosts.values():
             host.listeners_to_facts.append(self._hear)
+        cluster.format()
+        if self._crash is not None:
+            disk = cluster.controllers[self._crash.node_id - 1].disk
+            disk.changes_until_crash, disk.crash_outcome = self._crash.change, self._crash.outcome
+        formatted_changes = {host.name: host.disk.changes for host in cluster.controllers}
         cluster.start()
         self._faults = Faults(
             self._scenario.faults,
@@ -159,7 +184,8 @@ class _Run:
             marks=self._marks,
         )
         self._faults.begin()
-        world.run(FAULTS_MS)
+        world.run(self._scenario.faults_ms)
+        self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.controllers}
         self._faults.end()
         healed_at_ms = world.clock.now_ms
         acknowledged = self._history.acknowledged

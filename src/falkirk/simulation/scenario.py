@@ -40,9 +40,11 @@ class Scenario:
     node_releases: tuple[Release, ...]
     administrator_count: int
     faults: FaultPlan
+    # How long there are faults.
+    faults_ms: int = 20_000
     # Small, so that snapshots and their fetching happen in a short run.
-    snapshot_bytes: int
-    segment_bytes: int
+    snapshot_bytes: int = 2_000
+    segment_bytes: int = 4_000
 
     @classmethod
     def of(cls, chance: Chance) -> Scenario:
