@@ -158,6 +158,14 @@ def test_a_voter_with_a_new_disk_is_another_voter():
     assert "only [1]" in violation(checker, Replica(1, leading(3, voters), Log(1, 3, 3)))
 
 
+def test_voters_that_were_in_force_until_the_same_step():
+    two, four = dict.fromkeys((1, 2), ZERO_UUID), dict.fromkeys((1, 2, 3, 4), ZERO_UUID)
+    checker = MajorityReachedHighWatermark({})
+    checker.after_step(Replica(2, log=Log(1, 3)))
+    checker.after_step(Replica(1, leading(1, two), Log(1, 3)))
+    checker.after_step(Replica(1, leading(2, four), Log(1, 3)))
+
+
 def test_what_is_committed_differs():
     checker = ConsistentCommittedData()
     agreed = Replica(1, Raft(high_watermark=2), Log(1, 1))

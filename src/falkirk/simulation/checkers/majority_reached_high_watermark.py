@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class MajorityReachedHighWatermark(Checker):
-    """When a leader's high watermark rises, a majority of the voters in force has the log up to there.
+    """When a leader calls more committed than any before, a majority of the voters has the log up to there.
 
+    The voters are those in force when the high watermark rose: in the same step others may have been appended.
     A replica that is down counts with what it had on disk when it was last seen: a crash takes nothing away that was
     synced. A voter is a node with a disk: one that got a new disk (`directory_ids` says which it has) is another.
     """
@@ -24,11 +25,13 @@ class MajorityReachedHighWatermark(Checker):
     def __init__(self, directory_ids: Mapping[int, bytes]) -> None:
         self._directory_ids = directory_ids
         self._end_offsets: dict[tuple[int, bytes], int] = {}
-        self._checked: dict[tuple[int, int], int] = {}
+        self._voters: dict[int, Mapping[int, VoterNode]] = {}
+        self._committed = 0
 
     def started(self, replica: ReplicaView) -> None:
         """Take note of the log's end."""
         self._note_end(replica)
+        self._voters.pop(replica.node_id, None)
 
     def failed(self, replica: ReplicaView) -> None:
         """Take note of the log's end: others may have heard of it before the disk failed."""
@@ -37,20 +40,22 @@ class MajorityReachedHighWatermark(Checker):
     def after_step(self, replica: ReplicaView) -> None:
         """Count the voters that have what a leader calls committed."""
         self._note_end(replica)
-        high_watermark = replica.raft.high_watermark
-        if not replica.raft.is_leader or high_watermark is None:
-            return
-        key = replica.node_id, replica.raft.leader.epoch
-        if self._checked.get(key, -1) >= high_watermark:
-            return
-        self._checked[key] = high_watermark
         voters = replica.raft.voters
-        have = [node_id for node_id, voter in voters.items() if self._end_offset(voter) >= high_watermark]
-        if 2 * len(have) <= len(voters):
+        before = self._voters.get(replica.node_id, voters)
+        self._voters[replica.node_id] = voters
+        high_watermark = replica.raft.high_watermark
+        if not replica.raft.is_leader or high_watermark is None or high_watermark <= self._committed:
+            return
+        self._committed = high_watermark
+        if not self._has_majority(voters, high_watermark) and not self._has_majority(before, high_watermark):
+            have = [node_id for node_id, voter in sorted(voters.items()) if self._end_offset(voter) >= high_watermark]
             raise self.violated(
-                f"node {replica.node_id} leads epoch {key[1]} with high watermark {high_watermark}, "
-                f"of the voters {sorted(voters)} only {sorted(have)} have the log up to there"
+                f"node {replica.node_id} leads epoch {replica.raft.leader.epoch} with high watermark {high_watermark}, "
+                f"of the voters {sorted(voters)} only {have} have the log up to there"
             )
+
+    def _has_majority(self, voters: Mapping[int, VoterNode], offset: int) -> bool:
+        return 2 * sum(self._end_offset(voter) >= offset for voter in voters.values()) > len(voters)
 
     def _note_end(self, replica: ReplicaView) -> None:
         self._end_offsets[replica.node_id, self._directory_id(replica.node_id)] = replica.log.end_offset
