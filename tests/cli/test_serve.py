@@ -14,8 +14,12 @@ from pathlib import Path
 import pytest
 
 from falkirk.cli.application import main
+from falkirk.pipeline.readers.lines import iter_line_chunks
+from falkirk.pipeline.readers.origin import Origin
+from falkirk.pipeline.readers.requests import RequestReport, read_requests
 from falkirk.protocol import codec
 from falkirk.protocol.messages import ApiVersionsResponse
+from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.request_log import read_request_line
 
 PROGRAM = Path(sys.executable).with_name("falkirk")
@@ -246,6 +250,17 @@ def test_a_node_serves_until_it_is_asked_to_stop(
     ]
     assert json.loads(bytes(logged[1].response))["errorCode"] == 35
     assert {line.listener for line in logged} == {"CONTROLLER"}
+    # So does `falkirk fleet`.
+    report = RequestReport()
+    batches = list(read_requests(iter_line_chunks(PosixDisk(), str(requests)), Origin(source="log"), report))
+    rows = [row for batch in batches for row in batch.to_pylist() if row["client_id"] == "test"]
+    assert [
+        (row["node_id"], row["api"], row["api_version"], row["client_host"], row["error_code"]) for row in rows
+    ] == [
+        (1, "ApiVersions", 0, "127.0.0.1", 0),
+        (1, "ApiVersions", 99, "127.0.0.1", 35),
+    ]
+    assert (len(lines), report.bad_lines) == (report.requests, [])
 
     # It can come again, and a lock that nobody holds is no obstacle.
     again = start()

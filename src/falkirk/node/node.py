@@ -94,7 +94,9 @@ class Node:
             authorizer=authorizer(config, applier.image.acls),
             now_ms=now_ms,
         )
-        self._request_facts = RequestFacts(node_id=config.node_id, now_ms=self._now_ms, effects=emit)
+        self._request_facts = RequestFacts(
+            node_id=config.node_id, release=config.release, now_ms=self._now_ms, effects=emit
+        )
         self._clients = ClientConnections(
             effects=emit,
             handle=self._handle,

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from falkirk.node.effects import Fact
+from falkirk.node.loggable import loggable
 from falkirk.protocol import codec
-from falkirk.protocol.json_form import to_json
+from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import REQUESTS, RESPONSES, ApiVersionsRequest, EnvelopeRequest, message_class
 from falkirk.storage.request_log import UNKNOWN, ClientInformation, RequestHeader, RequestLine
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.client_connections import OpenRequest
     from falkirk.node.effects import Effect
+    from falkirk.versions.release import Release
 
 REQUEST_ANSWERED: Final = "request-answered"
 """The event of these facts; the field `line` has a RequestLine."""
@@ -32,10 +34,13 @@ _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class RequestFacts:
-    """Tells of answers. `now_ms` gives the time of the step."""
+    """Tells of answers. `now_ms` gives the time of the step, `release` is the node's."""
 
-    def __init__(self, *, node_id: int, now_ms: Callable[[], int], effects: Callable[[Effect], None]) -> None:
+    def __init__(
+        self, *, node_id: int, release: Release, now_ms: Callable[[], int], effects: Callable[[Effect], None]
+    ) -> None:
         self._node_id = node_id
+        self._release = release
         self._now_ms = now_ms
         self._effects = effects
 
@@ -47,7 +52,6 @@ class RequestFacts:
     def _line(self, request: OpenRequest, body: bytes) -> RequestLine:
         context, client = request.context, request.client
         now_ms = self._now_ms()
-        response = codec.decode(message_class(RESPONSES[context.api_key]), request.request.response_version, body)
         # Of an ApiVersions in a version of times to come nothing can be said but that.
         message = ApiVersionsRequest() if request.message is None else request.message
         version = 0 if request.message is None else context.api_version
@@ -63,8 +67,8 @@ class RequestFacts:
                 client_id=context.client_id,
                 request_api_key_name=_api_name(context.api_key),
             ),
-            request=_raw(to_json(message, version)),
-            response=_raw(to_json(response, request.request.response_version)),
+            request=_raw(loggable(message, version, self._release)),
+            response=self._response(context.api_key, request.request.response_version, body),
             connection=f"{client.listener.endpoint}-{context.client_host}:0-{client.connection_id}",
             total_time_ms=taken_ms,
             local_time_ms=taken_ms,
@@ -73,6 +77,14 @@ class RequestFacts:
             listener=context.listener,
             client_information=ClientInformation(context.software_name or UNKNOWN, context.software_version or UNKNOWN),
         )
+
+    def _response(self, api_key: int, version: int, body: bytes) -> msgspec.Raw:
+        try:
+            response = codec.decode(message_class(RESPONSES[api_key]), version, body)
+        except RemoteProtocolError:
+            # A controller made it, the client gets it as it is; it is for the client to say that it is broken.
+            return _raw({})
+        return _raw(loggable(response, version, self._release))
 
 
 def _api_name(api_key: int) -> str:
