@@ -59,6 +59,8 @@ class Load:
         """End it hard."""
         self._process.kill()
         self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Our controllers and real brokers of every release at its own level; and real controllers' places taken (`full`)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ from falkirk_node import FalkirkNode
 from kafka_answers import differences
 from kafka_cluster import Clusters
 from kafka_java import seed
-from kafka_node import KafkaNode
+from kafka_node import KafkaNode, KafkaNodeError
+from kafka_ports import free_ports
 from kafka_state import ask
-from kafka_tools import QUORUM, TOPICS, outputs
+from kafka_tools import QUORUM, TOPICS, await_output, outputs
 from mixed_cluster import MixedCluster
 from produce_load import producing
 
@@ -72,11 +74,34 @@ def test_real_controllers_are_replaced_one_by_one_and_come_back(
                 cluster.restart(node_id)
                 topic = f"with-{kind.__name__}-{node_id}"
                 create = ["--create", "--topic", topic, "--partitions", "1", "--replication-factor", "2"]
-                status, _ = outputs([QUORUM, *servers, "describe", "--status"], [TOPICS, *servers, *create])
-                assert "MaxFollowerLag:         0" in status
+                outputs([TOPICS, *servers, *create])
+                await_output([QUORUM, *servers, "describe", "--status"], "MaxFollowerLag:         0")
                 load.await_more()
         result = load.finish()
     assert result["missing"] == []
     assert result["failures"] == {}
     topics = set(outputs([TOPICS, *servers, "--list"])[0].split())
     assert topics >= {f"with-{kind}-{node_id}" for kind in ("FalkirkNode", "KafkaNode") for node_id in ids}
+
+
+def test_a_directory_that_ours_has_is_refused_by_a_real_node_and_the_other_way_round(
+    clusters: Clusters, tmp_path: Path
+) -> None:
+    cluster = MixedCluster(("4.3.1",), (), home=tmp_path)
+    clusters.adopt(cluster)
+    cluster.format()
+    refusal = r"(?s)Failed to acquire lock on file .lock in .*node-1/d0"
+    for first, second in ((FalkirkNode, KafkaNode), (KafkaNode, FalkirkNode)):
+        cluster.let_be(1, first)
+        holder = cluster.nodes[1]
+        holder.start()
+        holder.wait_started()
+        (port,) = free_ports(1)
+        layout = replace(holder.layout, controller_port=port)
+        other = second(
+            "4.3.1", layout, holder.quorum, home=tmp_path / f"second-{second.__name__}", settings=holder.settings
+        )
+        other.start()
+        with pytest.raises(KafkaNodeError, match=refusal):
+            other.wait_started()
+        holder.stop()
