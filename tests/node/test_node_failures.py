@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import struct
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -260,6 +261,50 @@ def test_garbage_closes_its_own_connection_alone_and_is_counted():
     counters = network.hosts[1].running.counters
     assert counters.closed_for_garbage + counters.closed_for_unserved_apis == 3
     assert len(network.facts("invalid-request")) + len(network.facts("unserved-request")) == 3
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "body"),
+    [
+        (19, 4, struct.pack(">i", 2**31 - 1)),  # topics
+        (19, 4, struct.pack(">i", -2)),
+        (19, 5, b"\xff\xff\xff\xff\x0f"),  # the same, compact: 2^32 - 2
+        (44, 1, b"\x02\x04\xff\xff\xff\xff\x07"),  # the name of a resource
+        (62, 1, struct.pack(">i", 1) + b"\xf0\xff\xff\xff\x07"),  # the id of a cluster
+    ],
+)
+def test_absurd_counts_cost_their_connection_and_no_memory(api_key, version, body):
+    network = a_cluster()
+    good, bad = network.client(1), network.client(1)
+    is_flexible = (api_key, version) != (19, 4)
+    header = struct.pack(">hhih", api_key, version, 7, -1) + b"\0" * is_flexible
+    data = header + body
+    network.settle()
+
+    tracemalloc.start()
+    bad.send_bytes(struct.pack(">i", len(data)) + data)
+    network.settle()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert bad.is_closed
+    assert peak < 4 * 1024 * 1024
+    assert network.hosts[1].running.counters.closed_for_garbage == 1
+    assert good.ask(ApiVersionsRequest("tester", "1.0"), 4).error_code == 0
+
+
+def test_a_wrong_api_key_costs_its_connection_and_what_was_asked_before_it_is_answered():
+    network = a_cluster()
+    good, bad = network.client(1), network.client(1)
+    asked = bad.send(ApiVersionsRequest("tester", "1.0"), 4)
+    for api_key in (-1, 1000, 0):  # Produce is for brokers
+        bad.send_bytes(struct.pack(">ihhih", 10, api_key, 3, 7, -1))
+    bad.send(ApiVersionsRequest("tester", "1.0"), 4)
+    network.settle()
+
+    assert (list(bad.answers), bad.is_closed) == ([asked], True)
+    assert network.hosts[1].running.counters.closed_for_unserved_apis == 1
+    assert good.ask(ApiVersionsRequest("tester", "1.0"), 4).error_code == 0
 
 
 def test_answers_keep_the_order_of_the_requests_however_long_each_takes():

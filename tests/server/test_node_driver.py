@@ -266,6 +266,24 @@ def test_a_client_that_leaves_too_much_unread_is_cut_off() -> None:
 CHUNK = bytes(4 * 1024 * 1024)
 
 
+def test_a_client_that_never_reads_its_answers_is_reaped_though_it_would_send_on() -> None:
+    async def story(world: Driven) -> None:
+        _, slow = await world.connect()
+        # More than the kernel takes on both sides, less than what would cut the connection off.
+        slow.write(b"x")
+        await world.node.until(lambda: bool(world.node.told(BytesReceived)))
+        slow.write(b"y")
+        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        slow.transport.abort()
+
+    def answer(event: Event) -> Sequence[Effect] | None:
+        return [Send(event.connection_id, CHUNK)] * 6 if isinstance(event, BytesReceived) else None
+
+    node = driven(story, answer, max_idle_ms=150).node
+    assert node.told(ConnectionLost) == [ConnectionLost(2, "nothing came or went for connections.max.idle.ms")]
+    assert [event.data for event in node.told(BytesReceived)] == [b"x"]
+
+
 def test_a_silent_connection_is_reaped_and_one_that_speaks_is_not() -> None:
     async def story(world: Driven) -> None:
         _, silent = await world.connect()
