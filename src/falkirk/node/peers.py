@@ -325,6 +325,7 @@ class Peers:
             peer.retry_at_ms = now_ms + min(backoff, RECONNECT_BACKOFF_MAX_MS)
             peer.failures += 1
             fields = {"endpoint": str(peer.endpoint), "purpose": peer.purpose, "reason": reason}
-            self._effects(Fact("info", "peer-disconnected", fields))
+            # A peer that stays away is told of once.
+            self._effects(Fact("info" if peer.failures == 1 else "debug", "peer-disconnected", fields))
         for request in failed:
             request.done(PeerFailure(reason))
