@@ -55,7 +55,11 @@ class BrokerState(Enum):
 
 
 class BrokerLifecycle:
-    """Keeps this broker registered. `log_dirs`: ids of the directories that hold partitions."""
+    """Keeps this broker registered.
+
+    `log_dirs`: ids of the directories that hold partitions; `offline_log_dirs`: of those that have failed since the
+    ids were read.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class BrokerLifecycle:
         *,
         incarnation_id: bytes,
         log_dirs: Sequence[bytes],
+        offline_log_dirs: Sequence[bytes],
         previous_broker_epoch: int,
         random: Chance,
         effects: Callable[[Effect], None],
@@ -75,6 +80,7 @@ class BrokerLifecycle:
         self._incarnation_id = incarnation_id
         # Kafka compares uuids as two signed numbers.
         self._log_dirs = tuple(sorted(log_dirs, key=_SIGNED_HALVES.unpack))
+        self._offline_log_dirs = tuple(offline_log_dirs)
         self._previous_broker_epoch = previous_broker_epoch
         self._effects = effects
         self._backoff = Backoff(random, first_ms=100, max_ms=state.config.broker_session_timeout_ms)
@@ -162,6 +168,7 @@ class BrokerLifecycle:
             current_metadata_offset=self._node.applied_offset - 1,
             want_fence=self.state is BrokerState.STARTING,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
+            offline_log_dirs=self._offline_log_dirs,
             cordoned_log_dirs=() if knows_cordons else None,
         )
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from falkirk.node.active_controller_channel import ActiveControllerChannel
 from falkirk.node.broker_lifecycle import BrokerLifecycle, BrokerState
-from falkirk.node.clean_shutdowns import take_broker_epoch, write_broker_epoch
+from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, take_broker_epoch, write_broker_epoch
+from falkirk.node.effects import Fact
 from falkirk.node.forwarding import Forwarding
 from falkirk.protocol.uuid import random_uuid
 from falkirk.versions.negotiation import broker_ranges
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class BrokerRole:
-    """`own_ranges`: what the broker's listeners would offer, whatever the controllers can do."""
+    """`own_ranges`: what the broker's listeners would offer, whatever the controllers can do.
+
+    Raises OSError if the directory of the metadata log fails; other directories may.
+    """
 
     def __init__(
         self,
@@ -47,12 +51,19 @@ class BrokerRole:
         self._channel = ActiveControllerChannel(state, peers, "forwarding")
         self._controller_ranges: Mapping[int, SupportedRange] | None = None
         self.forwarding = Forwarding(state, self._channel, clients)
+        self._effects = effects
+        ids, log_dirs = directories.directory_ids, state.config.log_dirs
+        self._log_dirs = [log_dir for log_dir in log_dirs if log_dir in ids]
+        previous_broker_epoch, failed = take_broker_epoch(disk, self._log_dirs)
+        self._take_offline(failed)
         self._lifecycle = BrokerLifecycle(
             state,
             ActiveControllerChannel(state, peers, "heartbeat"),
             incarnation_id=random_uuid(random),
-            log_dirs=[directories.directory_ids[log_dir] for log_dir in state.config.log_dirs],
-            previous_broker_epoch=take_broker_epoch(disk, state.config.log_dirs),
+            log_dirs=[ids[log_dir] for log_dir in log_dirs if log_dir in ids],
+            offline_log_dirs=[ids[log_dir] for log_dir in failed],
+            # What was in a directory that cannot be looked at now nobody knows.
+            previous_broker_epoch=UNKNOWN_EPOCH if directories.offline else previous_broker_epoch,
             random=random,
             effects=effects,
         )
@@ -90,4 +101,12 @@ class BrokerRole:
     def end_shutdown(self) -> None:
         """Leave a word that the broker stopped in order."""
         if self.broker_epoch >= 0:
-            write_broker_epoch(self._disk, self._state.config.log_dirs, self.broker_epoch)
+            self._take_offline(write_broker_epoch(self._disk, self._log_dirs, self.broker_epoch))
+
+    def _take_offline(self, failed: Mapping[str, OSError]) -> None:
+        """Use these directories no longer; without that of the metadata log the node cannot go on (raises OSError)."""
+        for log_dir, error in failed.items():
+            if log_dir == self._state.config.metadata_log_dir:
+                raise error
+            self._log_dirs.remove(log_dir)
+            self._effects(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": str(error)}))

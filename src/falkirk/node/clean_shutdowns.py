@@ -18,24 +18,39 @@ if TYPE_CHECKING:
 UNKNOWN_EPOCH = -1
 
 
-def take_broker_epoch(disk: Disk, log_dirs: Iterable[str]) -> int:
-    """Read and remove the files; give the epoch that all of them name, UNKNOWN_EPOCH if they do not agree."""
+def take_broker_epoch(disk: Disk, log_dirs: Iterable[str]) -> tuple[int, dict[str, OSError]]:
+    """Read and remove the files; give the epoch that all of them name, and the directories that have failed.
+
+    UNKNOWN_EPOCH if they do not agree, or a directory has failed.
+    """
     epochs: set[int] = set()
+    failed: dict[str, OSError] = {}
     for log_dir in log_dirs:
-        file = f"{log_dir}/{FILE_NAME}"
-        if not disk.exists(file):
-            epochs.add(UNKNOWN_EPOCH)
-            continue
-        epochs.add(_read(disk, file))
-        disk.remove(file)
-    return epochs.pop() if len(epochs) == 1 else UNKNOWN_EPOCH
+        try:
+            epochs.add(_take(disk, f"{log_dir}/{FILE_NAME}"))
+        except OSError as error:
+            failed[log_dir] = error
+    return epochs.pop() if len(epochs) == 1 and not failed else UNKNOWN_EPOCH, failed
 
 
-def write_broker_epoch(disk: Disk, log_dirs: Iterable[str], broker_epoch: int) -> None:
-    """Leave the files behind."""
+def write_broker_epoch(disk: Disk, log_dirs: Iterable[str], broker_epoch: int) -> dict[str, OSError]:
+    """Leave the files behind; give the directories that have failed."""
     content = format_clean_shutdown(CleanShutdown(version=0, broker_epoch=broker_epoch))
+    failed: dict[str, OSError] = {}
     for log_dir in log_dirs:
-        disk.write(f"{log_dir}/{FILE_NAME}", [content])
+        try:
+            disk.write(f"{log_dir}/{FILE_NAME}", [content])
+        except OSError as error:
+            failed[log_dir] = error
+    return failed
+
+
+def _take(disk: Disk, file: str) -> int:
+    if not disk.exists(file):
+        return UNKNOWN_EPOCH
+    epoch = _read(disk, file)
+    disk.remove(file)
+    return epoch
 
 
 def _read(disk: Disk, file: str) -> int:

@@ -134,7 +134,10 @@ class Node:
             random=random,
             effects=emit,
         )
-        self._broker = self._make_broker(startup, disk, random) if config.is_broker else None
+        try:
+            self._broker = self._make_broker(startup, disk, random) if config.is_broker else None
+        except OSError as error:
+            raise StartupError(f"The disk of {config.metadata_log_dir} failed: {error}") from error
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
         self._kraft_version = raft.kraft_version
@@ -167,6 +170,8 @@ class Node:
         roles = ",".join(sorted(config.process_roles))
         fields = {"node_id": config.node_id, "cluster_id": self._state.cluster_id, "roles": roles}
         self._effects.append(Fact("info", "node-starts", {**fields, "release": str(config.release)}))
+        for log_dir, reason in startup.directories.offline.items():
+            self._effects.append(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": reason}))
         if recovery.torn is not None:
             torn = {"file": recovery.torn.file, "reason": str(recovery.torn.tail)}
             self._effects.append(Fact("warning", "torn-write-cut-off", torn))

@@ -61,7 +61,7 @@ def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
             check_quorum_state(config, disk, f"{partition}/{QUORUM_STATE}")
             for batch in metadata_batches(disk, partition):
                 gate.check((batch,))
-        directories.write_ids(disk)
+        directories = directories.write_ids(disk, config)
         log = MetadataLog(disk, config.metadata_log_dir, log_settings(config))
     except (RecordError, RemoteProtocolError) as error:
         raise StartupError(str(error)) from error

@@ -21,13 +21,13 @@ from falkirk.storage.bootstrap_checkpoint import (
     write_bootstrap_checkpoint,
     write_bootstrap_snapshot,
 )
-from falkirk.storage.formatting.directories import read_node_directories
 from falkirk.storage.formatting.dynamic_voters import DynamicVoter, parse_dynamic_voters, voters_record
 from falkirk.storage.formatting.errors import FormatterError
 from falkirk.storage.formatting.initial_features import FeatureWish, choose_initial_features, parse_feature_levels
 from falkirk.storage.formatting.rules import format_rules
 from falkirk.storage.formatting.scram_arguments import parse_older_scram_argument, parse_scram_argument
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
+from falkirk.storage.node_directories import read_node_directories
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.snapshot_file import format_snapshot_name
 from falkirk.versions.features import KRAFT_VERSION
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
     from falkirk.storage.disk import Disk
-    from falkirk.storage.formatting.directories import NodeDirectories
     from falkirk.storage.formatting.initial_features import InitialFeatures
     from falkirk.storage.formatting.rules import FormatRules
+    from falkirk.storage.node_directories import NodeDirectories
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
@@ -255,7 +255,9 @@ def _records(
 
 
 def _check_directories(request: FormatRequest, rules: FormatRules, directories: NodeDirectories) -> None:
-    directories.verify(cluster_id=request.cluster_id, node_id=request.node_id, reserved=rules.reserved)
+    reason = directories.why_refused(cluster_id=request.cluster_id, node_id=request.node_id, reserved=rules.reserved)
+    if reason is not None:
+        raise FormatterError(reason)
     if directories.formatted and not request.ignore_formatted:
         raise FormatterError(
             f"Log directory {next(iter(directories.formatted))} is already formatted. Use --ignore-formatted to "

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from falkirk.protocol.uuid import random_uuid, uuid_text
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.formatting.errors import FormatterError
 from falkirk.storage.meta_properties import FILE_NAME, MetaProperties, parse_meta_properties
 
 if TYPE_CHECKING:
@@ -28,26 +27,29 @@ class NodeDirectories:
     empty: tuple[str, ...]
     unreadable: Mapping[str, str]
 
-    def verify(self, *, cluster_id: str, node_id: int, reserved: str) -> None:
-        """Refuse directories of another cluster or node, and ids of directories that cannot be. Raises FormatterError.
+    def why_refused(self, *, cluster_id: str | None, node_id: int, reserved: str) -> str | None:
+        """Say which directory is another cluster's or node's, or has an id that cannot be; None if there is none.
 
-        `reserved` is the word for ids that mean something else, as the release spells it.
+        `cluster_id`: None for that of the first directory that has one. `reserved` is the word for ids that mean
+        something else, as the release spells it.
         """
         seen: dict[bytes, str] = {}
         for path, meta in self.formatted.items():
             file = f"{path}/{FILE_NAME}"
-            if meta.cluster_id is not None and meta.cluster_id != cluster_id:
-                raise FormatterError(
-                    f"Invalid cluster.id in: {file}. Expected {cluster_id}, but read {meta.cluster_id}"
-                )
-            if meta.node_id is not None and meta.node_id != node_id:
-                raise FormatterError(
+            cluster_id = cluster_id or meta.cluster_id
+            if meta.cluster_id not in (None, cluster_id):
+                return f"Invalid cluster.id in: {file}. Expected {cluster_id}, but read {meta.cluster_id}"
+            if meta.node_id not in (None, node_id):
+                return (
                     f"Stored node id {meta.node_id} doesn't match previous node id {node_id} in {file}. If you moved "
                     "your data, make sure your configured node id matches. If you intend to create a new node, you "
                     "should remove all data in your data directories."
                 )
             if meta.directory_id is not None:
-                _verify_directory_id(meta.directory_id, path, seen, reserved)
+                reason = _why_id_refused(meta.directory_id, path, seen, reserved)
+                if reason is not None:
+                    return reason
+        return None
 
     def new_directory_id(self, random: Chance) -> bytes:
         """Make an id that no directory here has."""
@@ -75,12 +77,11 @@ def read_node_directories(disk: Disk, paths: Iterable[str]) -> NodeDirectories:
     return NodeDirectories(formatted=formatted, empty=tuple(empty), unreadable=unreadable)
 
 
-def _verify_directory_id(directory_id: bytes, path: str, seen: dict[bytes, str], reserved: str) -> None:
+def _why_id_refused(directory_id: bytes, path: str, seen: dict[bytes, str], reserved: str) -> str | None:
     text = uuid_text(directory_id)
     if int.from_bytes(directory_id, "big") < _RESERVED_IDS:
-        raise FormatterError(f"Invalid {reserved} directory ID {text} found in {path}")
+        return f"Invalid {reserved} directory ID {text} found in {path}"
     if directory_id in seen:
-        raise FormatterError(
-            f"Duplicate directory ID {text} found. It was the ID of {seen[directory_id]}, but also of {path}"
-        )
+        return f"Duplicate directory ID {text} found. It was the ID of {seen[directory_id]}, but also of {path}"
     seen[directory_id] = path
+    return None
