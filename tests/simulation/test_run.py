@@ -1,0 +1,137 @@
+"""Seeds that must pass, replays that must be the same, and a crash at every change on a disk."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from falkirk.simulation.disk import CrashOutcome
+from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.marks import MARKS
+from falkirk.simulation.run import CrashPoint, SimulationResult, Verdict, simulate
+from falkirk.simulation.scenario import Scenario
+from falkirk.versions.release import Release
+
+CHUNKS = 8
+SEEDS_IN_A_CHUNK = 8
+LONG_CHUNKS = 40
+SEEDS_IN_A_LONG_CHUNK = 20
+
+
+def passed(seeds: range) -> Counter[str]:
+    """Run seeds; give how often each mark was reached."""
+    marks: Counter[str] = Counter()
+    for seed in seeds:
+        result = simulate(seed, keeps_timeline=False)
+        assert result.verdict is Verdict.PASSED, told(result)
+        marks.update(result.marks)
+    return marks
+
+
+def told(result: SimulationResult) -> str:
+    return f"falkirk simulate --seed {result.seed}\n{result.verdict.value}: {result.problem}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_whatever_happens_nothing_is_wrong_lost_or_stuck(chunk):
+    passed(range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
+def test_whatever_happens_for_long_nothing_is_wrong_lost_or_stuck(chunk):
+    first = 1000 + chunk * SEEDS_IN_A_LONG_CHUNK
+    passed(range(first, first + SEEDS_IN_A_LONG_CHUNK))
+
+
+@pytest.mark.slow
+@pytest.mark.full
+def test_all_states_worth_testing_are_reached():
+    reached: Counter[str] = Counter()
+    seeds = iter(range(10_000, 10_400))
+    while not all(reached[mark] for mark in MARKS):
+        seed = next(seeds, None)
+        assert seed is not None, f"never reached: {[mark for mark in MARKS if not reached[mark]]}"
+        reached.update(passed(range(seed, seed + 1)))
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
+    script = (
+        "import json; from falkirk.simulation.run import simulate\n"
+        "results = [simulate(seed) for seed in (3, 9, 22)]\n"
+        "print(json.dumps([[result.digest, result.counts, result.marks, list(result.timeline)] for result in results]))"
+    )
+
+    def run(hash_seed: str) -> object:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout)
+
+    first = run("1")
+    assert first == run("2")
+    assert len({digest for digest, *_ in first}) == 3
+
+
+@pytest.mark.slow
+def test_the_digest_does_not_depend_on_whether_the_timeline_is_kept():
+    kept, not_kept = simulate(9), simulate(9, keeps_timeline=False)
+    assert kept.digest == not_kept.digest
+    assert kept.timeline
+    assert not not_kept.timeline
+
+
+SMALL = Scenario(
+    releases=(Release.parse("4.3"),) * 3,
+    metadata_version=Release.parse("4.3").latest_metadata_version,
+    has_dynamic_voters=True,
+    spare_count=0,
+    joins_itself=False,
+    broker_count=1,
+    node_releases=(),
+    administrator_count=1,
+    faults=FaultPlan(kinds=frozenset(), interval_ms=1000),
+    faults_ms=2000,
+    snapshot_bytes=1500,
+    segment_bytes=1500,
+)
+"""No fault but the crash: elections, records, snapshots and the log's start all fall into its two seconds."""
+
+
+def crash_at_each_change(node_id: int, outcomes: list[CrashOutcome]) -> Counter[str]:
+    undisturbed = simulate(5, keeps_timeline=False, scenario=SMALL)
+    changes = undisturbed.changes[f"controller-{node_id}"]
+    assert changes > 20
+    marks: Counter[str] = Counter()
+    for change in range(1, changes + 1):
+        for outcome in outcomes:
+            crash = CrashPoint(node_id=node_id, change=change, outcome=outcome)
+            result = simulate(5, keeps_timeline=False, scenario=SMALL, crash=crash)
+            assert result.verdict is Verdict.PASSED, f"{crash}\n{told(result)}"
+            assert result.counts["starts"] == undisturbed.counts["starts"] + 1, f"{crash} did not happen"
+            marks.update(result.marks)
+    return marks
+
+
+@pytest.mark.slow
+def test_a_leader_may_crash_at_each_change_on_its_disk():
+    undisturbed = simulate(5, scenario=SMALL)
+    leader = next(line for line in undisturbed.timeline if "state=leader" in line)
+    node_id = int(leader.split("controller-")[1][0])
+    marks = crash_at_each_change(node_id, [CrashOutcome.WITHIN])
+    assert marks["torn write cut off"]
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("outcome", CrashOutcome)
+@pytest.mark.parametrize("node_id", [1, 2, 3])
+def test_any_controller_may_crash_before_within_or_after_each_change_on_its_disk(node_id, outcome):
+    crash_at_each_change(node_id, [outcome])

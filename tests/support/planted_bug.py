@@ -1,0 +1,84 @@
+"""Bugs that are planted into the package to see the simulator find them: patches, and runs with one applied.
+
+A patch is a unified diff against src/falkirk under two lines of its own: which seed finds the bug and how a run then
+ends, and what the slip is. Hunks are found by their text, so that other changes of a file do not matter; a hunk whose
+text is not there, or is there twice, is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import falkirk
+
+PACKAGE = Path(falkirk.__file__).parent
+_HEAD = re.compile(r"# seed (\d+): (.+)\n# .+\n")
+# Runs seeds until one does not pass, with modules from other files than the package's own.
+_RUN = """
+import importlib.util, json, sys
+first, last, modules = json.loads(sys.argv[1])
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return importlib.util.spec_from_file_location(name, modules[name]) if name in modules else None
+
+sys.meta_path.insert(0, Finder)
+from falkirk.simulation.run import Verdict, simulate
+for seed in range(first, last):
+    result = simulate(seed, keeps_timeline=False)
+    if result.verdict is not Verdict.PASSED:
+        print(json.dumps([seed, result.verdict.value, result.problem]))
+        break
+"""
+
+
+@dataclass(frozen=True)
+class PlantedBug:
+    """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name."""
+
+    path: Path
+    seed: int
+    kind: str
+
+    @classmethod
+    def read(cls, path: Path) -> PlantedBug:
+        head = _HEAD.match(path.read_text())
+        assert head is not None, f"{path.name} does not begin with its seed, its kind and what it is"
+        return cls(path, int(head.group(1)), head.group(2))
+
+    def apply(self, directory: Path) -> dict[str, str]:
+        """Write the changed modules into a directory; give the file of each, by the module's name."""
+        modules = {}
+        for part in re.split(r"(?m)^--- ", self.path.read_text())[1:]:
+            heading, *hunks = re.split(r"(?m)^@@.*\n", part)
+            file = heading.split("+++ b/")[1].strip()
+            text = (PACKAGE / file).read_text()
+            for hunk in hunks:
+                text = _replaced(text, hunk, f"{self.path.name}: {file}")
+            changed = directory / file.replace("/", "_")
+            changed.write_text(text)
+            modules["falkirk." + file.removesuffix(".py").replace("/", ".")] = str(changed)
+        return modules
+
+    def find(self, modules: dict[str, str], seeds: range) -> tuple[int, str] | None:
+        """Run seeds until one finds the bug; give the seed, and how its run ended."""
+        arguments = json.dumps([seeds.start, seeds.stop, modules])
+        done = subprocess.run([sys.executable, "-c", _RUN, arguments], capture_output=True, text=True, check=True)
+        if not done.stdout:
+            return None
+        seed, verdict, problem = json.loads(done.stdout)
+        return seed, f"{verdict}: {problem}"
+
+
+def _replaced(text: str, hunk: str, where: str) -> str:
+    lines = hunk.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    assert text.count(before) == 1, f"{where}: this text is there {text.count(before)} times:\n{before}"
+    return text.replace(before, after)
