@@ -26,7 +26,7 @@ from support.line import print_line
 from support.load import Measured, Work, ask, run_load
 from support.server import Server, falkirk_servers, kafka_servers
 
-TURNS = 2
+TURNS = 3
 WARM_UP_MS = 1_000
 FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
 MEASURED_MS = 3_000
