@@ -81,27 +81,26 @@ def run_scenario(seed: int) -> RaftWorld:
     return world
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("eighth", range(8))
-def test_a_quorum_keeps_its_invariants_under_faults_and_goes_on_after_them(eighth):
-    for seed in SEEDS[eighth::8]:
+def run_scenarios(seeds):
+    for seed in seeds:
         try:
             run_scenario(seed)
         except AssertionError as error:
             error.add_note(f"seed {seed}")
             raise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eighth", range(8))
+def test_a_quorum_keeps_its_invariants_under_faults_and_goes_on_after_them(eighth):
+    run_scenarios(SEEDS[eighth::8])
 
 
 @pytest.mark.slow
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(20))
 def test_a_quorum_keeps_its_invariants_under_faults_of_many_more_seeds(part):
-    for seed in SEEDS_IN_FULL[part::20]:
-        try:
-            run_scenario(seed)
-        except AssertionError as error:
-            error.add_note(f"seed {seed}")
-            raise
+    run_scenarios(SEEDS_IN_FULL[part::20])
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from falkirk.protocol.messages import (
     begin_quorum_epoch_request,
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.raft.context import RaftContext
     from falkirk.raft.voter_set import ReplicaKey
+
+E = TypeVar(
+    "E",
+    vote_response.NodeEndpoint,
+    begin_quorum_epoch_response.NodeEndpoint,
+    end_quorum_epoch_response.NodeEndpoint,
+)
 
 
 def vote(context: RaftContext, voter: ReplicaKey, *, is_pre_vote: bool) -> vote_request.VoteRequest:
@@ -96,12 +103,10 @@ def vote_answer(
         leader_epoch=context.quorum.epoch,
         vote_granted=is_granted,
     )
-    response = module.VoteResponse(topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])])
-    endpoint = context.quorum.leader_endpoint
-    if endpoint is not None and api_version >= 1:
-        leader_id = wire_id(context.quorum.leader_id)
-        response.node_endpoints = [module.NodeEndpoint(node_id=leader_id, host=endpoint.host, port=endpoint.port)]
-    return response
+    return module.VoteResponse(
+        topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_endpoints(context, api_version, module.NodeEndpoint),
+    )
 
 
 def begin_quorum_epoch_answer(
@@ -115,12 +120,10 @@ def begin_quorum_epoch_answer(
         leader_id=wire_id(context.quorum.leader_id),
         leader_epoch=context.quorum.epoch,
     )
-    response = module.BeginQuorumEpochResponse(topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])])
-    endpoint = context.quorum.leader_endpoint
-    if endpoint is not None and api_version >= 1:
-        leader_id = wire_id(context.quorum.leader_id)
-        response.node_endpoints = [module.NodeEndpoint(node_id=leader_id, host=endpoint.host, port=endpoint.port)]
-    return response
+    return module.BeginQuorumEpochResponse(
+        topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_endpoints(context, api_version, module.NodeEndpoint),
+    )
 
 
 def end_quorum_epoch_answer(
@@ -134,9 +137,14 @@ def end_quorum_epoch_answer(
         leader_id=wire_id(context.quorum.leader_id),
         leader_epoch=context.quorum.epoch,
     )
-    response = module.EndQuorumEpochResponse(topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])])
+    return module.EndQuorumEpochResponse(
+        topics=[module.TopicData(topic_name=TOPIC, partitions=[partition])],
+        node_endpoints=_leader_endpoints(context, api_version, module.NodeEndpoint),
+    )
+
+
+def _leader_endpoints(context: RaftContext, api_version: int, node_endpoint: type[E]) -> list[E]:
     endpoint = context.quorum.leader_endpoint
-    if endpoint is not None and api_version >= 1:
-        leader_id = wire_id(context.quorum.leader_id)
-        response.node_endpoints = [module.NodeEndpoint(node_id=leader_id, host=endpoint.host, port=endpoint.port)]
-    return response
+    if endpoint is None or api_version < 1:
+        return []
+    return [node_endpoint(node_id=wire_id(context.quorum.leader_id), host=endpoint.host, port=endpoint.port)]

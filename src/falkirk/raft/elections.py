@@ -55,11 +55,9 @@ class Elections:
 
     def receive_vote(self, token: int, request: VoteRequest, api_version: int, now_ms: int) -> None:
         """Give or refuse a vote; refuse or promise one in a pre-vote, which changes nothing here."""
-        if self._context.is_foreign(request.cluster_id):
-            self._context.reply(token, VoteResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
-            return
-        if not _is_metadata_partition(request.topics):
-            self._context.reply(token, VoteResponse(error_code=ErrorCode.INVALID_REQUEST))
+        refused = self._request_error(request.cluster_id, request.topics)
+        if refused is not None:
+            self._context.reply(token, VoteResponse(error_code=refused))
             return
         partition = request.topics[0].partitions[0]
         error, is_granted = self._decide_vote(request.voter_id, partition, now_ms)
@@ -70,11 +68,9 @@ class Elections:
         self, token: int, request: BeginQuorumEpochRequest, api_version: int, now_ms: int
     ) -> None:
         """Follow the leader that says so of itself."""
-        if self._context.is_foreign(request.cluster_id):
-            self._context.reply(token, BeginQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
-            return
-        if not _is_metadata_partition(request.topics):
-            self._context.reply(token, BeginQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST))
+        refused = self._request_error(request.cluster_id, request.topics)
+        if refused is not None:
+            self._context.reply(token, BeginQuorumEpochResponse(error_code=refused))
             return
         partition = request.topics[0].partitions[0]
         error = self._voter_error(partition.leader_id, partition.leader_epoch)
@@ -89,11 +85,9 @@ class Elections:
         self, token: int, request: EndQuorumEpochRequest, api_version: int, now_ms: int
     ) -> None:
         """Stand for election, sooner or later as the leader that resigned prefers."""
-        if self._context.is_foreign(request.cluster_id):
-            self._context.reply(token, EndQuorumEpochResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
-            return
-        if not _is_metadata_partition(request.topics):
-            self._context.reply(token, EndQuorumEpochResponse(error_code=ErrorCode.INVALID_REQUEST))
+        refused = self._request_error(request.cluster_id, request.topics)
+        if refused is not None:
+            self._context.reply(token, EndQuorumEpochResponse(error_code=refused))
             return
         partition = request.topics[0].partitions[0]
         error = self._voter_error(partition.leader_id, partition.leader_epoch)
@@ -306,6 +300,11 @@ class Elections:
             is_same_disk = state.voted.directory_id in (ZERO_UUID, key.directory_id)
             return state.voted.node_id == key.node_id and is_same_disk
         return state.leader_id is None and is_up_to_date
+
+    def _request_error(self, cluster_id: str | None, topics: Sequence[_Topic]) -> ErrorCode | None:
+        if self._context.is_foreign(cluster_id):
+            return ErrorCode.INCONSISTENT_CLUSTER_ID
+        return None if _is_metadata_partition(topics) else ErrorCode.INVALID_REQUEST
 
     def _voter_error(self, remote_id: int, epoch: int) -> ErrorCode:
         if epoch < self._quorum.epoch:
