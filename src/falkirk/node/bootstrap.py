@@ -14,7 +14,6 @@ from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.errors import RecordError
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.node.errors import StartupError
-from falkirk.node.log_directories import METADATA_PARTITION
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.metadata_record import decode_metadata_record
 from falkirk.storage.bootstrap_checkpoint import (
@@ -24,6 +23,7 @@ from falkirk.storage.bootstrap_checkpoint import (
     read_bootstrap_checkpoint,
 )
 from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.snapshot_file import format_snapshot_name
 from falkirk.versions.metadata_version import METADATA_VERSION
 
@@ -46,7 +46,7 @@ class BootstrapMetadata:
 def read_bootstrap(config: NodeConfig, disk: Disk, gate: ReleaseGate) -> BootstrapMetadata:
     """Read what formatting left. Raises StartupError if it is damaged or the release cannot read it."""
     release = config.release
-    snapshot = f"{config.metadata_log_dir}/{METADATA_PARTITION}/{format_snapshot_name(BOOTSTRAP_SNAPSHOT)}"
+    snapshot = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}/{format_snapshot_name(BOOTSTRAP_SNAPSHOT)}"
     checkpoint = f"{config.metadata_log_dir}/{FILE_NAME}"
     # A directory may have been formatted by a release that is not the one that opens it.
     files = (snapshot, checkpoint) if release.bootstraps_from_snapshot else (checkpoint, snapshot)

@@ -7,12 +7,13 @@ their order are those of MetaPropertiesEnsemble and KafkaRaftServer.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.node.errors import StartupError
 from falkirk.storage.formatting.rules import format_rules
 from falkirk.storage.meta_properties import FILE_NAME, MetaProperties, format_meta_properties, with_directory_id
 from falkirk.storage.node_directories import read_node_directories
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
     from falkirk.storage.node_directories import NodeDirectories
-
-METADATA_PARTITION: Final = "__cluster_metadata-0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,7 @@ def open_log_directories(config: NodeConfig, disk: Disk, random: Chance) -> LogD
     directories = read_node_directories(disk, (*config.log_dirs, config.metadata_log_dir))
     _check(directories, config)
     for path in directories.formatted:
-        misplaced = f"{path}/{METADATA_PARTITION}"
+        misplaced = f"{path}/{METADATA_DIRECTORY}"
         if path != config.metadata_log_dir and disk.exists(misplaced):
             raise StartupError(
                 f"Found unexpected metadata location in data directory `{misplaced}` "

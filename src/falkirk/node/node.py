@@ -32,7 +32,6 @@ from falkirk.node.events import (
     ShutdownRequested,
 )
 from falkirk.node.handlers.routes import ROUTES
-from falkirk.node.log_directories import METADATA_PARTITION
 from falkirk.node.metadata_applier import MetadataApplier
 from falkirk.node.node_state import NodeState
 from falkirk.node.peers import Peers
@@ -44,6 +43,7 @@ from falkirk.node.startup import open_node
 from falkirk.protocol.uuid import random_uuid
 from falkirk.raft.replica import RaftReplica
 from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.versions.api_support import Listener as ListenerKind
 from falkirk.versions.unbuilt import served_ranges
 
@@ -77,7 +77,7 @@ class Node:
         emit = self._effects.append
         startup = open_node(config, disk, random)
         self._log = startup.log
-        source = f"{config.metadata_log_dir}/{METADATA_PARTITION}"
+        source = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
         applier = MetadataApplier(startup.log, startup.gate, (self,), source=source)
         raft = RaftReplica(
             raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),

@@ -9,13 +9,14 @@ from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.errors import RecordError
 from falkirk.node.bootstrap import read_bootstrap
 from falkirk.node.errors import StartupError
-from falkirk.node.log_directories import METADATA_PARTITION, open_log_directories
+from falkirk.node.log_directories import open_log_directories
 from falkirk.node.release_gate import ReleaseGate
 from falkirk.node.role_settings import kraft_version_max, log_settings
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.raft.output import ElectionState
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.metadata_log import MetadataLog
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.partition_log import list_partition, read_segments
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
 from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, parse_quorum_state
@@ -56,7 +57,7 @@ def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
     try:
         directories = open_log_directories(config, disk, random)
         bootstrap = read_bootstrap(config, disk, gate)
-        partition = f"{config.metadata_log_dir}/{METADATA_PARTITION}"
+        partition = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
         if disk.exists(partition):
             check_quorum_state(config, disk, f"{partition}/{QUORUM_STATE}")
             for batch in metadata_batches(disk, partition):

@@ -23,6 +23,11 @@ def parse_uuid(text: str) -> bytes:
     return uuid
 
 
+def is_reserved_uuid(uuid: bytes) -> bool:
+    """Say whether it is one of the first hundred, which stand for something else (KIP-858: unassigned, lost)."""
+    return int.from_bytes(uuid, "big") < 100
+
+
 def random_uuid(random: Chance) -> bytes:
     """Make a uuid (version 4) as Kafka does: its text never begins with a dash, which a command line would misread."""
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.protocol.uuid import random_uuid, uuid_text
+from falkirk.protocol.uuid import is_reserved_uuid, random_uuid, uuid_text
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.meta_properties import FILE_NAME, MetaProperties, parse_meta_properties
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
-
-# Ids 0 to 99 have meanings of their own: unassigned, lost, migrating. Source: DirectoryId (KIP-858).
-_RESERVED_IDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +76,7 @@ def read_node_directories(disk: Disk, paths: Iterable[str]) -> NodeDirectories:
 
 def _why_id_refused(directory_id: bytes, path: str, seen: dict[bytes, str], reserved: str) -> str | None:
     text = uuid_text(directory_id)
-    if int.from_bytes(directory_id, "big") < _RESERVED_IDS:
+    if is_reserved_uuid(directory_id):
         return f"Invalid {reserved} directory ID {text} found in {path}"
     if directory_id in seen:
         return f"Duplicate directory ID {text} found. It was the ID of {seen[directory_id]}, but also of {path}"

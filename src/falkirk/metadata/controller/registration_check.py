@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.uuid import uuid_text
+from falkirk.protocol.uuid import is_reserved_uuid, uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ def why_directories_refused(broker_id: int, directories: Sequence[bytes], cluste
 def _directory_problem(broker_id: int, directories: Sequence[bytes], cluster: ClusterImage) -> str | None:
     if not directories:
         return "No directories specified in request"
-    if any(_is_reserved(directory) for directory in directories):
+    if any(is_reserved_uuid(directory) for directory in directories):
         return "Reserved directory ID in request"
     if len(set(directories)) != len(directories):
         return "Duplicate directory ID in request"
@@ -63,8 +63,3 @@ def _directory_problem(broker_id: int, directories: Sequence[bytes], cluster: Cl
                 if directory in other.log_dirs:
                     return f"Broker {other.broker_id} is already registered with directory {uuid_text(directory)}"
     return None
-
-
-def _is_reserved(directory: bytes) -> bool:
-    # The first hundred uuids are kept for meanings of their own.
-    return int.from_bytes(directory, "big") < 100
