@@ -1,5 +1,7 @@
 """server.properties as each release reads them; tests/interop/test_config_answers.py holds the golden file to Kafka."""
 
+from dataclasses import replace
+
 import pytest
 from config_refusals import RELEASES, Refusal, refusals
 from hypothesis import given
@@ -208,6 +210,20 @@ def test_versions_that_the_metadata_decides_are_ignored_with_a_warning(release: 
         "inter.broker.protocol.version is ignored",
         "log.message.format.version is ignored",
     ]
+
+
+@pytest.mark.parametrize(
+    ("release", "is_known"), [("3.7.2", True), ("3.9.1", True), ("4.0.0", False), ("4.4.0", False)]
+)
+def test_keys_of_zookeeper_mode_change_nothing_and_are_told_where_the_release_knows_them_no_more(
+    release: str, is_known: bool
+) -> None:
+    made = read(release, zookeeper_connect="z:2181", zookeeper_session_timeout_ms="18000")
+    told = (
+        "These configurations '[zookeeper.connect, zookeeper.session.timeout.ms]' were supplied but are not used yet."
+    )
+    assert made.warnings == (() if is_known else (told,))
+    assert replace(made.config, properties={}) == replace(read(release).config, properties={})
 
 
 def test_static_voters_win_over_bootstrap_servers() -> None:

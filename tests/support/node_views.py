@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from controllers import CLUSTER_ID, CONTROLLER_ID
+from controllers import CLUSTER_ID, CONTROLLER_ID, run
 from immutables import Map
 
 from falkirk.metadata.acl_types import (
@@ -18,15 +18,17 @@ from falkirk.metadata.acl_types import (
 )
 from falkirk.metadata.authorizer import Authorizer
 from falkirk.metadata.controller.request_context import RequestContext
+from falkirk.metadata.controller.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, DENY, Acl, AclsImage
 from falkirk.node.handlers.handler import NodeView
+from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
+from falkirk.protocol.schema import WireMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.controller.controller import Controller
-    from falkirk.protocol.schema import WireMessage
 
 
 def cluster_authorizer(operations: Iterable[int] | None = None, *, denied: Iterable[int] = ()) -> Authorizer:
@@ -68,3 +70,23 @@ def context_of(request: WireMessage, version: int | None = None, **fields) -> Re
 def over_the_wire(message: WireMessage, version: int) -> WireMessage:
     """Give what the other side reads."""
     return codec.decode(type(message), version, codec.encode(message, version))
+
+
+def ask(
+    controller: Controller,
+    request: WireMessage,
+    version: int | None = None,
+    *,
+    context: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> WireMessage:
+    """Send a request through the wire to its handler, and its answer back; records are appended and committed.
+
+    `context`: fields of the request's context; `fields`: as `view_of`.
+    """
+    asked = context_of(request, version, **(context or {}))
+    given = over_the_wire(request, asked.api_version)
+    result = ROUTES[asked.api_key].handler(view_of(controller, **fields), asked, given)
+    response = run(controller, result) if isinstance(result, ControllerResult) else result
+    assert isinstance(response, WireMessage)
+    return over_the_wire(response, asked.api_version)

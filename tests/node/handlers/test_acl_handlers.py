@@ -1,15 +1,13 @@
 """The APIs of ACLs: who may, what travels."""
 
 import pytest
-from controllers import make_controller, run
+from controllers import make_controller
 from immutables import Map
-from node_views import context_of, over_the_wire, view_of
+from node_views import ask
 
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.authorizer import ALLOW_ALL
-from falkirk.metadata.controller.result import ControllerResult
 from falkirk.metadata.image.acls import Acl
-from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from falkirk.protocol.messages.create_acls_request import AclCreation
@@ -21,16 +19,6 @@ FOO_WRITE = AclCreation(2, "foo", LITERAL, "User:alice", "*", 4, 3)
 PRE = AclCreation(2, "pre", PREFIXED, "User:alice", "*", 3, 3)
 ALL = DeleteAclsFilter(1, None, ANY, None, None, 1, 1)
 DESCRIBE_ALL = DescribeAclsRequest(1, None, ANY, None, None, 1, 1)
-
-
-def ask(controller, request, version=None, **fields):
-    """Send a request through the wire to its handler, and its answer back."""
-    context = context_of(request, version)
-    result = ROUTES[context.api_key].handler(
-        view_of(controller, **fields), context, over_the_wire(request, context.api_version)
-    )
-    response = run(controller, result) if isinstance(result, ControllerResult) else result
-    return over_the_wire(response, context.api_version)
 
 
 def test_acls_are_created_described_and_deleted():

@@ -2,8 +2,8 @@
 
 import pytest
 from broker_requests import registered, registration_request
-from controllers import Broker, directory, incarnation, make_controller, run
-from node_views import context_of, over_the_wire, view_of
+from controllers import Broker, directory, incarnation, make_controller
+from node_views import ask, context_of, view_of
 
 from falkirk.metadata.controller.result import ControllerResult
 from falkirk.node.handlers.routes import ROUTES
@@ -38,15 +38,6 @@ def controller_request():
     return ControllerRegistrationRequest(
         3001, incarnation(3001), False, [Listener("CONTROLLER", "c", 9093, 0)], [Feature("metadata.version", 7, 33)]
     )
-
-
-def ask(controller, request, version=None, **fields):
-    """Send a request through the wire to its handler, and its answer back."""
-    context = context_of(request, version)
-    route = ROUTES[context.api_key]
-    result = route.handler(view_of(controller, **fields), context, over_the_wire(request, context.api_version))
-    response = run(controller, result) if isinstance(result, ControllerResult) else result
-    return over_the_wire(response, context.api_version)
 
 
 def epoch(controller, broker_id=1):

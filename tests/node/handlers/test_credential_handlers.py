@@ -1,16 +1,14 @@
 """The APIs of quotas, SCRAM credentials and delegation tokens: who may, what travels."""
 
 import pytest
-from controllers import make_controller, run
+from controllers import make_controller
 from immutables import Map
-from node_views import context_of, over_the_wire, view_of
+from node_views import ask
 
 from falkirk.metadata.acl_types import AclOperation, ResourceType
 from falkirk.metadata.authorizer import Authorizer
 from falkirk.metadata.controller.request_context import Principal
-from falkirk.metadata.controller.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
-from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterClientQuotasRequest,
@@ -34,16 +32,6 @@ ALICE, BOB = Principal("User", "alice"), Principal("User", "bob")
 EVERY_OPERATION = frozenset(range(3, 16))
 IMPLYING = {AclOperation.DESCRIBE: {3, 4, 6, 7}}
 KEY = {"delegation.token.secret.key": "key"}
-
-
-def ask(controller, request, version=None, *, context=None, **fields):
-    """Send a request through the wire to its handler, and its answer back."""
-    context = context_of(request, version, **(context or {}))
-    result = ROUTES[context.api_key].handler(
-        view_of(controller, **fields), context, over_the_wire(request, context.api_version)
-    )
-    response = run(controller, result) if isinstance(result, ControllerResult) else result
-    return over_the_wire(response, context.api_version)
 
 
 def names(codes):

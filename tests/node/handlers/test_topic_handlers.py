@@ -1,13 +1,11 @@
 """The APIs that change topics and partitions: who may use them, and what travels."""
 
 import pytest
-from controllers import brokers, make_controller, run
-from node_views import context_of, over_the_wire, view_of
+from controllers import brokers, make_controller
+from node_views import ask
 from topic_authorizers import topic_authorizer
 
 from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -38,15 +36,6 @@ def controller():
     records = [TopicRecord("a", A), TopicRecord("b", B)]
     records += [PartitionRecord(0, topic_id, **fields) for topic_id in (A, B)]
     return make_controller(brokers=brokers(1, 2, 3), records=records)
-
-
-def ask(controller, request, version=None, **fields):
-    """Send a request through the wire to its handler, and its answer back."""
-    context = context_of(request, version)
-    route = ROUTES[context.api_key]
-    result = route.handler(view_of(controller, **fields), context, over_the_wire(request, context.api_version))
-    response = run(controller, result) if isinstance(result, ControllerResult) else result
-    return over_the_wire(response, context.api_version)
 
 
 def topic(name, **fields):
