@@ -251,12 +251,18 @@ class Cluster:
 
     def _add_administrator(self, number: int) -> Host:
         """Every second one asks brokers, where there are broker nodes."""
-        asks_brokers = number % 2 == 0 and self._scenario.broker_nodes
+        asks_brokers = number % 2 == 0 and bool(self._scenario.broker_nodes)
         servers = list(self._scenario.broker_nodes.values()) if asks_brokers else self._controller_endpoints
 
         def make(host: Host) -> Program:
             return Administrator(
-                host.name, servers, self._chance_of(host), self._history, broker_ids=self._broker_ids, interval_ms=150
+                host.name,
+                servers,
+                self._chance_of(host),
+                self._history,
+                asks_brokers=asks_brokers,
+                broker_ids=self._broker_ids,
+                interval_ms=150,
             )
 
         return self._world.add_host(f"admin-{number}", {}, make)

@@ -54,6 +54,7 @@ class Host:
         self.stopped: Stop | None = None
         self.starts = 0
         self.steps = 0
+        self.crashes_in_changes = 0
         # Asked to look at the program after each of its steps, the last one too, if it is not cut off by a crash.
         self.observers: list[Callable[[Host, Program], None]] = []
         # Told of every fact.
@@ -85,6 +86,7 @@ class Host:
         try:
             self.program = self._make_program(self)
         except SimulatedCrashError:
+            self.crashes_in_changes += 1
             self._timeline.add(self.name, "crashes while starting")
             return
         for listener, endpoint in self._listeners.items():
@@ -127,6 +129,7 @@ class Host:
         try:
             effects = program.step(events, self.clock.now_ms)
         except SimulatedCrashError:
+            self.crashes_in_changes += 1
             self.crash("in the middle of a change on its disk")
             return
         for effect in effects:

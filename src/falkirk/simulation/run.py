@@ -144,6 +144,7 @@ class _Run:
             verdict, problem = Verdict.WRONG, str(error)
         except Exception:  # noqa: BLE001  whatever a program raises ends the run, and is the result
             verdict, problem = Verdict.CRASHED, traceback.format_exc()
+        counts = self._counts()
         self._world.timeline.add("world", f"{verdict.value}{': ' + problem if problem else ''}")
         return SimulationResult(
             seed=self._seed,
@@ -153,7 +154,7 @@ class _Run:
             simulated_ms=self._world.clock.now_ms,
             digest=f"{self._world.timeline.digest:08x}",
             timeline=self._world.timeline.lines,
-            counts=self._counts(),
+            counts=counts,
             marks=dict(sorted(self._marks.counts.items())),
             changes=self._changes,
         )
@@ -229,6 +230,9 @@ class _Run:
     def _counts(self) -> dict[str, int]:
         hosts = self._world.hosts.values()
         self._marks.add("request repeated", self._world.network.counts["repeats"])
+        self._marks.add("connection broken", self._world.network.counts["breaks"])
+        self._marks.add("crash within a change on disk", sum(host.crashes_in_changes for host in hosts))
+        self._marks.add("administrator served through a broker", self._history.acknowledged_through_brokers)
         return {
             **self._world.network.counts,
             "steps": sum(host.steps for host in hosts),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Administrator(ControllerClient):
     """One request after the other, `interval_ms` apart on average.
 
-    `servers`: controllers, or brokers, which pass on what they are asked. `broker_ids`: all brokers.
+    `servers`: controllers or, `asks_brokers`, brokers, which pass on what they are asked. `broker_ids`: all brokers.
     """
 
     def __init__(
@@ -32,6 +32,7 @@ class Administrator(ControllerClient):
         chance: Chance,
         history: History,
         *,
+        asks_brokers: bool,
         broker_ids: Sequence[int],
         interval_ms: int,
     ) -> None:
@@ -39,6 +40,7 @@ class Administrator(ControllerClient):
         self._history = history
         self._topics = TopicOperations(name, chance, history, broker_ids)
         self._access = AccessOperations(name, chance, history)
+        self._asks_brokers = asks_brokers
         self._interval_ms = interval_ms
         # No more requests, so that a run can end.
         self.is_over = False
@@ -71,5 +73,6 @@ class Administrator(ControllerClient):
         else:
             self._current.done(response)
             self._history.acknowledged += 1
+            self._history.acknowledged_through_brokers += self._asks_brokers
             self.note(f"did {self._current.what}")
         return True

@@ -54,3 +54,4 @@ class History:
     acls: dict[str, Register] = field(default_factory=dict)
     asked: int = 0
     acknowledged: int = 0
+    acknowledged_through_brokers: int = 0

@@ -1,0 +1,92 @@
+"""The command: what it prints, and how its exit status tells runs apart."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from falkirk.simulation import run
+from falkirk.simulation.run import SimulationResult, Verdict
+
+PASSED = SimulationResult(
+    seed=0,
+    scenario="one controller",
+    verdict=Verdict.PASSED,
+    problem=None,
+    simulated_ms=20_000,
+    digest="00c0ffee",
+    timeline=["    0.000  world        begins"],
+    counts={"steps": 7},
+    marks={"vote granted": 2},
+    changes={"controller-1": 3},
+)
+
+
+@pytest.fixture
+def verdicts(monkeypatch):
+    """The verdict of each seed; those that are not named pass."""
+    known: dict[int, Verdict] = {}
+
+    def simulate(seed: int, *, keeps_timeline: bool) -> SimulationResult:
+        verdict = known.get(seed, Verdict.PASSED)
+        problem = None if verdict is Verdict.PASSED else "SingleLeader: two of them"
+        timeline = PASSED.timeline if keeps_timeline else []
+        return replace(PASSED, seed=seed, verdict=verdict, problem=problem, timeline=timeline)
+
+    monkeypatch.setattr(run, "simulate", simulate)
+    return known
+
+
+def test_a_run_is_told_line_by_line(falkirk, verdicts):
+    result = falkirk("simulate", "--seed", "4")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "    0.000  world        begins\nseed 4: passed after 20.0 s of simulated time (7 steps)\n"
+    )
+
+
+def test_a_quiet_run_is_one_line(falkirk, verdicts):
+    assert falkirk("simulate", "--seed", "4", "--quiet").stdout.count("\n") == 1
+
+
+def test_a_run_as_a_document(falkirk, verdicts):
+    verdicts[5] = Verdict.WRONG
+    result = falkirk("simulate", "--seed", "4", "--runs", "2", "--json")
+    first, second = json.loads(result.stdout)["runs"]
+    assert first == {
+        "seed": 4,
+        "scenario": "one controller",
+        "verdict": "passed",
+        "problem": None,
+        "simulated_ms": 20_000,
+        "digest": "00c0ffee",
+        "counts": {"steps": 7},
+        "marks": {"vote granted": 2},
+        "timeline": ["    0.000  world        begins"],
+    }
+    assert (second["verdict"], second["problem"]) == ("wrong result", "SingleLeader: two of them")
+
+
+@pytest.mark.parametrize(
+    ("ended", "exit_code"),
+    [
+        ([], 0),
+        ([Verdict.STUCK], 4),
+        ([Verdict.STUCK, Verdict.CRASHED], 5),
+        ([Verdict.STUCK, Verdict.CRASHED, Verdict.WRONG], 1),
+    ],
+)
+def test_the_worst_run_decides_the_exit_status(falkirk, verdicts, ended, exit_code):
+    verdicts.update(enumerate(ended, 1))
+    result = falkirk("simulate", "--seed", "0", "--runs", "5", "--quiet")
+    assert result.exit_code == exit_code
+    if ended:
+        assert result.stderr.endswith(
+            f"not passed: seed {', '.join(map(str, verdicts))}; play again with: falkirk simulate --seed 1\n"
+        )
+
+
+def test_a_real_seed_plays(falkirk):
+    result = falkirk("simulate", "--seed", "9")
+    assert result.exit_code == 0
+    assert "controller-1 info: controller-activated" in result.stdout
