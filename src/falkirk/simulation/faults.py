@@ -216,7 +216,7 @@ class Faults:
         host.freeze(for_ms)
 
     def _jump(self, host: Host) -> None:
-        by_ms = self._chance.choice((50, 1500, 20_000))
+        by_ms = self._chance.choice((50, 1500) if host in self._brokers else (50, 1500, 20_000))
         self._timeline.add(host.name, f"has its clock set forward by {by_ms} ms")
         host.clock.jump(by_ms)
 

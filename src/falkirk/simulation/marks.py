@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.node.effects import Fact
 
 _BY_EVENT: Final = {
@@ -25,12 +26,12 @@ _BY_EVENT: Final = {
     "vote-granted": "vote granted",
     "broker-registered": "broker node registered",
     "controller-activated": "controller activated",
-    "is fenced": "broker fenced",
-    "is unfenced": "broker unfenced",
 }
 
 MARKS: Final = (
     *_BY_EVENT.values(),
+    "broker fenced",
+    "broker unfenced",
     "pre-vote election",
     "election without pre-vote",
     "leader crashed",
@@ -51,6 +52,8 @@ class Marks:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self._has_leader_crashed = False
+        self._fenced: dict[int, bool] = {}
+        self._cluster: ClusterImage | None = None
 
     def add(self, mark: str, count: int = 1) -> None:
         """Count a mark."""
@@ -62,6 +65,16 @@ class Marks:
         """Take note that the host of a leader is gone."""
         self.add("leader crashed")
         self._has_leader_crashed = True
+
+    def look(self, cluster: ClusterImage) -> None:
+        """Count brokers that the active controller has fenced or unfenced."""
+        if cluster is self._cluster:
+            return
+        self._cluster = cluster
+        for broker_id, broker in cluster.brokers.items():
+            if self._fenced.get(broker_id, True) != broker.fenced:
+                self.add("broker fenced" if broker.fenced else "broker unfenced")
+            self._fenced[broker_id] = broker.fenced
 
     def take(self, fact: Fact) -> None:
         """Count what a fact shows."""

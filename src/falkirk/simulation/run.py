@@ -12,6 +12,7 @@ from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
+from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
@@ -126,6 +127,7 @@ class _Run:
             ImageByOffset(),
             SnapshotEqualsLog(),
             FinalizedWithinSupported(),
+            LeadersServe(),
             AckedWritesSurvive(self._history, are_requests_repeated="repeated requests" in self._scenario.faults.kinds),
             LogsMatch(),
         )
@@ -214,6 +216,8 @@ class _Run:
             for checker in self._checkers:
                 checker.failed(replica)
             return
+        if replica.is_active_controller:
+            self._marks.look(replica.image.cluster)
         is_new = self._seen_starts.get(host.name) != host.starts
         self._seen_starts[host.name] = host.starts
         for checker in self._checkers:

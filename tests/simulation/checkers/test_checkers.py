@@ -7,7 +7,13 @@ import pytest
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.protocol.batch_builder import ValueBatchBuilder
-from falkirk.protocol.messages import ConfigRecord, FeatureLevelRecord, RegisterBrokerRecord, TopicRecord
+from falkirk.protocol.messages import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
 from falkirk.protocol.messages.register_broker_record import BrokerFeature
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -20,6 +26,7 @@ from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
+from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
@@ -242,6 +249,30 @@ def test_a_broker_that_cannot_run_what_is_finalized():
     replicas = Replica(1, image=registered(20)), Replica(1, image=registered(19))
     problem = violation(FinalizedWithinSupported(), *replicas)
     assert "broker 7 supports metadata.version 1 to 19, finalized is 20" in problem
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader", "problem"),
+    [
+        ([7, 8], 7, None),
+        ([7], -1, None),
+        ([7, 9], 7, "the ISR of a-0 is (7, 9), its replicas are (7, 8)"),
+        ([7], 8, "a-0 is led by 8, its ISR is (7,)"),
+        ([8], 8, "a-0 is led by 8, which is fenced"),
+    ],
+)
+def test_partitions_whose_leader_cannot_serve(isr, leader, problem):
+    records = [
+        RegisterBrokerRecord(broker_id=7, fenced=False),
+        RegisterBrokerRecord(broker_id=8, fenced=True),
+        A_TOPIC,
+        PartitionRecord(partition_id=0, topic_id=TOPIC_ID, replicas=(7, 8), isr=tuple(isr), leader=leader),
+    ]
+    replica = Replica(1, image=image(*records))
+    if problem is None:
+        LeadersServe().after_step(replica)
+    else:
+        assert problem in violation(LeadersServe(), replica)
 
 
 def topic_with(value: str | None) -> MetadataImage:

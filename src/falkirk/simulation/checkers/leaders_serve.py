@@ -1,0 +1,55 @@
+"""LeadersServe: a partition is led by a replica that is in sync, on a broker that is not fenced, or by nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from falkirk.metadata.image.cluster import ClusterImage
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.simulation.replica_view import ReplicaView
+
+_NO_LEADER: Final = -1
+
+
+class LeadersServe(Checker):
+    """Looks once at the image of each offset, there at what is new."""
+
+    def __init__(self) -> None:
+        self._offset = 0
+        self._cluster: ClusterImage | None = None
+        self._topics: dict[str, Topic] = {}
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Look at an image that nobody had before."""
+        image = replica.image
+        if image.provenance.end_offset <= self._offset:
+            return
+        self._offset = image.provenance.end_offset
+        if image.cluster is not self._cluster:
+            self._cluster = image.cluster
+            self._topics = {}
+        topics = {topic.name: topic for topic in image.topics}
+        for name, topic in topics.items():
+            if self._topics.get(name) is not topic:
+                for partition_id, partition in topic.items():
+                    self._check(image, f"{name}-{partition_id}", partition)
+        self._topics = topics
+
+    def _check(self, image: MetadataImage, name: str, partition: Partition) -> None:
+        replicas, isr, leader = partition.replicas, partition.isr, partition.leader
+        if not set(isr) <= set(replicas):
+            raise self.violated(f"the ISR of {name} is {isr}, its replicas are {replicas}")
+        if leader == _NO_LEADER:
+            return
+        if leader not in isr:
+            raise self.violated(f"{name} is led by {leader}, its ISR is {isr}")
+        broker = image.cluster.brokers.get(leader)
+        if broker is None or broker.fenced:
+            raise self.violated(
+                f"{name} is led by {leader}, which is {'not registered' if broker is None else 'fenced'}"
+            )
