@@ -50,9 +50,7 @@ COMMANDS: Final = (
         "What nodes speak (kafka-broker-api-versions).",
         is_group=False,
     ),
-    Command(
-        "simulate", "falkirk.cli.simulate", "A cluster with faults in one process, from a seed.", is_group=False
-    ),
+    Command("simulate", "falkirk.cli.simulate", "A cluster with faults in one process, from a seed.", is_group=False),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
 
