@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from falkirk.simulation.disk import SimulatedCrashError, SimulatedDisk
+from falkirk.simulation.disk import CrashOutcome, SimulatedCrashError, SimulatedDisk
 
 
 def disk_with(data: bytes, seed: int = 0) -> SimulatedDisk:
@@ -45,6 +45,13 @@ def test_the_crash_comes_at_the_change_that_was_planned():
         disk.append("/log", b"3")
     disk.append("/log", b"4")
     assert disk.read("/log").startswith(b"12")
+
+
+def test_a_crash_comes_even_in_a_call_that_would_have_failed():
+    disk = disk_with(b"")
+    disk.changes_until_crash, disk.crash_outcome = 1, CrashOutcome.AFTER
+    with pytest.raises(SimulatedCrashError):
+        disk.remove("/nothing")
 
 
 def test_a_failing_disk_raises_and_may_leave_a_part():
