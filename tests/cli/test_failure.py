@@ -43,4 +43,6 @@ def test_exit_codes_are_the_contract() -> None:
         "FAILED": 1,
         "WRONG_USAGE": 2,
         "DATA_WOULD_BE_LOST": 3,
+        "LOST_PROGRESS": 4,
+        "CRASHED": 5,
     }
