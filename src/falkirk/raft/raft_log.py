@@ -43,11 +43,6 @@ class RaftLog:
         """End and last epoch."""
         return OffsetAndEpoch(self.end_offset, self.last_epoch)
 
-    @property
-    def is_installing(self) -> bool:
-        """A fetched snapshot waits to be put in place of the log."""
-        return self._installing is not None
-
     def raise_high_watermark(self, offset: int) -> None:
         """Take in that everything below `offset` is committed; it never falls."""
         if self.high_watermark is None or offset > self.high_watermark:

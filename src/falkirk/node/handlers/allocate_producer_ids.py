@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.controller_answer import answer
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.messages import AllocateProducerIdsRequest
@@ -26,7 +27,7 @@ def handle(
     """Give the next block."""
     assert isinstance(request, AllocateProducerIdsRequest)
     assert view.controller is not None
-    refused = refusal(view, context, request, ClusterOperation.CLUSTER_ACTION)
+    refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     if refused is not None:
         return refused
     decided = view.controller.producer_ids.allocate(request.broker_id, request.broker_epoch)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.messages import AlterPartitionRequest
 
@@ -26,7 +27,7 @@ def handle(
     """Change the ISRs."""
     assert isinstance(request, AlterPartitionRequest)
     assert view.controller is not None
-    refused = refusal(view, context, request, ClusterOperation.CLUSTER_ACTION)
+    refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     return refused or view.controller.replication.alter_partition(request, context.api_version)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.controller_answer import answer
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.messages import AssignReplicasToDirsRequest
@@ -27,7 +28,7 @@ def handle(
     """Take the directories down."""
     assert isinstance(request, AssignReplicasToDirsRequest)
     assert view.controller is not None
-    refused = refusal(view, context, request, ClusterOperation.CLUSTER_ACTION)
+    refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     if refused is not None:
         return refused
     decided = view.controller.replication.assign_replicas_to_directories(request)

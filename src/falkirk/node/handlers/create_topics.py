@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.topic_names import CLUSTER_METADATA
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.node.handlers.topic_authorization import allowed_topics, split_repeated
 from falkirk.protocol.error_codes import ErrorCode
@@ -32,7 +32,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Con
     assert view.controller is not None
     names, repeated = split_repeated(topic.name for topic in request.topics)
     possible = [name for name in names if name != CLUSTER_METADATA]
-    if is_cluster_operation_allowed(view, context, ClusterOperation.CREATE):
+    if is_cluster_operation_allowed(view, context, AclOperation.CREATE):
         creatable = frozenset(possible)
     else:
         creatable = allowed_topics(view, context, AclOperation.CREATE, possible)

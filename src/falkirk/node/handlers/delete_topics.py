@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.node.handlers.topic_authorization import (
     TOPIC_AUTHORIZATION_FAILED,
@@ -55,7 +55,7 @@ class _Deletion:
         self._context = context
         self._controller = controller
         self._topics = controller.state.image.topics
-        self._is_allowed_all = is_cluster_operation_allowed(view, context, ClusterOperation.DELETE)
+        self._is_allowed_all = is_cluster_operation_allowed(view, context, AclOperation.DELETE)
         # Names of the topics to be deleted, by id.
         self._names: dict[bytes, str] = {}
         self._answers: list[DeletableTopicResult] = []

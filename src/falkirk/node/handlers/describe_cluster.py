@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, is_cluster_operation_allowed, refusal
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed, refusal
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -50,7 +50,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     assert isinstance(request, DescribeClusterRequest)
     error = _level_error(view)
     if error is None:
-        refused = refusal(view, context, request, ClusterOperation.ALTER)
+        refused = refusal(view, context, request, AclOperation.ALTER)
         if refused is not None:
             return refused
         error = _endpoint_error(context, request)
@@ -103,7 +103,7 @@ def _authorized_operations(view: NodeView, context: RequestContext, request: Des
     """Give a bit for each operation, by its number."""
     if not request.include_cluster_authorized_operations:
         return _NOT_ASKED_FOR
-    if not is_cluster_operation_allowed(view, context, ClusterOperation.DESCRIBE):
+    if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
         return 0
     may = partial(view.authorizer.is_allowed, context)
     return sum(1 << operation for operation in _OPERATIONS if may(operation, ResourceType.CLUSTER, CLUSTER_NAME))

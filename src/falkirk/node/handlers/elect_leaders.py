@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.messages import ElectLeadersRequest
 
@@ -25,7 +26,7 @@ def handle(
     """Elect leaders."""
     assert isinstance(request, ElectLeadersRequest)
     assert view.controller is not None
-    refused = refusal(view, context, request, ClusterOperation.ALTER)
+    refused = refusal(view, context, request, AclOperation.ALTER)
     return refused or view.controller.replication.elect_leaders(request, context.api_version)
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.request_context import Principal, RequestContext
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.handler import NodeView, Route, Unwrapped
 from falkirk.protocol import codec
 from falkirk.protocol.connection import RequestReceived, read_request, response_header
@@ -30,7 +31,7 @@ API_KEY: Final = 58
 def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | Unwrapped:
     """Take the request out of its envelope."""
     assert isinstance(request, EnvelopeRequest)
-    refused = refusal(view, context, request, ClusterOperation.CLUSTER_ACTION)
+    refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     if refused is not None:
         return refused
     if view.controller is None:

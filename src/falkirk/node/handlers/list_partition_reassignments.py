@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.handler import NodeView, Route
 from falkirk.protocol.messages import ListPartitionReassignmentsRequest
 
@@ -25,7 +26,7 @@ def handle(
     """List them."""
     assert isinstance(request, ListPartitionReassignmentsRequest)
     assert view.controller is not None
-    refused = refusal(view, context, request, ClusterOperation.DESCRIBE)
+    refused = refusal(view, context, request, AclOperation.DESCRIBE)
     return refused or view.controller.replication.list_partition_reassignments(request.topics)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.cluster_authorization import ClusterOperation, refusal
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import refusal
 from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
     """Let the replica answer."""
-    return refusal(view, context, request, ClusterOperation.CLUSTER_ACTION) or ASK_RAFT
+    return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
 
 
 ROUTE: Final = Route(api_key=82, handler=handle, needs_controller=False)
