@@ -290,6 +290,20 @@ def test_a_second_leader_of_one_epoch_is_not_followed(world):
     assert any("raft-two-leaders" in fact for fact in world.facts)
 
 
+def test_a_leader_whose_disk_was_wiped_hears_that_it_leads_and_does_not(dynamic_world):
+    world = dynamic_world
+    world.crash(1)
+    world.wipe(1)
+    world.start(1)
+    for _ in range(3):
+        world.now_ms = max(world.now_ms, world.hosts[1].wakeup_ms)
+        world.tick(1)
+        deliver_all(world)
+    assert not world.hosts[1].replica.is_leader
+    assert any("raft-led-in-a-former-life" in fact for fact in world.facts)
+    assert not any("raft-two-leaders" in fact for fact in world.facts)
+
+
 @pytest.mark.parametrize(
     ("fields", "error"),
     [

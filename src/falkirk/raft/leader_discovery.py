@@ -55,6 +55,15 @@ def learn_leader(
     Differs from Kafka: two leaders for one epoch end its process; we keep to the leader that we know, and tell.
     """
     quorum = context.quorum
+    if (
+        leader_id == quorum.own_key.node_id
+        and quorum.leader_id is None
+        and not quorum.is_voter
+        and epoch == quorum.epoch
+    ):
+        # A life of this node that ended with another disk: nobody leads the epoch any more.
+        context.tell("info", "raft-led-in-a-former-life", epoch=epoch)
+        return False
     if not _is_consistent(context, leader_id, epoch):
         context.tell("error", "raft-two-leaders", epoch=epoch, leader=quorum.leader_id, other=leader_id)
         return False
