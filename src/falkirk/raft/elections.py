@@ -101,19 +101,10 @@ class Elections:
 
     def handle_vote(self, node_id: int | None, response: VoteResponse, now_ms: int) -> Outcome:
         """Count a vote."""
-        if response.error_code or not _is_metadata_partition(response.topics):
-            return Outcome.RETRY
-        partition = response.topics[0].partitions[0]
-        outcome = handle_common(
-            self._context,
-            now_ms,
-            error=partition.error_code,
-            leader_id=partition.leader_id,
-            epoch=partition.leader_epoch,
-            endpoints=response.node_endpoints,
-        )
+        outcome = self._handle_common(response, now_ms)
         if outcome is not None:
             return outcome
+        partition = response.topics[0].partitions[0]
         state = self._quorum.state
         if not isinstance(state, Prospective | Candidate) or node_id is None:
             return Outcome.DONE
@@ -130,39 +121,38 @@ class Elections:
 
     def handle_begin_quorum_epoch(self, response: BeginQuorumEpochResponse, now_ms: int) -> Outcome:
         """See whether the voter knows of a later epoch."""
-        if response.error_code or not _is_metadata_partition(response.topics):
-            return Outcome.RETRY
-        partition = response.topics[0].partitions[0]
-        outcome = handle_common(
-            self._context,
-            now_ms,
-            error=partition.error_code,
-            leader_id=partition.leader_id,
-            epoch=partition.leader_epoch,
-            endpoints=response.node_endpoints,
-        )
-        return outcome or (Outcome.RETRY if partition.error_code else Outcome.DONE)
+        outcome = self._handle_common(response, now_ms)
+        if outcome is not None:
+            return outcome
+        return Outcome.RETRY if response.topics[0].partitions[0].error_code else Outcome.DONE
 
     def handle_end_quorum_epoch(self, node_id: int | None, response: EndQuorumEpochResponse, now_ms: int) -> Outcome:
         """Stop telling a voter that it has heard."""
-        if response.error_code or not _is_metadata_partition(response.topics):
-            return Outcome.RETRY
-        partition = response.topics[0].partitions[0]
-        outcome = handle_common(
-            self._context,
-            now_ms,
-            error=partition.error_code,
-            leader_id=partition.leader_id,
-            epoch=partition.leader_epoch,
-            endpoints=response.node_endpoints,
-        )
+        outcome = self._handle_common(response, now_ms)
         if outcome is not None:
             return outcome
+        partition = response.topics[0].partitions[0]
         if partition.error_code:
             return Outcome.RETRY
         if isinstance(self._quorum.state, Resigned) and node_id is not None:
             self._quorum.state.unacknowledged.discard(node_id)
         return Outcome.DONE
+
+    def _handle_common(
+        self, response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse, now_ms: int
+    ) -> Outcome | None:
+        """Do what any answer asks for; None: its one partition is there, and its own matter is to be looked at."""
+        if response.error_code or not _is_metadata_partition(response.topics):
+            return Outcome.RETRY
+        partition = response.topics[0].partitions[0]
+        return handle_common(
+            self._context,
+            now_ms,
+            error=partition.error_code,
+            leader_id=partition.leader_id,
+            epoch=partition.leader_epoch,
+            endpoints=response.node_endpoints,
+        )
 
     def poll_unattached(self, state: Unattached, now_ms: int) -> None:
         """Stand for election when nobody else was elected in time."""
