@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.controller.partition_reassignment import without
-from falkirk.metadata.controller.replication_decision import ReplicationDecision, is_elr_enabled
+from falkirk.metadata.controller.replication_decision import ReplicationDecision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ def broker_had_unclean_shutdown(
     state: ControllerState, configs: ConfigurationControl, broker_id: int
 ) -> list[VersionedRecord]:
     """Take a broker out of ISRs and, with ELR, out of the eligible: it may lack what was committed (KIP-966)."""
-    if not is_elr_enabled(state.image):
+    if not state.image.features.is_elr_enabled:
         return broker_left(state, configs, broker_id)
     decision = ReplicationDecision(state, configs, leaving=broker_id)
     keys = [*state.partitions.in_sync(broker_id), *state.partitions.eligible(broker_id)]

@@ -17,7 +17,6 @@ from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ClearElrRecord, ConfigRecord
 from falkirk.versions.config_definition import ConfigType
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -124,7 +123,7 @@ class ConfigurationControl:
 
         A replica was eligible under the old number, so that topic's, or all topics', start anew.
         """
-        if not self._is_elr_enabled:
+        if not self._state.image.features.is_elr_enabled:
             return []
         cleared: list[VersionedRecord] = []
         for record, _ in records:
@@ -149,10 +148,6 @@ class ConfigurationControl:
             if resource.resource_type == BROKER and resource.resource_name and name in configs.resources[resource]
         ]
         return records
-
-    @property
-    def _is_elr_enabled(self) -> bool:
-        return self._state.image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
 
     def _current(self, resource: ConfigResource) -> Mapping[str, str]:
         return self._state.image.configs.of(*resource)
@@ -226,7 +221,7 @@ class ConfigurationControl:
             return ApiError(ErrorCode.INVALID_CONFIG, reason)
         if resource.resource_type != BROKER:
             return NO_ERROR
-        if name == "min.insync.replicas" and self._is_elr_enabled:
+        if name == "min.insync.replicas" and self._state.image.features.is_elr_enabled:
             if resource.resource_name:
                 return ApiError(ErrorCode.INVALID_CONFIG, f"With ELR enabled no single broker may have its own {name}.")
             if after is None:

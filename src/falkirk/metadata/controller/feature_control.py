@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,7 +40,7 @@ class FeatureControl:
     @property
     def is_elr_enabled(self) -> bool:
         """Say whether eligible leader replicas are kept (KIP-966)."""
-        return self._state.image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+        return self._state.image.features.is_elr_enabled
 
     def unsupporting_nodes(self, name: str, level: int) -> list[UnsupportingNode]:
         """Give the registered brokers, then the controllers, that cannot run a feature at a level, by id.

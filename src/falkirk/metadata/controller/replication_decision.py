@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.controller.partition_change import Election, PartitionChange, Surroundings
 from falkirk.metadata.controller.replica_placement import UsableBroker
 from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.partition_reassignment import Reassignment
     from falkirk.metadata.controller.state import ControllerState
     from falkirk.metadata.image.broker_registration import BrokerRegistration
-    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.writer import VersionedRecord
@@ -40,7 +38,7 @@ class ReplicationDecision:
     ) -> None:
         self.image = state.image
         self.metadata_version = state.metadata_version
-        self.elr_enabled = is_elr_enabled(state.image)
+        self.elr_enabled = state.image.features.is_elr_enabled
         self._configs = configs
         self._joining = joining
         self._leaving = leaving
@@ -168,11 +166,6 @@ class ReplicationDecision:
 
 
 _ANYWHERE: Final = frozenset({MIGRATING, UNASSIGNED})
-
-
-def is_elr_enabled(image: MetadataImage) -> bool:
-    """Say whether partitions keep eligible leader replicas (KIP-966)."""
-    return image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
 
 
 def _is_cordoned(broker: BrokerRegistration) -> bool:

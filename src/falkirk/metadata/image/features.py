@@ -11,7 +11,7 @@ from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.keyed_delta import KeyedDelta
 from falkirk.metadata.record_key import ZK_MIGRATION_STATE_KEY, feature_key
 from falkirk.versions.errors import UnknownMetadataVersionError
-from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class FeaturesImage(msgspec.Struct, frozen=True):
     finalized: Map[str, int] = Map()
     metadata_version: MetadataVersion | None = None
     zk_migration_state: int = NO_ZK_MIGRATION
+
+    @property
+    def is_elr_enabled(self) -> bool:
+        """Say whether partitions keep eligible leader replicas (KIP-966)."""
+        return self.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
 
     def levels(self, *, kraft_version: int = 0) -> dict[str, int]:
         """Give all finalized levels by name, metadata.version and kraft.version too, as an Admin client sees them."""
