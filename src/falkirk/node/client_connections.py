@@ -248,6 +248,20 @@ class ClientConnections:
         if client.held:
             self._holding[client.connection_id] = client
 
+    def pass_over(self, request: OpenRequest) -> None:
+        """Let a request go without an answer."""
+        client = request.client
+        assert isinstance(request.request, RequestReceived), "the other kind is always answered"
+        if self._answered is not None:
+            self._answered(request, b"")
+        if client.is_closed:
+            return
+        data = client.connection.send_nothing(request.request)
+        if data:
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
     def answer_from_now_on(self, request: OpenRequest, body: bytes) -> None:
         """Answer a request, and those with the same bytes that come to such a listener before `forget_answers`."""
         asked = request.request

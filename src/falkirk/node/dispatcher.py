@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from traceback import format_exc
 from typing import TYPE_CHECKING, assert_never
 
@@ -10,7 +11,7 @@ from falkirk.node.active_controller import TooManyRecordsError
 from falkirk.node.client_connections import OpenRequest
 from falkirk.node.effects import Fact
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import AskRaft, EncodedResponse, Unwrapped
+from falkirk.node.handlers.handler import AnswerLater, AskRaft, EncodedResponse, NoAnswer, Unwrapped
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from falkirk.node.client_connections import ClientConnections
     from falkirk.node.effects import Effect
     from falkirk.node.forwarding import Forwarding
-    from falkirk.node.handlers.handler import Route
+    from falkirk.node.handlers.handler import HandlerResult, Route
     from falkirk.node.node_state import NodeState
 
 
@@ -112,7 +113,7 @@ class Dispatcher:
         self,
         request: OpenRequest,
         route: Route,
-        result: WireMessage | ControllerResult[WireMessage] | EncodedResponse | AskRaft | Unwrapped,
+        result: HandlerResult,
     ) -> None:
         match result:
             case ControllerResult():
@@ -123,10 +124,29 @@ class Dispatcher:
                 self._handle_inner(request, result)
             case EncodedResponse():
                 self._clients.answer_from_now_on(request, result.body)
+            case AnswerLater():
+                result.start(partial(self._answer_late, request))
+            case NoAnswer():
+                self._pass_over(request, result)
             case WireMessage():
                 self._answer(request, result)
             case _:
                 assert_never(result)
+
+    def _answer_late(self, request: OpenRequest, answer: WireMessage | EncodedResponse | NoAnswer) -> None:
+        match answer:
+            case NoAnswer():
+                self._pass_over(request, answer)
+            case EncodedResponse():
+                self._clients.answer_body(request, answer.body)
+            case _:
+                self._answer(request, answer)
+
+    def _pass_over(self, request: OpenRequest, nothing: NoAnswer) -> None:
+        if nothing.close:
+            self._clients.close_client(request.client, "request-failed", "an error that no answer could tell")
+        else:
+            self._clients.pass_over(request)
 
     def _append(self, request: OpenRequest, route: Route, result: ControllerResult[WireMessage]) -> None:
         active = self._state.active

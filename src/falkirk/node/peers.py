@@ -56,6 +56,7 @@ class _Peer:
 
     purpose: str
     endpoint: Endpoint
+    listener: str
     queue: deque[_Request] = field(default_factory=deque)
     connection_id: int | None = None
     connection: Connection | None = None
@@ -108,9 +109,13 @@ class Peers:
         timeout_ms: int,
         now_ms: int,
         done: Callable[[WireMessage | PeerFailure], None],
+        listener: str | None = None,
     ) -> None:
-        """Send a request in the highest version that both know; `done` is called once, now or later."""
-        peer = self._peer(purpose, endpoint)
+        """Send a request in the highest version that both know; `done` is called once, now or later.
+
+        `listener`: whose security settings the other side has; by default that of the controllers.
+        """
+        peer = self._peer(purpose, endpoint, listener)
         if len(peer.queue) >= QUEUED_REQUESTS_MAX:
             done(PeerFailure(f"{QUEUED_REQUESTS_MAX} requests to {endpoint} are waiting already"))
             return
@@ -188,10 +193,10 @@ class Peers:
 
     # --- Inside
 
-    def _peer(self, purpose: str, endpoint: Endpoint) -> _Peer:
+    def _peer(self, purpose: str, endpoint: Endpoint, listener: str | None = None) -> _Peer:
         peer = self._peers.get((purpose, endpoint))
         if peer is None:
-            peer = self._peers[purpose, endpoint] = _Peer(purpose, endpoint)
+            peer = self._peers[purpose, endpoint] = _Peer(purpose, endpoint, listener or self._listener)
         return peer
 
     def _times(self, peer: _Peer) -> Iterator[int]:
@@ -245,7 +250,7 @@ class Peers:
         self._next_connection_id += 2
         peer.setup_deadline_ms = now_ms + self._setup_timeout_ms
         self._by_connection[peer.connection_id] = peer
-        self._effects(Connect(peer.connection_id, peer.endpoint, self._listener))
+        self._effects(Connect(peer.connection_id, peer.endpoint, peer.listener))
 
     def _ask_versions(self, peer: _Peer, version: int) -> None:
         assert peer.connection is not None

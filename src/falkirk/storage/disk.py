@@ -42,6 +42,39 @@ class ReadableDisk(Protocol):
         ...
 
 
+class LogFile(Protocol):
+    """A file that grows at its end and is read meanwhile. What is appended is durable after `sync`, not before.
+
+    A crash of the process alone loses nothing; one of the host may lose, or fill with zeros, what was not synced.
+    The file may be renamed while it is open, and removed: its space is freed when it is closed.
+    """
+
+    @property
+    def size(self) -> int:
+        """Bytes that it has now."""
+        ...
+
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Write all of `data` at the end. After an OSError a part of it may be there: `truncate` to the old size."""
+        ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Bytes from `position`, at most `length`; fewer, or none, where the file ends."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut the file down to `size` bytes; not synced. Raises ValueError if it is shorter than that."""
+        ...
+
+    def sync(self) -> None:
+        """Make durable what was appended and truncated."""
+        ...
+
+    def close(self) -> None:
+        """Give up the handle, without a sync. Whatever is asked of it afterwards raises ValueError."""
+        ...
+
+
 class Disk(ReadableDisk, Protocol):
     """A file system: the real one in `posix_disk`, a fake in `memory_disk`; one behaviour suite runs on both."""
 
@@ -54,6 +87,10 @@ class Disk(ReadableDisk, Protocol):
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Lengthen a file (made if it is not there) and sync it."""
+        ...
+
+    def open_log_file(self, path: str) -> LogFile:
+        """Open a file to append to it and read it, made if it is not there (its name is not synced then)."""
         ...
 
     def truncate(self, path: str, size: int) -> None:

@@ -22,6 +22,19 @@ class MalformedVotersError(Exception):
     """Configured voters that cannot be read, as one line that says where they are configured."""
 
 
+class LogDirFailedError(Exception):
+    """A log directory that is, or is now, offline."""
+
+    def __init__(self, log_dir: str, reason: str) -> None:
+        super().__init__(f"{log_dir}: {reason}")
+        self.log_dir = log_dir
+        self.reason = reason
+
+
+class InconsistentTopicIdError(Exception):
+    """A log that belongs to another topic of the same name, as one line."""
+
+
 @contextmanager
 def errors_name(file: str) -> Iterator[None]:
     """Name `file` in every RemoteProtocolError that is raised inside; whoever knows the full path wraps last."""

@@ -9,6 +9,7 @@ class MemoryDisk:
 
     def __init__(self) -> None:
         # What was written in pieces: joined when it is read, so that a long log is not copied by each append.
+        # A list stays that of its file under whatever name, so handles hold the list.
         self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
 
@@ -57,12 +58,19 @@ class MemoryDisk:
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         self._files.setdefault(_normal(path), []).append(bytes(data))
 
+    def open_log_file(self, path: str) -> "MemoryLogFile":
+        """Open a file to append to it and read it."""
+        self._check_parent(path)
+        if self.is_directory(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        return MemoryLogFile(path, self._files.setdefault(_normal(path), []))
+
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file."""
         data = self._file(path)
         if size > len(data):
             raise ValueError(f"{path} has {len(data)} bytes, it can not be cut down to {size}")
-        self._files[_normal(path)] = [data[:size]]
+        self._files[_normal(path)][:] = [data[:size]]
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or a directory with all below it."""
@@ -115,9 +123,7 @@ class MemoryDisk:
         if pieces is None:
             self._check_no_ancestor_is_file(path)
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
-        if len(pieces) > 1:
-            pieces[:] = [b"".join(pieces)]
-        return pieces[0]
+        return _joined(pieces)
 
     def _check_no_ancestor_is_file(self, path: str) -> None:
         ancestor = _split(_normal(path))[0]
@@ -132,6 +138,56 @@ class MemoryDisk:
             raise NotADirectoryError(errno.ENOTDIR, "not a directory", parent)
         if parent not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", parent)
+
+
+class MemoryLogFile:
+    """Implements `LogFile` on the pieces of a file, which it shares with the disk."""
+
+    def __init__(self, path: str, pieces: list[bytes]) -> None:
+        self._path = path
+        self._pieces: list[bytes] | None = pieces
+        self._size = sum(map(len, pieces))
+
+    @property
+    def size(self) -> int:
+        """Count the bytes."""
+        return self._size
+
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Lengthen the file."""
+        self._open().append(bytes(data))
+        self._size += len(data)
+
+    def read(self, position: int, length: int) -> bytes:
+        """Read a range."""
+        return _joined(self._open())[position : position + length]
+
+    def truncate(self, size: int) -> None:
+        """Shorten the file."""
+        data = _joined(self._open())
+        if size > len(data):
+            raise ValueError(f"{self._path} has {len(data)} bytes, it can not be cut down to {size}")
+        self._open()[:] = [data[:size]]
+        self._size = size
+
+    def sync(self) -> None:
+        """Nothing is ever lost here."""
+        self._open()
+
+    def close(self) -> None:
+        """Give up the handle."""
+        self._pieces = None
+
+    def _open(self) -> list[bytes]:
+        if self._pieces is None:
+            raise ValueError(f"{self._path} is closed")
+        return self._pieces
+
+
+def _joined(pieces: list[bytes]) -> bytes:
+    if len(pieces) != 1:
+        pieces[:] = [b"".join(pieces)]
+    return pieces[0]
 
 
 def _normal(path: str) -> str:

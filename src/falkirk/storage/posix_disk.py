@@ -77,6 +77,10 @@ class PosixDisk:
             view = view[os.write(handle, view) :]
         os.fsync(handle)
 
+    def open_log_file(self, path: str) -> "PosixLogFile":
+        """Open a file to append to it and read it."""
+        return PosixLogFile(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
+
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file and sync it."""
         with Path(path).open("r+b") as file:
@@ -126,6 +130,59 @@ class PosixDisk:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+class PosixLogFile:
+    """Implements `LogFile` on a file descriptor."""
+
+    def __init__(self, path: str, handle: int) -> None:
+        self._path = path
+        self._handle = handle
+        self._size = os.fstat(handle).st_size
+
+    @property
+    def size(self) -> int:
+        """Count the bytes."""
+        return self._size
+
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Write at the end."""
+        handle = self._open()
+        written = os.pwrite(handle, data, self._size)
+        if written < len(data):
+            view = memoryview(data).cast("B")
+            while written < len(view):
+                written += os.pwrite(handle, view[written:], self._size + written)
+        self._size += written
+
+    def read(self, position: int, length: int) -> bytes:
+        """Read a range."""
+        return os.pread(self._open(), min(length, max(self._size - position, 0)), position)
+
+    def truncate(self, size: int) -> None:
+        """Shorten the file."""
+        if size > self._size:
+            raise ValueError(f"{self._path} has {self._size} bytes, it can not be cut down to {size}")
+        os.ftruncate(self._open(), size)
+        self._size = size
+
+    def sync(self) -> None:
+        """Make durable what was written."""
+        os.fdatasync(self._open())
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _open(self) -> int:
+        if self._handle < 0:
+            raise ValueError(f"{self._path} is closed")
+        return self._handle
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class _OpenFiles:

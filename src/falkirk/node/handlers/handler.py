@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.replication.replica_manager import ReplicaManager
     from falkirk.protocol.connection import RequestReceived
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
@@ -30,7 +32,7 @@ class NodeView:
     `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
     nobody is known to. `features_epoch`: the last offset of the image with which the features last changed; None: that
     of the image itself (a controller tells the former to its clients, a broker the latter). `static_configs`: all of
-    server.properties, as text.
+    server.properties, as text. `replicas`: the partitions of a broker, there on its listeners.
     """
 
     node_id: int
@@ -47,6 +49,7 @@ class NodeView:
     leader_id: int | None = None
     features_epoch: int | None = None
     static_configs: Mapping[str, str] = field(default_factory=dict)
+    replicas: ReplicaManager | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,24 @@ class AskRaft:
 
 
 @dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The client wants no answer (Produce without acks); `close`: it must lose its connection, to learn of an error."""
+
+    close: bool = False
+
+
+Answer = Callable[["WireMessage | EncodedResponse | NoAnswer"], None]
+"""Takes the answer to one request, once. An EncodedResponse is not kept for others here."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLater:
+    """The answer comes later: `start` is called at once, and gives it to what it gets, then or in a later step."""
+
+    start: Callable[[Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Unwrapped:
     """A request was inside this one: answer that, and put its answer back into an envelope."""
 
@@ -75,6 +96,16 @@ class Unwrapped:
 
 ASK_RAFT = AskRaft()
 
+HandlerResult = Union[
+    "WireMessage",
+    "ControllerResult[WireMessage]",
+    EncodedResponse,
+    AskRaft,
+    AnswerLater,
+    NoAnswer,
+    Unwrapped,
+]
+
 
 class Handler(Protocol):
     """Answers one API, for all its versions.
@@ -82,9 +113,7 @@ class Handler(Protocol):
     Gives a ControllerResult if records come of it, or the answer rests on the controller's state; else the response.
     """
 
-    def __call__(
-        self, view: NodeView, context: RequestContext, request: WireMessage
-    ) -> WireMessage | ControllerResult[WireMessage] | EncodedResponse | AskRaft | Unwrapped:
+    def __call__(self, view: NodeView, context: RequestContext, request: WireMessage) -> HandlerResult:
         """Decide. What the client did wrong is an error code in the response, never an exception."""
         ...
 

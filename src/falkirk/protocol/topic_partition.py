@@ -1,0 +1,27 @@
+"""Which partition is meant: by name, or by name and id."""
+
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """A partition by its topic's name, as log directories and older requests have it."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """Give it as Kafka's logs and directories write it."""
+        return f"{self.topic}-{self.partition}"
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition by its topic's id (16 bytes) and name; a topic that is made anew under its name has another id."""
+
+    topic_id: bytes
+    topic: str
+    partition: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition by name alone."""
+        return TopicPartition(self.topic, self.partition)

@@ -1,0 +1,47 @@
+"""What is read from a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from falkirk.storage.transaction_index import AbortedTransaction
+
+
+class FetchIsolation(IntEnum):
+    """Up to where a reader may see."""
+
+    LOG_END = 0
+    """Replicas: everything."""
+    HIGH_WATERMARK = 1
+    """Consumers: what all in-sync replicas have."""
+    TXN_COMMITTED = 2
+    """Consumers of read_committed: up to the first open transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedData:
+    """Whole batches as they stand in the file, from the one that holds the offset on.
+
+    `records` may be cut in the middle of its last batch if that is larger than what was asked for and it is not the
+    first (as Kafka does it, readers drop the rest). `aborted_transactions` only for TXN_COMMITTED.
+    """
+
+    records: bytes | memoryview = b""
+    first_offset: int = 0
+    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+
+
+class OffsetOutOfRangeError(Exception):
+    """The offset is not between the log's start and what the reader may see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimestampOffset:
+    """A record found by its timestamp. `leader_epoch` is that of its batch, None if unknown."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int | None = None
