@@ -7,6 +7,10 @@ The fault model:
 - A call that is cut off leaves nothing (a lost write), a part of its bytes (a torn write), or all its bytes with the
   blocks at the end still zero (the file was lengthened before its data came). A file that is replaced as a whole is
   the old one or the new one.
+- Log files (`open_log_file`) are synced by and by. The crash of a process takes nothing of what was appended to them:
+  the page cache lives on; an append that it cuts off leaves a part of its bytes. A host that loses power may lose what
+  was not synced, each file by itself: all of it, the end of it, or any of its blocks, which are zero then. A file that
+  was cut down may have its old end back. A new file whose name was not synced may be gone.
 - The disk may be full or fail a sync for some time: the call raises OSError and leaves what a torn write leaves.
 - A wiped disk has lost everything; its host is told to format it anew.
 """
@@ -15,10 +19,11 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,8 +46,20 @@ class CrashOutcome(Enum):
 _BLOCK_BYTES = 512
 
 
+@dataclass(slots=True)
+class _Unsynced:
+    """A file of which the disk does not have all: it surely has `durable`, of which the first `kept` bytes still count.
+
+    `pieces` is the file itself, under whatever name.
+    """
+
+    pieces: list[bytes]
+    durable: bytes
+    kept: int
+
+
 class SimulatedDisk(MemoryDisk):
-    """A MemoryDisk whose host can crash at each change. `changes` counts them."""
+    """A MemoryDisk whose host can crash at each change, or lose power. `changes` counts the changes."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
@@ -54,38 +71,139 @@ class SimulatedDisk(MemoryDisk):
         self.crash_outcome: CrashOutcome | None = None
         # Errors of all changes to come, until it is None again.
         self.error: int | None = None
+        self._unsynced: dict[int, _Unsynced] = {}  # by the id of the file's pieces
+        self._unsynced_names: dict[str, None] = {}
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Make or replace a file: all or nothing."""
         data = [bytes(chunk) for chunk in chunks]
-        self._change(lambda: MemoryDisk.write(self, path, data))
+        self._change(lambda: self._write(path, data))
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Lengthen a file, perhaps by a part only."""
         torn = self._torn(bytes(data))
-        self._change(lambda: MemoryDisk.append(self, path, data), partly=lambda: MemoryDisk.append(self, path, torn()))
+        self._change(lambda: self._append(path, data), partly=lambda: self._append(path, torn()))
+
+    def open_log_file(self, path: str) -> SimulatedLogFile:
+        """Open a file whose changes are not synced."""
+        if not self.exists(path):
+            self._change(lambda: self._make(path))
+        return SimulatedLogFile(self, path, self._files[path])
 
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file."""
-        self._change(lambda: MemoryDisk.truncate(self, path, size))
+        self._change(lambda: self._truncate(path, size))
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or directory."""
-        self._change(lambda: MemoryDisk.rename(self, source, target))
+        self._change(lambda: self._rename(source, target))
 
     def remove(self, path: str) -> None:
         """Remove a file or an empty directory."""
-        self._change(lambda: MemoryDisk.remove(self, path))
+        self._change(lambda: self._remove(path))
 
     def make_directory(self, path: str) -> None:
         """Make a directory."""
         if not self.is_directory(path):
             self._change(lambda: MemoryDisk.make_directory(self, path))
 
+    def sync_directory(self, path: str) -> None:
+        """Make the names in a directory durable."""
+        self._change(lambda: self._sync_names(path))
+
     def wipe(self) -> None:
         """Lose everything; the disk in its place has no faults planned."""
         super().__init__()
         self.changes_until_crash = self.error = None
+        self._unsynced, self._unsynced_names = {}, {}
+
+    def lose_power(self) -> None:
+        """Lose of what was not synced what chance takes. Nobody may have an open file any more."""
+        for path in self._unsynced_names:
+            if self.exists(path) and self._chance.random() < 0.5:
+                MemoryDisk.remove(self, path)
+        for file in self._unsynced.values():
+            file.pieces[:] = [self._after_power_loss(file)]
+        self._unsynced, self._unsynced_names = {}, {}
+
+    # --- For SimulatedLogFile
+
+    def change_log_file(
+        self, pieces: list[bytes], size: int, whole: Callable[[], None], partly: Callable[[], None] | None = None
+    ) -> None:
+        """Change a file behind its first `size` bytes without a sync."""
+        self._change(
+            lambda: self._changed(pieces, size, whole), partly and (lambda: self._changed(pieces, size, partly))
+        )
+
+    def sync_log_file(self, pieces: list[bytes]) -> None:
+        """Make a file's content durable."""
+        self._change(lambda: self._synced(pieces))
+
+    def cut(self, data: bytes) -> bytes:
+        """Give what a crash of the process leaves of bytes that are being written."""
+        return data[: self._chance.randrange(0, len(data) + 1)]
+
+    # --- Inside
+
+    def _changed(self, pieces: list[bytes], size: int, change: Callable[[], None]) -> None:
+        file = self._unsynced.get(id(pieces))
+        if file is None:
+            file = self._unsynced[id(pieces)] = _Unsynced(pieces, b"".join(pieces), size)
+        file.kept = min(file.kept, size)
+        change()
+
+    def _synced(self, pieces: list[bytes]) -> None:
+        self._unsynced.pop(id(pieces), None)
+
+    def _after_power_loss(self, file: _Unsynced) -> bytes:
+        data = b"".join(file.pieces)
+        if file.kept < len(file.durable) and self._chance.random() < 0.5:
+            return file.durable
+        left = bytearray(data[: self._chance.randrange(file.kept, len(data) + 1)])
+        if self._chance.random() < 0.5:
+            position = file.kept
+            while position < len(left):
+                end = min((position // _BLOCK_BYTES + 1) * _BLOCK_BYTES, len(left))
+                if self._chance.random() < 0.5:
+                    left[position:end] = bytes(end - position)
+                position = end
+        return bytes(left)
+
+    def _make(self, path: str) -> None:
+        MemoryDisk.open_log_file(self, path).close()
+        self._unsynced_names[path] = None
+
+    def _write(self, path: str, chunks: Iterable[bytes]) -> None:
+        MemoryDisk.write(self, path, chunks)
+        self._sync_names(_parent(path))
+
+    def _append(self, path: str, data: bytes | bytearray | memoryview) -> None:
+        MemoryDisk.append(self, path, data)
+        self._synced(self._files[path])
+        self._sync_names(_parent(path))
+
+    def _truncate(self, path: str, size: int) -> None:
+        MemoryDisk.truncate(self, path, size)
+        self._synced(self._files[path])
+
+    def _rename(self, source: str, target: str) -> None:
+        MemoryDisk.rename(self, source, target)
+        self._unsynced_names = {
+            target + name[len(source) :] if name.startswith(f"{source}/") else name: None
+            for name in self._unsynced_names
+            if name != source
+        }
+        self._sync_names(_parent(source))
+        self._sync_names(_parent(target))
+
+    def _remove(self, path: str) -> None:
+        MemoryDisk.remove(self, path)
+        self._sync_names(_parent(path))
+
+    def _sync_names(self, directory: str) -> None:
+        for name in [name for name in self._unsynced_names if _parent(name) == directory]:
+            del self._unsynced_names[name]
 
     def _change(self, whole: Callable[[], None], partly: Callable[[], None] | None = None) -> None:
         self.changes += 1
@@ -122,3 +240,31 @@ class SimulatedDisk(MemoryDisk):
             return data[:whole_blocks] + bytes(len(data) - whole_blocks)
 
         return torn
+
+
+class SimulatedLogFile(MemoryLogFile):
+    """A file of a SimulatedDisk that is open."""
+
+    def __init__(self, disk: SimulatedDisk, path: str, pieces: list[bytes]) -> None:
+        super().__init__(path, pieces)
+        self._disk = disk
+
+    def append(self, data: bytes | bytearray | memoryview) -> None:
+        """Lengthen the file, perhaps by a part only."""
+        append, whole = super().append, bytes(data)
+        self._disk.change_log_file(
+            self._open(), self.size, lambda: append(whole), partly=lambda: append(self._disk.cut(whole))
+        )
+
+    def truncate(self, size: int) -> None:
+        """Shorten the file."""
+        truncate = super().truncate
+        self._disk.change_log_file(self._open(), min(size, self.size), lambda: truncate(size))
+
+    def sync(self) -> None:
+        """Make durable what was written."""
+        self._disk.sync_log_file(self._open())
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
