@@ -1,0 +1,19 @@
+"""Why an exchange of SASL has failed."""
+
+from __future__ import annotations
+
+
+class AuthenticationFailedError(Exception):
+    """The exchange has ended without anybody being authenticated; `reason` is for our own log.
+
+    `told`: what the other side is told; None: nothing but that it failed, as the reason could say which users exist.
+    """
+
+    def __init__(self, reason: str, *, told: str | None = None) -> None:
+        self.reason = reason
+        self.told = told
+        super().__init__(reason)
+
+
+class JaasConfigError(Exception):
+    """A value of sasl.jaas.config that cannot be read; the text never quotes what may be a password."""
