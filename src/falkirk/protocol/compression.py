@@ -16,6 +16,10 @@ UNCOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 """Default bound. Producers limit a request to 1 MiB before compression, so real batches stay far below."""
 
 
+class UncompressedTooLargeError(RemoteProtocolError):
+    """More would come out than the caller allows: a bomb, or a batch beyond what the caller can hold."""
+
+
 class Compression(enum.IntEnum):
     """Codec numbers as they stand in the lowest three bits of a batch's attributes."""
 
@@ -40,8 +44,8 @@ def decompress(
 ) -> bytes | bytearray | memoryview:
     """Give the records of a batch uncompressed; `offset` is where `data` stands in the caller's buffer.
 
-    Raises RemoteProtocolError if the data is not of that codec, is cut short, has bytes behind its end, or holds
-    more than `bytes_max` bytes.
+    Raises RemoteProtocolError if the data is not of that codec, is cut short or has bytes behind its end, and its
+    UncompressedTooLargeError if it holds more than `bytes_max` bytes.
     """
     try:
         return _DECOMPRESSORS[codec](data, bytes_max)
@@ -49,7 +53,7 @@ def decompress(
         raise RemoteProtocolError(f"{codec.name.lower()} data is damaged: {error}", offset=offset) from error
     except _TooLargeError as error:
         reason = f"{codec.name.lower()} data holds more than {bytes_max} bytes"
-        raise RemoteProtocolError(reason, offset=offset) from error
+        raise UncompressedTooLargeError(reason, offset=offset) from error
 
 
 class _MalformedError(Exception):

@@ -1,0 +1,174 @@
+"""Messages of magic 0 and 1, as clients from before Kafka 0.11 produce them (Produce v0 to v2). Read only.
+
+offset int64 | size int32 (bytes behind it) | CRC-32 uint32 | magic int8 | attributes int8 | timestamp int64 (magic 1) |
+key int32 + bytes (-1 is null) | value likewise
+
+The CRC covers everything behind it. A compressed message (a wrapper) has other messages as its value.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+import msgspec
+
+from falkirk.protocol.compression import Compression, decompress
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record_batch import COMPRESSION_MASK, LENGTH_END, LOG_APPEND_TIME_BIT, MAGIC_AT, NO_TIMESTAMP
+
+MESSAGE_BYTES_MIN = 14
+"""The least that a size may say, in any format: a message of magic 0 without key and value."""
+
+
+class CorruptMessageError(RemoteProtocolError):
+    """A message whose CRC does not fit, or whose size can not be."""
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One message; of a wrapper `value` is what it wraps, still compressed. Timestamps are in ms, -1 in magic 0."""
+
+    offset: int
+    size: int
+    """All bytes, offset and size included."""
+    magic: int
+    attributes: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def codec_number(self) -> int:
+        """Number of the codec of what is wrapped, 0 for a plain message."""
+        return self.attributes & COMPRESSION_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """The timestamp is a broker's."""
+        return self.magic > 0 and bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+
+def read_messages(buffer: bytes | memoryview) -> Iterator[Message]:
+    """Read messages one after the other; a cut-off one at the end is dropped, as Kafka's readers do.
+
+    Raises CorruptMessageError, and RemoteProtocolError for fields that do not fit and any magic but 0 and 1.
+    """
+    view = memoryview(buffer)
+    at = 0
+    while len(view) - at > MAGIC_AT:
+        size = int.from_bytes(view[at + 8 : at + LENGTH_END], "big", signed=True)
+        if size < MESSAGE_BYTES_MIN:
+            raise CorruptMessageError(f"message declares {size} bytes, {MESSAGE_BYTES_MIN} are the least", offset=at)
+        end = at + LENGTH_END + size
+        if end > len(view):
+            break
+        yield _read_message(view, at, end)
+        at = end
+
+
+def unwrap(wrapper: Message, *, bytes_max: int) -> list[Message]:
+    """Give the messages of a wrapper with their own offsets and timestamps.
+
+    Raises RemoteProtocolError if they do not parse, there are none, the wrapper's offset is too small, or a message in
+    it is compressed again; UncompressedTooLargeError beyond `bytes_max` bytes.
+    """
+    if wrapper.codec_number >= Compression.ZSTD or wrapper.value is None:
+        reason = f"message of magic {wrapper.magic} can not wrap others with codec {wrapper.codec_number}"
+        raise RemoteProtocolError(reason, offset=0)
+    codec = Compression(wrapper.codec_number)
+    data = wrapper.value
+    if codec is Compression.LZ4 and wrapper.magic == 0:
+        data = _with_right_checksum(data)
+    messages = list(read_messages(bytes(decompress(codec, data, bytes_max=bytes_max))))
+    if not messages:
+        raise RemoteProtocolError("compressed message has no messages in it", offset=0)
+    if any(message.codec_number for message in messages):
+        raise RemoteProtocolError("compressed message in a compressed message", offset=0)
+    # librdkafka once wrote 0 as the wrapper's offset.
+    if wrapper.magic == 1 and wrapper.offset and wrapper.offset < messages[-1].offset:
+        reason = f"wrapper has offset {wrapper.offset}, the last message in it {messages[-1].offset}"
+        raise RemoteProtocolError(reason, offset=0)
+    if wrapper.is_log_append_time:
+        return [_at_append_time(message, wrapper.timestamp) for message in messages]
+    return messages
+
+
+_CRC_AND_MAGIC = struct.Struct(">Ibb")
+_CRC_BYTES = 4
+
+
+def _read_message(view: memoryview, at: int, end: int) -> Message:
+    body = at + LENGTH_END
+    crc, magic, attributes = _CRC_AND_MAGIC.unpack_from(view, body)
+    if magic not in (0, 1):
+        raise RemoteProtocolError(f"message has magic {magic}, 0 or 1 was expected", offset=at + MAGIC_AT)
+    if crc != zlib.crc32(view[body + _CRC_BYTES : end]):
+        raise CorruptMessageError(f"CRC of the message is not {crc}, as it says", offset=at)
+    key_at = body + _CRC_AND_MAGIC.size
+    timestamp = NO_TIMESTAMP
+    if magic:
+        timestamp = int.from_bytes(view[key_at : key_at + 8], "big", signed=True)
+        key_at += 8
+    key, value_at = _read_field(view, key_at, end)
+    value, _ = _read_field(view, value_at, end)
+    return Message(
+        offset=int.from_bytes(view[at : at + 8], "big", signed=True),
+        size=end - at,
+        magic=magic,
+        attributes=attributes & 0xFF,
+        timestamp=timestamp,
+        key=key,
+        value=value,
+    )
+
+
+def _read_field(view: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
+    start = at + 4
+    size = int.from_bytes(view[at:start], "big", signed=True)
+    if start > end or start + max(size, 0) > end:
+        raise RemoteProtocolError(f"field of {size} bytes where the message has {end - start} left", offset=at)
+    if size < 0:
+        return None, start
+    return bytes(view[start : start + size]), start + size
+
+
+def _at_append_time(message: Message, timestamp: int) -> Message:
+    return msgspec.structs.replace(message, timestamp=timestamp) if message.magic else message
+
+
+_LZ4_DESCRIPTOR_AT = 4
+_LZ4_CONTENT_SIZE_BIT = 0x08
+_LZ4_CONTENT_SIZE_BYTES = 8
+
+
+def _with_right_checksum(frame: bytes) -> bytes:
+    """Mend the header of an LZ4 frame: clients of magic 0 took its checksum over four bytes too many."""
+    if len(frame) <= _LZ4_DESCRIPTOR_AT:
+        return frame
+    has_size = frame[_LZ4_DESCRIPTOR_AT] & _LZ4_CONTENT_SIZE_BIT
+    end = _LZ4_DESCRIPTOR_AT + 2 + (_LZ4_CONTENT_SIZE_BYTES if has_size else 0)
+    checksum = _xxh32_short(frame[_LZ4_DESCRIPTOR_AT:end]) >> 8 & 0xFF
+    return frame[:end] + bytes((checksum,)) + frame[end + 1 :]
+
+
+_UINT32 = 0xFFFFFFFF
+_PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+
+
+def _xxh32_short(data: bytes) -> int:
+    """Hash fewer than 16 bytes with xxHash32, seed 0."""
+    first, second, third, fourth, fifth = _PRIMES
+    value = (fifth + len(data)) & _UINT32
+    words = len(data) // 4 * 4
+    for at in range(0, words, 4):
+        value = (value + int.from_bytes(data[at : at + 4], "little") * third) & _UINT32
+        value = _rotated(value, 17) * fourth & _UINT32
+    for byte in data[words:]:
+        value = (value + byte * fifth) & _UINT32
+        value = _rotated(value, 11) * first & _UINT32
+    value = (value ^ value >> 15) * second & _UINT32
+    value = (value ^ value >> 13) * third & _UINT32
+    return value ^ value >> 16
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _UINT32

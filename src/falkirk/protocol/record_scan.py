@@ -1,0 +1,150 @@
+"""Walks over the records of a batch without making objects of them: what a broker must know of each it appends."""
+
+from typing import NamedTuple
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record import RECORD_BYTES_MIN
+from falkirk.protocol.varint import decode_varint, decode_varlong
+
+
+class RecordScan(NamedTuple):
+    """What the records of a batch have in common. Timestamps are relative to the batch's base timestamp, in ms."""
+
+    first_timestamp_delta: int
+    timestamp_delta_min: int
+    timestamp_delta_max: int
+    has_null_key: bool
+    is_consecutive: bool
+    """Offset deltas are 0, 1, 2, ..."""
+
+
+def scan_records(data: bytes | bytearray, start: int, count: int) -> RecordScan:
+    """Walk over `count` (> 0) records that reach from `start` to the end of `data`.
+
+    Every size is checked against what it counts, headers included. Raises RemoteProtocolError (offsets count from the
+    start of `data`) if a record does not fit.
+    """
+    if count * RECORD_BYTES_MIN > len(data) - start:
+        raise RemoteProtocolError(f"{count} records can not stand in {len(data) - start} bytes", offset=start)
+    try:
+        return _scan(data, start, count)
+    except IndexError as error:
+        raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+
+
+def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: C901, PLR0912, PLR0915 - one pass
+    # All of a produce request's records come through here: varints of one and two bytes are read in place, which
+    # takes half the time of a call for each.
+    end = len(data)
+    first = earliest = latest = None
+    has_null_key = False
+    is_consecutive = True
+    for index in range(count):
+        size = data[at]
+        if size < 0x80:
+            at += 1
+        elif (byte := data[at + 1]) < 0x80:
+            size = size & 0x7F | byte << 7
+            at += 2
+        else:
+            size, at = _unsigned(data, at)
+        body_end = at + (size >> 1)
+        if size & 1 or body_end > end:
+            raise RemoteProtocolError(f"record declares {_signed(size)} bytes where {end - at} are left", offset=at)
+        at += 1
+        value = data[at]
+        if value < 0x80:
+            at += 1
+            delta = (value >> 1) ^ -(value & 1)
+        elif (byte := data[at + 1]) < 0x80:
+            value = value & 0x7F | byte << 7
+            at += 2
+            delta = (value >> 1) ^ -(value & 1)
+        else:
+            delta, at = decode_varlong(data, at)
+        if latest is None or earliest is None:
+            first = earliest = latest = delta
+        elif delta > latest:
+            latest = delta
+        elif delta < earliest:
+            earliest = delta
+        value = data[at]
+        if value < 0x80:
+            at += 1
+        elif (byte := data[at + 1]) < 0x80:
+            value = value & 0x7F | byte << 7
+            at += 2
+        else:
+            value, at = _unsigned(data, at)
+        if value != index << 1:
+            is_consecutive = False
+        value = data[at]
+        if value < 0x80:
+            at += 1
+        elif (byte := data[at + 1]) < 0x80:
+            value = value & 0x7F | byte << 7
+            at += 2
+        else:
+            value, at = _unsigned(data, at)
+        if value & 1:
+            _refuse_unless_null(value, at)
+            has_null_key = True
+        else:
+            at += value >> 1
+        value = data[at]
+        if value < 0x80:
+            at += 1
+        elif (byte := data[at + 1]) < 0x80:
+            value = value & 0x7F | byte << 7
+            at += 2
+        else:
+            value, at = _unsigned(data, at)
+        if value & 1:
+            _refuse_unless_null(value, at)
+        else:
+            at += value >> 1
+        if data[at]:
+            at = _skip_headers(data, at, body_end)
+        else:
+            at += 1
+        if at != body_end:
+            reason = f"record ends at byte {body_end} and its fields at {at}"
+            raise RemoteProtocolError(reason, offset=body_end)
+    if at != end:
+        raise RemoteProtocolError(f"{end - at} bytes follow the last of {count} records", offset=at)
+    assert first is not None
+    assert earliest is not None
+    assert latest is not None
+    return RecordScan(first, earliest, latest, has_null_key, is_consecutive)
+
+
+def _refuse_unless_null(size: int, at: int) -> None:
+    if size != 1:
+        raise RemoteProtocolError(f"field of {_signed(size)} bytes", offset=at)
+
+
+def _skip_headers(data: bytes | bytearray, at: int, body_end: int) -> int:
+    count, at = decode_varint(data, at)
+    if not 0 <= count <= body_end - at:
+        raise RemoteProtocolError(f"record declares {count} headers in {body_end - at} bytes", offset=at)
+    for _ in range(count):
+        size, at = decode_varint(data, at)
+        if size < 0:
+            raise RemoteProtocolError("key of a header is null", offset=at)
+        at += size
+        size, at = decode_varint(data, at)
+        if size < -1:
+            raise RemoteProtocolError(f"value of a header has {size} bytes", offset=at)
+        at += max(size, 0)
+        if at > body_end:
+            raise RemoteProtocolError("record ends inside its headers", offset=body_end)
+    return at
+
+
+def _unsigned(data: bytes | bytearray, at: int) -> tuple[int, int]:
+    value, at = decode_varint(data, at)
+    return value << 1 if value >= 0 else (-value << 1) - 1, at
+
+
+def _signed(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)

@@ -1,0 +1,129 @@
+"""What a topic asks of each record that clients produce: keys and timestamps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record import Record, decode_records
+from falkirk.protocol.record_batch import NO_TIMESTAMP
+from falkirk.storage.log.append import AppendRefusedError, RecordError
+from falkirk.storage.log.log_config import LOG_APPEND_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.protocol.record_scan import RecordScan
+    from falkirk.storage.log.log_config import LogConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChecks:
+    """The checks of one topic at one time. Source: LogValidator.validateRecord."""
+
+    topic: str
+    config: LogConfig
+    now_ms: int
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """The topic takes the broker's time, and no limits for it."""
+        return self.config.message_timestamp_type == LOG_APPEND_TIME
+
+    def check_batch(self, batch: RecordBatch, scan: RecordScan, plain: bytes | bytearray, start: int) -> None:
+        """Check all records of a batch by what they have in common; only if that is not enough, one by one.
+
+        `plain` holds the records uncompressed, from `start` on. Raises AppendRefusedError with the records at fault.
+        """
+        if not self._may_have_errors(batch, scan):
+            return
+        self.check_records(self.decode(batch, bytes(plain[start:])), is_log_append_time=batch.is_log_append_time)
+
+    def decode(self, batch: RecordBatch, plain: bytes) -> list[Record]:
+        """Decode the uncompressed records of a batch."""
+        try:
+            return decode_records(
+                plain,
+                count=batch.record_count,
+                base_offset=batch.base_offset,
+                base_timestamp=batch.base_timestamp,
+                log_append_time=batch.max_timestamp if batch.is_log_append_time else None,
+            )
+        except RemoteProtocolError as error:
+            reason = f"Found invalid record structure in topic partition {self.topic}: {error.reason}"
+            raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from error
+
+    def check_records(self, records: Sequence[Record], *, is_log_append_time: bool) -> None:
+        """Check records one by one; `is_log_append_time` is what their batch says of itself."""
+        faults = [
+            (code, RecordError(batch_index=index, message=message))
+            for index, record in enumerate(records)
+            for code, message in self._faults(record, is_log_append_time=is_log_append_time)
+        ]
+        refuse(faults)
+
+    def _may_have_errors(self, batch: RecordBatch, scan: RecordScan) -> bool:
+        if scan.has_null_key and self.config.is_compacted:
+            return True
+        if batch.is_log_append_time:
+            return True
+        if self.is_log_append_time:
+            return False
+        earliest = batch.base_timestamp + scan.timestamp_delta_min
+        latest = batch.base_timestamp + scan.timestamp_delta_max
+        return (
+            self.now_ms - earliest > self.config.message_timestamp_before_max_ms
+            or latest - self.now_ms > self.config.message_timestamp_after_max_ms
+        )
+
+    def _faults(self, record: Record, *, is_log_append_time: bool) -> Sequence[tuple[ErrorCode, str]]:
+        if self.config.is_compacted and record.key is None:
+            message = f"Compacted topic cannot accept message without key in topic partition {self.topic}"
+            return ((ErrorCode.INVALID_RECORD, message),)
+        before_max = self.config.message_timestamp_before_max_ms
+        after_max = self.config.message_timestamp_after_max_ms
+        if not self.is_log_append_time and record.timestamp != NO_TIMESTAMP:
+            age = self.now_ms - record.timestamp
+            if age > before_max or -age > after_max:
+                first, last = _int64(self.now_ms - before_max), _int64(self.now_ms + after_max)
+                message = (
+                    f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The "
+                    f"timestamp should be within [{first}, {last}]"
+                )
+                return ((ErrorCode.INVALID_TIMESTAMP, message),)
+        elif is_log_append_time:
+            message = (
+                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
+                "type to LogAppendTime."
+            )
+            return ((ErrorCode.INVALID_TIMESTAMP, message),)
+        return ()
+
+
+def refuse(faults: Sequence[tuple[ErrorCode, RecordError]]) -> None:
+    """Raise AppendRefusedError if there are records at fault: one bad timestamp makes it INVALID_TIMESTAMP."""
+    if not faults:
+        return
+    errors = tuple(error for _, error in faults)
+    if any(code is ErrorCode.INVALID_TIMESTAMP for code, _ in faults):
+        reason = "One or more records have been rejected due to invalid timestamp"
+        raise AppendRefusedError(ErrorCode.INVALID_TIMESTAMP, reason, record_errors=errors)
+    shown = ", ".join(
+        f"RecordError(batchIndex={error.batch_index}, message='{error.message}')" for error in errors[:_SHOWN_MAX]
+    )
+    reason = (
+        f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
+        f"first three errors at most: [{shown}]"
+    )
+    raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason, record_errors=errors)
+
+
+_SHOWN_MAX: Final = 3
+
+
+def _int64(value: int) -> int:
+    """Wrap around as Java's long does: the limits are largest by default."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
