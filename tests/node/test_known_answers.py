@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
+from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.client_connections import KNOWN_ANSWERS_MAX
 from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.node.known_answers import KNOWN_ANSWERS_MAX
 from falkirk.protocol.connection import Connection, Role
 from falkirk.protocol.messages import ApiVersionsRequest, FeatureLevelRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
@@ -94,6 +94,6 @@ def test_answers_to_requests_of_any_kind_are_kept_up_to_a_limit():
         client.ask(REQUEST, 4)
     client.connection = Connection(role=Role.CLIENT, client_id="x" * 1000)
     client.ask(REQUEST, 4)
-    known = [key for answers in network.hosts[1].running._clients._known_answers for key in answers]
+    known = network.hosts[1].running._clients._known_answers.of_listener(CONTROLLER_LISTENER)
     assert 10 <= len(known) <= KNOWN_ANSWERS_MAX
     assert max(map(len, known)) < 1000

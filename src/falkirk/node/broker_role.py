@@ -9,6 +9,7 @@ from falkirk.node.broker_lifecycle import BrokerLifecycle, BrokerState
 from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, take_broker_epoch, write_broker_epoch
 from falkirk.node.effects import Fact
 from falkirk.node.forwarding import Forwarding
+from falkirk.node.topic_creation import TopicCreation
 from falkirk.protocol.uuid import random_uuid
 from falkirk.versions.negotiation import broker_ranges
 
@@ -51,6 +52,7 @@ class BrokerRole:
         self._channel = ActiveControllerChannel(state, peers, "forwarding")
         self._controller_ranges: Mapping[int, SupportedRange] | None = None
         self.forwarding = Forwarding(state, self._channel, clients)
+        state.topic_creation = TopicCreation(state, self._channel, effects)
         self._effects = effects
         ids, log_dirs = directories.directory_ids, state.config.log_dirs
         self._log_dirs = [log_dir for log_dir in log_dirs if log_dir in ids]

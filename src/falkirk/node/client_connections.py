@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.controller.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.effects import Close, Fact, Send
 from falkirk.node.handlers.envelope import wrap
+from falkirk.node.known_answers import KnownAnswers
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
@@ -21,8 +22,6 @@ from falkirk.protocol.connection import (
     Role,
     UnservedRequestReceived,
     UnsupportedVersionReceived,
-    known_answer,
-    known_request_key,
 )
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import ApiVersionsRequest
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from falkirk.node.config import Listener
     from falkirk.node.effects import Effect
-    from falkirk.protocol.connection import KnownAnswer
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
 
@@ -40,9 +38,6 @@ if TYPE_CHECKING:
 OPEN_REQUESTS_MAX: Final = 100
 # What may wait behind them. One frame more than this may come: nobody can know before.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
-# Requests that are answered unread: their bytes come from clients, so there must be an end to them.
-KNOWN_ANSWERS_MAX: Final = 1024
-KNOWN_REQUEST_BYTES_MAX: Final = 512
 
 
 @dataclass(slots=True, eq=False)
@@ -126,8 +121,7 @@ class ClientConnections:
         # By number; the one that was silent longest comes first.
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
-        # For listeners of the broker role and of the controller role.
-        self._known_answers: tuple[dict[bytes, KnownAnswer], ...] = ({}, {})
+        self._known_answers = KnownAnswers()
 
     def __len__(self) -> int:
         """Count the connections."""
@@ -146,7 +140,7 @@ class ClientConnections:
             role=Role.SERVER,
             supported=ranges,
             frame_bytes_max=self._frame_bytes_max,
-            known_answers=None if self._answered else self._known_answers[listener.is_controller],
+            known_answers=None if self._answered else self._known_answers.of_listener(listener.name),
         )
         self._clients[connection_id] = ClientConnection(
             connection_id, listener, client_host, connection, ranges, last_active_ms=now_ms
@@ -265,22 +259,13 @@ class ClientConnections:
     def answer_from_now_on(self, request: OpenRequest, body: bytes) -> None:
         """Answer a request, and those with the same bytes that come to such a listener before `forget_answers`."""
         asked = request.request
-        if (
-            request.outer is None
-            and isinstance(asked, RequestReceived)
-            and request.message is not None
-            and len(asked.frame) <= KNOWN_REQUEST_BYTES_MAX
-        ):
-            known = self._known_answers[request.client.listener.is_controller]
-            if len(known) >= KNOWN_ANSWERS_MAX:
-                known.clear()
-            known[known_request_key(asked)] = known_answer(asked, request.message, body)
+        if request.outer is None and isinstance(asked, RequestReceived) and request.message is not None:
+            self._known_answers.keep(request.client.listener.name, asked, request.message, body)
         self.answer_body(request, body)
 
-    def forget_answers(self) -> None:
-        """Read all requests anew: what answers rest on has changed."""
-        for known in self._known_answers:
-            known.clear()
+    def forget_answers(self, api_key: int | None = None) -> None:
+        """Read all requests anew, or those of one API: what answers rest on has changed."""
+        self._known_answers.forget(api_key)
 
     def close_client(self, client: ClientConnection, event: str, reason: str) -> None:
         """Close a connection that nothing can be answered on."""

@@ -23,6 +23,7 @@ from falkirk.protocol.headers import response_header_version
 from falkirk.protocol.messages import EnvelopeRequest, EnvelopeResponse, ResponseHeader
 
 if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.node.active_controller_channel import ActiveControllerChannel
     from falkirk.node.client_connections import ClientConnections, OpenRequest
     from falkirk.node.node_state import NodeState
@@ -126,7 +127,12 @@ class Forwarding:
         self._clients.answer(request, error_response(request.message, request.context.api_version, error_code))
 
 
+def client_envelope(frame: bytes, context: RequestContext) -> EnvelopeRequest:
+    """Put a request, header and body, into an envelope that names the client of `context`."""
+    address = ip_address(context.client_host.partition("%")[0]).packed
+    return EnvelopeRequest(frame, write_principal(context.principal), address)
+
+
 def _envelope(request: OpenRequest) -> EnvelopeRequest:
     assert isinstance(request.request, RequestReceived), "only what was read is passed on"
-    address = ip_address(request.context.client_host.partition("%")[0]).packed
-    return EnvelopeRequest(request.request.frame, write_principal(request.context.principal), address)
+    return client_envelope(request.request.frame, request.context)

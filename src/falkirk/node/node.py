@@ -31,6 +31,8 @@ from falkirk.node.events import (
     ConnectionOpened,
     ShutdownRequested,
 )
+from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
+from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.metadata_applier import MetadataApplier
 from falkirk.node.node_state import NodeState
@@ -92,6 +94,7 @@ class Node:
             raft=raft,
             applier=applier,
             authorizer=authorizer(config, applier.image.acls),
+            random=random,
             now_ms=now_ms,
         )
         self._request_facts = RequestFacts(
@@ -257,7 +260,9 @@ class Node:
             self._state.features_epoch = image.provenance.end_offset - 1
         # A broker tells the image's own offset as the features' epoch.
         if delta.features is not None or self._broker is not None:
-            self._clients.forget_answers()
+            self._clients.forget_answers(API_VERSIONS)
+        if delta.topics is not None or delta.cluster is not None:
+            self._clients.forget_answers(METADATA)
         if delta.acls is not None:
             self._state.authorizer = self._state.authorizer.changed_by(delta.acls)
 

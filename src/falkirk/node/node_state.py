@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from falkirk.node.client_connections import ClientConnection
     from falkirk.node.config import NodeConfig
     from falkirk.node.metadata_applier import MetadataApplier
+    from falkirk.node.topic_creation import TopicCreation
+    from falkirk.protocol.chance import Chance
     from falkirk.raft.replica import RaftReplica
 
 
@@ -27,6 +29,7 @@ class NodeState:
         raft: RaftReplica,
         applier: MetadataApplier,
         authorizer: Authorizer,
+        random: Chance,
         now_ms: int,
     ) -> None:
         self.config = config
@@ -34,8 +37,11 @@ class NodeState:
         self.raft = raft
         self.applier = applier
         self.authorizer = authorizer
+        self.random = random
         self.now_ms = now_ms
         self.active: ActiveController | None = None
+        # Set where the node is a broker.
+        self.topic_creation: TopicCreation | None = None
         # The last offset of the image with which the features last changed.
         self.features_epoch = -1
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
@@ -81,6 +87,8 @@ class NodeState:
             leader_id=self.raft.leader.leader_id,
             features_epoch=self.features_epoch if client.listener.is_controller else None,
             static_configs=self.config.properties,
+            random=self.random,
+            topic_creation=self.topic_creation,
         )
 
     def resign(self, reason: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.versions import features as feature_rules
 from falkirk.versions.api_support import Listener
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from falkirk.versions.api_support import ApiSupport
     from falkirk.versions.features import Feature, UnsupportedFeature
     from falkirk.versions.notation import Source
+
+
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+TRANSACTION_STATE: Final = "__transaction_state"
+SHARE_GROUP_STATE: Final = "__share_group_state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,12 @@ class Release:
         """Say whether formatting puts the bootstrap records into the metadata partition, not bootstrap.checkpoint."""
         order = [release.name for release in all_releases()]
         return order.index(self.name) >= order.index(_BOOTSTRAPS_FROM_SNAPSHOT_SINCE)
+
+    @property
+    def internal_topics(self) -> frozenset[str]:
+        """Give the topics that belong to Kafka's own coordinators."""
+        has_share_groups = _SHARE_GROUP_HEARTBEAT in self.apis
+        return _TOPICS_OF_COORDINATORS | {SHARE_GROUP_STATE} if has_share_groups else _TOPICS_OF_COORDINATORS
 
     # --- APIs
 
@@ -183,6 +194,8 @@ class Release:
         return hash(self.name)
 
 
+_TOPICS_OF_COORDINATORS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+_SHARE_GROUP_HEARTBEAT: Final = 76
 # A fact of no table: read off freshly formatted directories of each release.
 _BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
 

@@ -21,7 +21,6 @@ _UPDATE_FEATURES: Final = "changing finalized features of a live cluster needs t
 _DATA: Final = "the broker role keeps no partitions yet"
 _GROUPS: Final = "the broker role coordinates no groups yet"
 _TRANSACTIONS: Final = "the broker role coordinates no transactions yet"
-_CLUSTER: Final = "the broker role answers no questions about the cluster yet"
 _TELEMETRY: Final = "client metrics have no receiver"
 
 UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
@@ -35,7 +34,6 @@ UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
     **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
     **{(Listener.BROKER, key): _TRANSACTIONS for key in (22, 24, 25, 26, 27, 28, 65, 66)},
     (Listener.BROKER, 57): _UPDATE_FEATURES,
-    **{(Listener.BROKER, key): _CLUSTER for key in (3, 29, 32, 41, 48, 50, 60, 74, 75)},
     **{(Listener.BROKER, key): _TELEMETRY for key in (71, 72)},
 }
 """Reason by listener and API key."""

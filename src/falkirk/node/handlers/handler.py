@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.fetch_sessions import FetchSessions
+    from falkirk.node.producer_ids import ProducerIds
     from falkirk.node.replication.replica_manager import ReplicaManager
+    from falkirk.node.topic_creation import TopicCreation
+    from falkirk.protocol.chance import Chance
     from falkirk.protocol.connection import RequestReceived
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
@@ -32,7 +36,9 @@ class NodeView:
     `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
     nobody is known to. `features_epoch`: the last offset of the image with which the features last changed; None: that
     of the image itself (a controller tells the former to its clients, a broker the latter). `static_configs`: all of
-    server.properties, as text. `replicas`: the partitions of a broker, there on its listeners.
+    server.properties, as text. `replicas`, `fetch_sessions`, `producer_ids`: the partitions of a broker, what its clients
+    fetch again and again, and the ids that it hands out; there on its listeners. `fetch_bytes_max`: fetch.max.bytes.
+    `topic_creation`: creates topics that a broker's clients ask for. `random`: for what an answer leaves to chance.
     """
 
     node_id: int
@@ -50,6 +56,11 @@ class NodeView:
     features_epoch: int | None = None
     static_configs: Mapping[str, str] = field(default_factory=dict)
     replicas: ReplicaManager | None = None
+    fetch_sessions: FetchSessions | None = None
+    producer_ids: ProducerIds | None = None
+    fetch_bytes_max: int = 55 * 1024 * 1024
+    topic_creation: TopicCreation | None = None
+    random: Chance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,13 @@ class EncodedResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class InPieces:
+    """An answer whose large fields of bytes go out as they are, without being copied once more."""
+
+    message: WireMessage
+
+
+@dataclass(frozen=True, slots=True)
 class AskRaft:
     """The replica of the metadata log answers this request, at once or later."""
 
@@ -75,7 +93,7 @@ class NoAnswer:
     close: bool = False
 
 
-Answer = Callable[["WireMessage | EncodedResponse | NoAnswer"], None]
+Answer = Callable[["WireMessage | EncodedResponse | InPieces | NoAnswer"], None]
 """Takes the answer to one request, once. An EncodedResponse is not kept for others here."""
 
 

@@ -1,0 +1,59 @@
+"""What whoever asks may do, as a bit for each operation by its number (KIP-430)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.handler import NodeView
+
+NOT_ASKED_FOR: Final = -(2**31)
+
+
+def authorized_cluster_operations(view: NodeView, context: RequestContext) -> int:
+    """Give the operations on the cluster that are allowed; none to who may not describe it."""
+    if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
+        return 0
+    return _bits(view, context, _CLUSTER_OPERATIONS, ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def authorized_topic_operations(view: NodeView, context: RequestContext, name: str) -> int:
+    """Give the operations on a topic that are allowed, whether there is one or not."""
+    if not view.authorizer.is_configured:
+        return _ALL_TOPIC_OPERATIONS
+    return _bits(view, context, _TOPIC_OPERATIONS, ResourceType.TOPIC, name)
+
+
+def _bits(
+    view: NodeView, context: RequestContext, operations: Iterable[AclOperation], kind: ResourceType, name: str
+) -> int:
+    is_allowed = view.authorizer.is_allowed
+    return sum(1 << operation for operation in operations if is_allowed(context, operation, kind, name))
+
+
+_CLUSTER_OPERATIONS: Final = (
+    AclOperation.CREATE,
+    AclOperation.ALTER,
+    AclOperation.DESCRIBE,
+    AclOperation.CLUSTER_ACTION,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+    AclOperation.IDEMPOTENT_WRITE,
+)
+_TOPIC_OPERATIONS: Final = (
+    AclOperation.READ,
+    AclOperation.WRITE,
+    AclOperation.CREATE,
+    AclOperation.DELETE,
+    AclOperation.ALTER,
+    AclOperation.DESCRIBE,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+)
+_ALL_TOPIC_OPERATIONS: Final = sum(1 << operation for operation in _TOPIC_OPERATIONS)

@@ -1,0 +1,61 @@
+"""ListConfigResources (key 74), v0-1: which resources can have configs. KIP-1000, KIP-1142.
+
+Behaviour: needs DESCRIBE_CONFIGS on CLUSTER; brokers answer, from what is published: all topics, all registered brokers
+that have the listener where the request came in (their loggers, too), and of groups and client metrics those that have
+configs. No types stand for all; a type that is not one of these is UNSUPPORTED_VERSION.
+Version notes: v0 is ListClientMetricsResources and knows of client metrics alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from falkirk.node.handlers.broker_endpoints import broker_endpoints
+from falkirk.node.handlers.cluster_authorization import refusal
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import ListConfigResourcesRequest, ListConfigResourcesResponse
+from falkirk.protocol.messages.list_config_resources_response import ConfigResource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
+    """Tell their names."""
+    assert isinstance(request, ListConfigResourcesRequest)
+    refused = refusal(view, context, request, AclOperation.DESCRIBE_CONFIGS)
+    if refused is not None:
+        return refused
+    known = _TYPES if context.api_version >= 1 else (CLIENT_METRICS,)
+    asked = request.resource_types or known
+    if not set(asked) <= set(known):
+        return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(name, resource_type)
+            for resource_type in known
+            if resource_type in asked
+            for name in _names(view, context, resource_type)
+        ]
+    )
+
+
+def _names(view: NodeView, context: RequestContext, resource_type: int) -> Iterable[str]:
+    if resource_type == TOPIC:
+        return sorted(view.image.topics.by_name)
+    if resource_type in {BROKER, BROKER_LOGGER}:
+        return [str(broker.broker_id) for broker in broker_endpoints(view.image.cluster, context.listener).all]
+    return sorted(name for kind, name in view.image.configs.resources if kind == resource_type)
+
+
+# In the order in which Kafka tells them.
+_TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
+
+ROUTE: Final = Route(api_key=74, handler=handle, needs_controller=False)
