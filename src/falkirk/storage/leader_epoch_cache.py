@@ -29,14 +29,13 @@ class LeaderEpochCache:
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Note that `epoch` writes from `start_offset` on; give whether that is new.
 
-        An epoch that began there, too, has nothing left in the log: its place is taken (as Kafka's assign does).
+        Entries that are not before it in both epoch and offset have nothing left in the log: they go. (As Kafka's
+        assign does: above all an epoch that began at the same offset and wrote nothing.)
         """
-        if self._epochs and epoch <= self._epochs[-1]:
-            assert epoch == self._epochs[-1]
+        if self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]:
             return False
-        if self._starts and start_offset == self._starts[-1]:
+        while self._epochs and (epoch <= self._epochs[-1] or start_offset <= self._starts[-1]):
             del self._starts[-1], self._epochs[-1]
-        assert not self._starts or start_offset > self._starts[-1]
         self._epochs.append(epoch)
         self._starts.append(start_offset)
         return True

@@ -61,6 +61,10 @@ class ProducerStates:
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
         self.entries = {entry.producer_id: entry for entry in entries}
         """State by producer id."""
+        opened = [entry for entry in self.entries.values() if entry.current_transaction_first_offset != NONE]
+        opened.sort(key=lambda entry: entry.current_transaction_first_offset)
+        self.open_transactions = {entry.producer_id: entry.current_transaction_first_offset for entry in opened}
+        """First offset of each open transaction by producer id, in increasing order."""
 
     def append(self, batch: RecordBatch) -> CompletedTransaction | None:
         """Take in one batch; give the transaction that it ends, if it ends one that had data here.
@@ -72,6 +76,8 @@ class ProducerStates:
         before = self.entries.get(batch.producer_id)
         if not batch.is_control:
             self.entries[batch.producer_id] = _after_data(batch, before)
+            if batch.is_transactional:
+                self.open_transactions.setdefault(batch.producer_id, batch.base_offset)
             return None
         # A marker whose transaction is wholly cleaned away may be an empty batch.
         records = batch.records()
@@ -109,16 +115,12 @@ class ProducerStates:
     ) -> CompletedTransaction | None:
         if before is None or before.current_transaction_first_offset == NONE:
             return None
-        others = (
-            entry.current_transaction_first_offset
-            for entry in self.entries.values()
-            if entry.producer_id != batch.producer_id and entry.current_transaction_first_offset != NONE
-        )
+        first_offset = self.open_transactions.pop(batch.producer_id)
         return CompletedTransaction(
             producer_id=batch.producer_id,
-            first_offset=before.current_transaction_first_offset,
+            first_offset=first_offset,
             last_offset=batch.base_offset,
-            last_stable_offset=min(others, default=batch.base_offset + 1),
+            last_stable_offset=next(iter(self.open_transactions.values()), batch.base_offset + 1),
             is_aborted=is_aborted,
         )
 

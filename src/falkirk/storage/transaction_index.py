@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from falkirk.protocol.record_batch import RecordBatch
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.producer_state import ProducerStates
+from falkirk.storage.producer_state import CompletedTransaction, ProducerStates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +65,20 @@ def rebuild_transaction_index(
     """
     completed = (producers.append(batch) for batch in batches)
     return tuple(
-        AbortedTransaction(
-            producer_id=transaction.producer_id,
-            first_offset=transaction.first_offset,
-            last_offset=transaction.last_offset,
-            last_stable_offset=transaction.last_stable_offset,
-        )
+        aborted_transaction(transaction)
         for transaction in completed
         if transaction is not None and transaction.is_aborted
+    )
+
+
+def aborted_transaction(transaction: CompletedTransaction) -> AbortedTransaction:
+    """Give the entry of a transaction that a marker aborted."""
+    assert transaction.is_aborted
+    return AbortedTransaction(
+        producer_id=transaction.producer_id,
+        first_offset=transaction.first_offset,
+        last_offset=transaction.last_offset,
+        last_stable_offset=transaction.last_stable_offset,
     )
 
 

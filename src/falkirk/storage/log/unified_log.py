@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.protocol.record_batch import IncompleteBatchError, RecordBatch, read_batch
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.storage import leader_epochs, partition_metadata
+from falkirk.storage.errors import InconsistentTopicIdError
+from falkirk.storage.leader_epoch_cache import LeaderEpochCache
+from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
+from falkirk.storage.log.data_segment import CLEANED, DELETED, SWAP, DataSegment
+from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
+from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError, TimestampOffset
+from falkirk.storage.log.record_validator import validate_produced
+from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
-    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+    from collections.abc import Callable, Sequence
+
     from falkirk.protocol.topic_partition import TopicPartition
-    from falkirk.storage.log.append import AppendOrigin, LogAppendInfo
+    from falkirk.storage.disk import Disk
     from falkirk.storage.log.log_config import LogConfig
-    from falkirk.storage.log.read import FetchedData, FetchIsolation, TimestampOffset
+    from falkirk.storage.log.log_loader import LoadedLog
+    from falkirk.storage.log.log_producers import RecentBatch
+    from falkirk.storage.log.log_segments import LogSegments
+    from falkirk.storage.producer_state import ProducerEntry
+    from falkirk.storage.transaction_index import AbortedTransaction
+
+PRODUCER_ID_EXPIRATION_MS: Final = 24 * 3600 * 1000
+"""Default of producer.id.expiration.ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EndPosition:
+    """Where a reader's view ends in the files: the segment, and the first byte there that it does not see."""
+
+    offset: int
+    base_offset: int
+    position: int
 
 
 class UnifiedLog:
@@ -19,27 +52,116 @@ class UnifiedLog:
     offline.
     """
 
-    topic_partition: TopicPartition
-    topic_id: bytes
-    directory: str
-    """Its path; it changes when the log is renamed."""
-    config: LogConfig
-    """May be set anew at any time."""
-    log_start_offset: int
-    log_end_offset: int
-    high_watermark: int
-    recovery_point: int
-    size: int
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        *,
+        config: LogConfig,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        loaded: LoadedLog,
+        epochs: LeaderEpochCache,
+        producer_id_expiration_ms: int,
+        now_ms: int,
+    ) -> None:
+        """To be made with `open`."""
+        self._disk = disk
+        self.directory = directory
+        """Its path; it changes when the log is renamed."""
+        self.config = config
+        """May be set anew at any time."""
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.recovery = loaded.recovery
+        """What opening had to put right."""
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.log_start_offset
+        self.recovery_point = max(loaded.recovery_point, loaded.log_start_offset)
+        self.segments: LogSegments = loaded.segments
+        """For the cleaner and for tests; changed by this class only."""
+        self.size = self.segments.size
+        """Bytes of all `.log` files."""
+        self._epochs = epochs
+        self._snapshots = loaded.snapshots
+        self._producers = loaded.producers
+        self._producer_id_expiration_ms = producer_id_expiration_ms
+        self._ends: dict[FetchIsolation, _EndPosition] = {}
+        self._deleted_files: list[str] = []
+        # The time as last heard of: a follower is not told it, and it need not be exact.
+        self._now_ms = now_ms
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        directory: str,
+        *,
+        config: LogConfig,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        recovery_point: int,
+        log_start_offset: int,
+        had_clean_shutdown: bool,
+        now_ms: int,
+        producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
+    ) -> Self:
+        """Open the log in a directory, made if it is not there. `topic_id` zero: as the directory says.
+
+        After an unclean stop all segments from `recovery_point` on are scanned, and cut at the first damage; after a
+        clean one little is read. The high watermark is the log's start until it is told. Raises CorruptFileError if
+        one of the small text files cannot be read, InconsistentTopicIdError if the log is another topic's.
+        """
+        disk.make_directory(directory)
+        topic_id = _check_topic_id(disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id)
+        path = f"{directory}/{leader_epochs.FILE_NAME}"
+        before = leader_epochs.LeaderEpochs()
+        if disk.exists(path):
+            before = leader_epochs.parse_leader_epochs(disk.read(path), file=path)
+        epochs = LeaderEpochCache(before.entries)
+        loaded = LogLoader(
+            disk=disk,
+            directory=directory,
+            config=config,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            had_clean_shutdown=had_clean_shutdown,
+            now_ms=now_ms,
+            expiration_ms=producer_id_expiration_ms,
+            epochs=epochs,
+        ).load()
+        log = cls(
+            disk,
+            directory,
+            config=config,
+            topic_partition=topic_partition,
+            topic_id=topic_id,
+            loaded=loaded,
+            epochs=epochs,
+            producer_id_expiration_ms=producer_id_expiration_ms,
+            now_ms=now_ms,
+        )
+        if before.entries != epochs.to_leader_epochs().entries or not disk.exists(path):
+            log._write_epochs()
+        return log
 
     @property
     def latest_epoch(self) -> int | None:
-        """The leader epoch of the last batch."""
-        raise NotImplementedError
+        """The latest leader epoch that the log knows: that of the last batch, or one that has begun behind it."""
+        return self._epochs.latest_epoch
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first transaction begins that is open, or ended above the high watermark."""
+        first = self._producers.first_unstable_offset
+        return None if first is None else max(first, self.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
         """The first offset of an open transaction below the high watermark, else that."""
-        raise NotImplementedError
+        first = self.first_unstable_offset
+        return self.high_watermark if first is None else min(first, self.high_watermark)
 
     def append_as_leader(
         self, records: bytes | memoryview, leader_epoch: int, now_ms: int, *, origin: AppendOrigin
@@ -48,81 +170,511 @@ class UnifiedLog:
 
         Raises AppendRefusedError with Kafka's error code; nothing was written then.
         """
-        raise NotImplementedError
+        self._now_ms = now_ms
+        first_offset = self.log_end_offset
+        validated = validate_produced(
+            records,
+            topic=self.topic_partition.topic,
+            config=self.config,
+            first_offset=first_offset,
+            leader_epoch=leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+        )
+        batches = validated.batches
+        if len(validated.data) > self.config.segment_bytes:
+            reason = f"{len(validated.data)} bytes are more than a segment of {self.config.segment_bytes} bytes holds"
+            raise AppendRefusedError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
+        for batch in batches:
+            if batch.producer_id >= 0:
+                duplicate = self._producers.check(batch, origin)
+                if duplicate is not None:
+                    return self._duplicate_info(duplicate)
+        if leader_epoch != self._epochs.latest_epoch:
+            self.assign_epoch_start_offset(leader_epoch, first_offset)
+        self._append(validated.data, batches)
+        return LogAppendInfo(
+            first_offset=first_offset,
+            last_offset=self.log_end_offset - 1,
+            log_append_time_ms=validated.log_append_time_ms,
+            log_start_offset=self.log_start_offset,
+        )
 
-    def append_as_follower(self, records: bytes | memoryview) -> LogAppendInfo | None:
+    def append_as_follower(
+        self, records: bytes | memoryview, *, leader_epoch: int | None = None
+    ) -> LogAppendInfo | None:
         """Append what the leader sent: whole batches at the log's end; a cut-off one at the end is dropped.
 
-        None if there was none. Raises CorruptRecordsError for batches that do not follow on one another or whose CRC
-        does not fit (as Kafka's follower does: the partition is tried again later).
+        Batches of a later epoch than `leader_epoch` are dropped, too: who asked for them followed an older leader
+        (KAFKA-18723). None if there was none. Raises CorruptRecordsError for batches that do not follow on one
+        another or whose CRC does not fit (as Kafka's follower does: the partition is tried again later).
         """
-        raise NotImplementedError
+        batches = self._leader_batches(memoryview(records), leader_epoch)
+        if not batches:
+            return None
+        first_offset = batches[0].base_offset
+        if first_offset < self.log_end_offset:
+            # The leader's log begins in the middle of this batch, and nothing stands here yet.
+            if self.log_start_offset != self.log_end_offset or batches[-1].end_offset <= self.log_end_offset:
+                reason = f"the first batch begins at offset {first_offset}, the log ends at {self.log_end_offset}"
+                raise CorruptRecordsError(reason)
+            self.truncate_fully_and_start_at(first_offset)
+        for batch in batches:
+            if batch.leader_epoch != self._epochs.latest_epoch:
+                self.assign_epoch_start_offset(batch.leader_epoch, batch.base_offset)
+        self._append(memoryview(records)[: batches[-1].end_position], batches)
+        return LogAppendInfo(
+            first_offset=first_offset,
+            last_offset=self.log_end_offset - 1,
+            log_start_offset=self.log_start_offset,
+        )
 
     def read(
         self, offset: int, bytes_max: int, isolation: FetchIsolation, *, is_one_batch_needed: bool = False
     ) -> FetchedData:
         """Read from `offset` on; with `is_one_batch_needed` the first batch whatever its size.
 
-        Raises OffsetOutOfRangeError below the log's start or beyond its end; beyond what `isolation` shows the answer
-        is empty.
+        No more than one segment is read at once. Raises OffsetOutOfRangeError below the log's start or beyond its end;
+        beyond what `isolation` shows the answer is empty.
         """
-        raise NotImplementedError
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            reason = f"offset {offset} is not between {self.log_start_offset} and {self.log_end_offset}"
+            raise OffsetOutOfRangeError(reason)
+        aborted: tuple[AbortedTransaction, ...] | None = () if isolation is FetchIsolation.TXN_COMMITTED else None
+        end_offset = self._end_offset(isolation)
+        if offset >= end_offset:
+            return FetchedData(first_offset=offset, aborted_transactions=aborted)
+        end = self._end_position(isolation, end_offset)
+        for at in range(max(self.segments.floor(offset), 0), len(self.segments)):
+            segment = self.segments[at]
+            if segment.base_offset > end.base_offset:
+                break
+            limit = end.position if segment.base_offset == end.base_offset else segment.size
+            found = segment.read(offset, bytes_max, limit, is_one_batch_needed=is_one_batch_needed)
+            if found is None:
+                continue
+            place, data = found
+            if aborted is not None:
+                aborted = self._aborted_transactions(at, offset, place.position + len(data))
+            return FetchedData(records=data, first_offset=place.base_offset, aborted_transactions=aborted)
+        return FetchedData(first_offset=offset, aborted_transactions=aborted)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """Give the first record with at least this timestamp."""
-        raise NotImplementedError
+        for segment in self.segments:
+            if segment.largest[0] < timestamp or not segment.size:
+                continue
+            start = max(segment.index.offset_before_timestamp(timestamp), self.log_start_offset)
+            return self._first_record(
+                segment,
+                segment.index.position_before(start),
+                lambda batch: batch.max_timestamp >= timestamp,
+                timestamp,
+                self.log_start_offset,
+            )
+        return None
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         """Give the record with the largest timestamp (the first of them)."""
-        raise NotImplementedError
+        segment = max(self.segments, key=lambda segment: segment.largest[0])
+        largest, last_offset = segment.largest
+        if largest < 0:
+            return None
+        position = segment.index.position_before(last_offset)
+        return self._first_record(segment, position, lambda batch: batch.max_timestamp == largest, largest, 0)
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch | None:
-        """Give the largest epoch not above `epoch`, and where it ends here (KIP-279)."""
+        """Give the largest epoch not above `epoch`, and where it ends here (KIP-279).
+
+        An epoch before all that the log knows ends where the first one begins; None for one after all of them.
+        """
+        latest = self._epochs.latest_epoch
+        if epoch < 0 or latest is None or epoch > latest:
+            return None
+        found = self._epochs.end_offset_for(epoch, self.log_end_offset)
+        if found is not None:
+            return found
+        return OffsetAndEpoch(self._epochs.to_leader_epochs().entries[0].start_offset, epoch)
+
+    def epoch_of(self, offset: int) -> int | None:
+        """Give the leader epoch that wrote `offset` (or will have, at the log's end); None if it is not known."""
+        return self._epochs.to_leader_epochs().epoch_of(offset)
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """Give the leader epoch in which an offset was or will be written, None if it is not known."""
         raise NotImplementedError
 
     def assign_epoch_start_offset(self, epoch: int, start_offset: int) -> None:
         """Note where a leader's epoch begins, before it has written anything."""
-        raise NotImplementedError
+        if self._epochs.assign(epoch, start_offset):
+            self._write_epochs()
 
     def update_high_watermark(self, offset: int) -> bool:
         """Move the high watermark, kept between the log's start and end; give whether it changed."""
-        raise NotImplementedError
+        offset = min(max(offset, self.log_start_offset), self.log_end_offset)
+        if offset == self.high_watermark:
+            return False
+        self.high_watermark = offset
+        self._producers.on_high_watermark(offset)
+        return True
 
     def increment_log_start_offset(self, offset: int) -> bool:
         """Hide what is before `offset` (DeleteRecords, a leader's log start); ValueError beyond the high watermark."""
-        raise NotImplementedError
+        if offset > self.high_watermark:
+            raise ValueError(f"offset {offset} is beyond the high watermark {self.high_watermark}")
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.recovery_point = max(self.recovery_point, offset)
+        if self._epochs.truncate_from_start(offset):
+            self._write_epochs()
+        return True
 
     def truncate_to(self, offset: int) -> bool:
-        """Cut off `offset` and all behind it; give whether anything went. Indexes, epochs, producers follow."""
-        raise NotImplementedError
+        """Cut off `offset` and all behind it; give whether anything went. Indexes, epochs, producers follow.
+
+        A batch that holds `offset` goes as a whole, and the log ends before it.
+        """
+        if offset >= self.log_end_offset:
+            # An epoch may have begun at the log's end and written nothing.
+            if self._epochs.truncate_from_end(self.log_end_offset):
+                self._write_epochs()
+            return False
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        # From the end on: what a crash leaves is the log's beginning.
+        while self.segments.active.base_offset > offset:
+            self._delete_segment(self.segments.active)
+        active = self.segments.active
+        self.size -= active.size
+        offset = active.truncate(offset)
+        self.size += active.size
+        self._end_at(offset)
+        if self._epochs.truncate_from_end(offset):
+            self._write_epochs()
+        self._producers = rebuild_producers(
+            self.segments,
+            self._snapshots,
+            log_start_offset=self.log_start_offset,
+            end_offset=offset,
+            now_ms=self._now_ms,
+            expiration_ms=self._producer_id_expiration_ms,
+        )
+        return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Throw all away and begin anew at `offset`."""
-        raise NotImplementedError
+        while len(self.segments):
+            self._delete_segment(self.segments.active)
+        self._snapshots.clear()
+        self._producers = type(self._producers)(end_offset=offset)
+        self._epochs.clear()
+        self._write_epochs()
+        self.segments.add(self._new_segment(offset))
+        self.log_start_offset = offset
+        self._end_at(offset)
+        self.high_watermark = offset
 
     def roll_if_due(self, now_ms: int) -> None:
-        """Begin a new segment if the active one is old enough, though nothing is appended."""
-        raise NotImplementedError
+        """Begin a new segment if the active one is old enough, though nothing is appended.
+
+        Differs from Kafka: there a segment that nothing is appended to stays active, and is never compacted.
+        """
+        self._now_ms = now_ms
+        if self.segments.active.is_older_than(self.config.segment_ms, now_ms):
+            self._roll(self.log_end_offset)
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Remove what retention and the log's start no longer keep; give how many segments went.
 
-        Files are renamed to `.deleted` and removed by the log manager later.
+        Files are renamed to `.deleted` and removed by the log manager later (`take_deleted_files`).
         """
-        raise NotImplementedError
+        self._now_ms = now_ms
+        count = self._delete_oldest(lambda _, end: end <= self.log_start_offset, is_last_included=False)
+        if not self.config.is_deleted:
+            return count
+        if self.config.retention_bytes >= 0:
+            surplus = self.size - self.config.retention_bytes
+
+            def is_surplus(segment: DataSegment, _: int) -> bool:
+                nonlocal surplus
+                surplus -= segment.size
+                return surplus >= 0
+
+            count += self._delete_oldest(is_surplus)
+        if self.config.retention_ms >= 0:
+            count += self._delete_oldest(lambda segment, _: now_ms - _age_timestamp(segment) > self.config.retention_ms)
+        return count
+
+    def take_deleted_files(self) -> tuple[str, ...]:
+        """Give the names of the files that were renamed to `.deleted` since this was last asked; to be removed."""
+        names = tuple(self._deleted_files)
+        self._deleted_files.clear()
+        return names
 
     def flush(self, *, up_to: int | None = None) -> None:
         """Sync what is before `up_to` (all by default) and move the recovery point."""
-        raise NotImplementedError
+        end = self.log_end_offset if up_to is None else up_to
+        if end <= self.recovery_point and not (up_to is None and end == self.recovery_point):
+            return
+        segments = self.segments.covering(self.recovery_point, end)
+        for segment in segments:
+            segment.sync()
+        self._snapshots.sync(self.recovery_point, end)
+        if any(segment.base_offset >= self.recovery_point for segment in segments):
+            self._disk.sync_directory(self.directory)
+        self.recovery_point = end
 
-    def active_producers(self) -> list[object]:
+    def active_producers(self) -> list[ProducerEntry]:
         """Give the state of the producers (DescribeProducers)."""
-        raise NotImplementedError
+        return list(self._producers.states.entries.values())
+
+    def remove_expired_producers(self, now_ms: int) -> None:
+        """Forget producers that wrote nothing for producer.id.expiration.ms."""
+        self._producers.remove_expired(now_ms, self._producer_id_expiration_ms)
+
+    def create_cleaned_segment(self, base_offset: int) -> DataSegment:
+        """Begin a segment that is to replace others: append to it, note aborted transactions, then `replace_segments`.
+
+        Its files end in `.cleaned`; if it is not needed any more, `remove` it.
+        """
+        segment = DataSegment(
+            self._disk,
+            self.directory,
+            base_offset,
+            created_ms=self._now_ms,
+            index_interval_bytes=self.config.index_interval_bytes,
+            marker=CLEANED,
+            is_new=True,
+        )
+        segment.remove()
+        return segment
+
+    def replace_segments(self, new: Sequence[DataSegment], old: Sequence[DataSegment]) -> None:
+        """Put cleaned segments in the place of old ones, none of them active. A crash leaves the old or the new ones.
+
+        The old files are renamed to `.deleted`. Source: LocalLog.replaceSegments.
+        """
+        assert new
+        assert all(segment is not self.segments.active for segment in old)
+        for segment in new:
+            segment.write_indexes()
+            segment.sync()
+        # In falling order: while one is `.cleaned` those behind it count for nothing.
+        for segment in reversed(new):
+            segment.change_marker(SWAP)
+        new_bases = {segment.base_offset for segment in new}
+        for segment in old:
+            self._delete_segment(segment, is_snapshot_kept=segment.base_offset in new_bases)
+        for segment in new:
+            segment.change_marker("")
+            self.segments.add(segment)
+            self.size += segment.size
+        self._disk.sync_directory(self.directory)
+        self._ends.clear()
 
     def rename(self, directory_name: str) -> None:
         """Move the directory to another name in the same log directory."""
-        raise NotImplementedError
+        target = f"{self.directory.rpartition('/')[0]}/{directory_name}"
+        self._disk.rename(self.directory, target)
+        self.directory = self._snapshots.directory = target
+        for segment in self.segments:
+            segment.directory = target
 
     def close(self) -> None:
         """Flush, trim the indexes, write a producer snapshot; for an orderly stop."""
-        raise NotImplementedError
+        self._producers.end_offset = self.log_end_offset
+        self._snapshots.take(self._producers, is_synced=True)
+        self.segments.active.write_indexes()
+        self.flush()
+        self.close_files()
+
+    def close_files(self) -> None:
+        """Give up the open files without writing anything: the log is deleted, or its disk has failed."""
+        for segment in self.segments:
+            segment.close()
+
+    def _append(self, data: bytes | bytearray | memoryview, batches: Sequence[RecordBatch]) -> None:
+        segment, last = self.segments.active, batches[-1]
+        if segment.must_roll(len(data), last, _largest_timestamp(batches), self._now_ms, self.config):
+            segment = self._roll(batches[0].base_offset)
+        segment.append(data, batches)
+        self.size += len(data)
+        self.log_end_offset = last.end_offset
+        producers = self._producers
+        for batch in batches:
+            if batch.producer_id >= 0:
+                completed = producers.append(batch)
+                if completed is not None and completed.is_aborted:
+                    segment.add_aborted(aborted_transaction(completed))
+        producers.end_offset = self.log_end_offset
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self.flush()
+
+    def _roll(self, offset: int) -> DataSegment:
+        """Begin a segment at `offset`, or at the log's end if that is further; nothing is synced."""
+        offset = max(offset, self.log_end_offset)
+        active = self.segments.active
+        if active.base_offset == offset:
+            # Empty, and its indexes have no room at all: there is nothing to gain.
+            return active
+        active.write_indexes()
+        segment = self._new_segment(offset)
+        self.segments.add(segment)
+        self._producers.end_offset = offset
+        self._snapshots.take(self._producers, is_synced=False)
+        return segment
+
+    def _new_segment(self, base_offset: int) -> DataSegment:
+        segment = DataSegment(
+            self._disk,
+            self.directory,
+            base_offset,
+            created_ms=self._now_ms,
+            index_interval_bytes=self.config.index_interval_bytes,
+            is_new=True,
+        )
+        assert segment.file.size == 0
+        return segment
+
+    def _delete_segment(self, segment: DataSegment, *, is_snapshot_kept: bool = False) -> None:
+        """Take a segment out, and rename its files to `.deleted`."""
+        self.segments.remove(segment.base_offset)
+        self.size -= segment.size
+        segment.close()
+        self._deleted_files += segment.change_marker(DELETED)
+        if not is_snapshot_kept:
+            self._deleted_files += self._snapshots.mark_deleted(segment.base_offset)
+        self._ends.clear()
+
+    def _delete_oldest(self, is_due: Callable[[DataSegment, int], bool], *, is_last_included: bool = True) -> int:
+        """Delete segments from the front as long as `is_due` says so of them and where they end."""
+        due: list[DataSegment] = []
+        for at, segment in enumerate(self.segments):
+            is_last = at == len(self.segments) - 1
+            end = self.log_end_offset if is_last else self.segments[at + 1].base_offset
+            if (is_last and (not is_last_included or not segment.size)) or end > self.high_watermark:
+                break
+            if not is_due(segment, end):
+                break
+            due.append(segment)
+        if not due:
+            return 0
+        if len(due) == len(self.segments):
+            self._roll(self.log_end_offset)
+        self.increment_log_start_offset(self.segments[len(due)].base_offset)
+        for segment in due:
+            self._delete_segment(segment)
+        return len(due)
+
+    def _end_at(self, offset: int) -> None:
+        self._ends.clear()
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+
+    def _end_offset(self, isolation: FetchIsolation) -> int:
+        if isolation is FetchIsolation.LOG_END:
+            return self.log_end_offset
+        return self.high_watermark if isolation is FetchIsolation.HIGH_WATERMARK else self.last_stable_offset
+
+    def _end_position(self, isolation: FetchIsolation, end_offset: int) -> _EndPosition:
+        if end_offset == self.log_end_offset:
+            active = self.segments.active
+            return _EndPosition(end_offset, active.base_offset, active.size)
+        known = self._ends.get(isolation)
+        if known is not None and known.offset == end_offset:
+            return known
+        segment = self.segments[max(self.segments.floor(end_offset), 0)]
+        place = segment.find(end_offset)
+        position = segment.size if place is None else place.position
+        known = self._ends[isolation] = _EndPosition(end_offset, segment.base_offset, position)
+        return known
+
+    def _aborted_transactions(self, at: int, offset: int, end_position: int) -> tuple[AbortedTransaction, ...]:
+        """Give the aborted transactions of what is read from `offset` to `end_position` of the segment at `at`."""
+        upper_bound = self.segments[at].index.offset_from(end_position)
+        if upper_bound is None:
+            is_last = at == len(self.segments) - 1
+            upper_bound = self.log_end_offset if is_last else self.segments[at + 1].base_offset
+        found: list[AbortedTransaction] = []
+        for segment_at in range(at, len(self.segments)):
+            for transaction in self.segments[segment_at].aborted:
+                if transaction.last_offset >= offset and transaction.first_offset < upper_bound:
+                    found.append(transaction)
+                if transaction.last_stable_offset >= upper_bound:
+                    return tuple(found)
+        return tuple(found)
+
+    def _first_record(
+        self,
+        segment: DataSegment,
+        position: int,
+        is_wanted: Callable[[RecordBatch], bool],
+        timestamp: int,
+        start_offset: int,
+    ) -> TimestampOffset | None:
+        for _, batch in segment.batches(position, segment.size):
+            if is_wanted(batch):
+                for record in batch.records():
+                    if record.timestamp >= timestamp and record.offset >= start_offset:
+                        epoch = batch.leader_epoch if batch.leader_epoch >= 0 else None
+                        return TimestampOffset(timestamp=record.timestamp, offset=record.offset, leader_epoch=epoch)
+        return None
+
+    def _leader_batches(self, view: memoryview, leader_epoch: int | None) -> list[RecordBatch]:
+        batches: list[RecordBatch] = []
+        position, last_offset = 0, -1
+        while position < len(view):
+            try:
+                batch = read_batch(view, position)
+            except IncompleteBatchError:
+                break
+            except RemoteProtocolError as error:
+                raise CorruptRecordsError(error.reason) from error
+            if batch.base_offset <= last_offset:
+                raise CorruptRecordsError(f"batch of offset {batch.base_offset} after offset {last_offset}")
+            if leader_epoch is not None and batch.leader_epoch > leader_epoch:
+                break
+            batches.append(batch)
+            position, last_offset = batch.end_position, batch.last_offset
+        return batches
+
+    def _duplicate_info(self, duplicate: RecentBatch) -> LogAppendInfo:
+        return LogAppendInfo(
+            first_offset=duplicate.first_offset,
+            last_offset=duplicate.last_offset,
+            log_append_time_ms=duplicate.timestamp,
+            log_start_offset=self.log_start_offset,
+            is_duplicate=True,
+        )
+
+    def _write_epochs(self) -> None:
+        content = leader_epochs.format_leader_epochs(self._epochs.to_leader_epochs())
+        self._disk.write(f"{self.directory}/{leader_epochs.FILE_NAME}", [content])
+
+
+def _age_timestamp(segment: DataSegment) -> int:
+    largest = segment.largest[0]
+    return largest if largest >= 0 else segment.created_ms
+
+
+def _largest_timestamp(batches: Sequence[RecordBatch]) -> int:
+    if len(batches) == 1:
+        return batches[0].max_timestamp
+    return max(batch.max_timestamp for batch in batches)
+
+
+def _check_topic_id(disk: Disk, path: str, partition: TopicPartition, topic_id: bytes) -> bytes:
+    """Give the topic's id; its file is written if it is not there."""
+    if disk.exists(path):
+        found = partition_metadata.parse_partition_metadata(disk.read(path), file=path).topic_id
+        if topic_id not in (ZERO_UUID, found):
+            raise InconsistentTopicIdError(f"the log of {partition} belongs to another topic of that name ({path})")
+        return found
+    if topic_id != ZERO_UUID:
+        metadata = partition_metadata.PartitionMetadata(topic_id=topic_id)
+        disk.write(path, [partition_metadata.format_partition_metadata(metadata)])
+    return topic_id

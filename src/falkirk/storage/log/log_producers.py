@@ -1,0 +1,193 @@
+"""What idempotent and transactional producers may append next to one log, and what came of what they sent (KIP-98).
+
+Source: ProducerStateManager, ProducerAppendInfo, ProducerStateEntry.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from falkirk.protocol.control_record import decode_control_record
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages.end_txn_marker import EndTxnMarker
+from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
+from falkirk.storage.producer_state import NONE, CompletedTransaction, ProducerEntry, ProducerStates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from falkirk.protocol.record_batch import RecordBatch
+
+RECENT_BATCHES: Final = 5
+"""So many batches of a producer may be in flight, and are known again when they come twice."""
+_SEQUENCE_MAX: Final = (1 << 31) - 1
+
+
+class RecentBatch(NamedTuple):
+    """A batch of a producer that the log has."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp: int
+
+
+class LogProducers:
+    """The producers of one log, as of `end_offset`.
+
+    A snapshot knows the last batch of each; that there were four before is known only of what was appended since.
+    """
+
+    def __init__(self, entries: Iterable[ProducerEntry] = (), *, end_offset: int = 0) -> None:
+        self.states = ProducerStates(entries)
+        self.end_offset = end_offset
+        self._recent: dict[int, deque[RecentBatch]] = {}
+        # Transactions that ended, by first offset, with the marker's offset: until that is replicated they count.
+        self._unreplicated: dict[int, int] = {}
+        for entry in self.states.entries.values():
+            if entry.last_offset != NONE:
+                self._recent[entry.producer_id] = deque([_last_batch(entry)], maxlen=RECENT_BATCHES)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first transaction begins that is open, or whose marker is above the high watermark."""
+        first = next(iter(self.states.open_transactions.values()), None)
+        if self._unreplicated:
+            unreplicated = min(self._unreplicated)
+            return unreplicated if first is None else min(first, unreplicated)
+        return first
+
+    def check(self, batch: RecordBatch, origin: AppendOrigin) -> RecentBatch | None:
+        """Say whether a batch of a producer may be appended; give the one of which it is a duplicate.
+
+        Raises AppendRefusedError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE,
+        TRANSACTION_COORDINATOR_FENCED. `batch` needs its final offsets only for the messages.
+        """
+        entry = self.states.entries.get(batch.producer_id)
+        if origin is AppendOrigin.CLIENT and entry is not None:
+            duplicate = self._duplicate(batch, entry)
+            if duplicate is not None:
+                return duplicate
+        if entry is not None and batch.producer_epoch < entry.producer_epoch:
+            reason = f"{_named(batch)} has epoch {batch.producer_epoch}, {entry.producer_epoch} was seen already"
+            raise AppendRefusedError(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+        if batch.is_control:
+            _check_coordinator_epoch(batch, entry)
+            return None
+        if origin is AppendOrigin.CLIENT and entry is not None:
+            _check_sequence(batch, entry)
+        self._check_transaction(batch, entry, origin)
+        return None
+
+    def append(self, batch: RecordBatch) -> CompletedTransaction | None:
+        """Take in what was appended; give the transaction that it ends.
+
+        Raises RemoteProtocolError as ProducerStates.
+        """
+        producer_id = batch.producer_id
+        if producer_id < 0:
+            return None
+        before = self.states.entries.get(producer_id)
+        completed = self.states.append(batch)
+        if before is not None and before.producer_epoch != batch.producer_epoch:
+            self._recent.pop(producer_id, None)
+        if not batch.is_control:
+            recent = self._recent.get(producer_id)
+            if recent is None:
+                recent = self._recent[producer_id] = deque(maxlen=RECENT_BATCHES)
+            recent.append(
+                RecentBatch(
+                    batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
+                )
+            )
+        if completed is not None:
+            self._unreplicated[completed.first_offset] = completed.last_offset
+        return completed
+
+    def on_high_watermark(self, offset: int) -> None:
+        """Forget ended transactions whose markers are below `offset`."""
+        if self._unreplicated:
+            self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
+
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
+        """Forget producers that wrote nothing for so long and have no open transaction."""
+        for entry in list(self.states.entries.values()):
+            if is_expired(entry, now_ms, expiration_ms):
+                del self.states.entries[entry.producer_id]
+                self._recent.pop(entry.producer_id, None)
+
+    def _duplicate(self, batch: RecordBatch, entry: ProducerEntry) -> RecentBatch | None:
+        if batch.producer_epoch != entry.producer_epoch:
+            return None
+        first, last = batch.base_sequence, batch.last_sequence
+        for recent in self._recent.get(batch.producer_id, ()):
+            if recent.first_sequence == first and recent.last_sequence == last:
+                return recent
+        return None
+
+    def _check_transaction(self, batch: RecordBatch, entry: ProducerEntry | None, origin: AppendOrigin) -> None:
+        is_open = entry is not None and entry.current_transaction_first_offset != NONE
+        if is_open and not batch.is_transactional:
+            reason = f"{_named(batch)} is not transactional, and the producer has a transaction open"
+            raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
+        # The first batch of a transaction is verified with its coordinator (KIP-890), which nobody does here yet: a
+        # transaction that the coordinator does not know would stay open for ever.
+        if not is_open and batch.is_transactional and origin is AppendOrigin.CLIENT:
+            reason = f"{_named(batch)} is not part of a transaction that is open here"
+            raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
+
+
+def is_expired(entry: ProducerEntry, now_ms: int, expiration_ms: int) -> bool:
+    """Say whether a producer wrote nothing for so long, and has no open transaction."""
+    return entry.current_transaction_first_offset == NONE and now_ms - entry.timestamp >= expiration_ms
+
+
+def _last_batch(entry: ProducerEntry) -> RecentBatch:
+    first = entry.last_sequence - entry.offset_delta
+    return RecentBatch(
+        first if first >= 0 or entry.last_sequence < 0 else first + _SEQUENCE_MAX + 1,
+        entry.last_sequence,
+        entry.last_offset - entry.offset_delta,
+        entry.last_offset,
+        entry.timestamp,
+    )
+
+
+def _check_sequence(batch: RecordBatch, entry: ProducerEntry) -> None:
+    sequence = batch.base_sequence
+    if batch.producer_epoch != entry.producer_epoch:
+        # Without an epoch all that the producer wrote has gone with retention: any sequence may follow.
+        if sequence != 0 and entry.producer_epoch != NONE:
+            reason = (
+                f"{_named(batch)} begins epoch {batch.producer_epoch} after {entry.producer_epoch} with sequence number"
+                f" {sequence}, 0 was expected"
+            )
+            raise AppendRefusedError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+        return
+    last = entry.last_sequence
+    if entry.producer_epoch != NONE and sequence != last + 1 and not (sequence == 0 and last == _SEQUENCE_MAX):
+        reason = f"{_named(batch)} has sequence number {sequence}, the last one was {last}"
+        raise AppendRefusedError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+
+
+def _check_coordinator_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
+    records = batch.records()
+    if not records:
+        return
+    try:
+        marker = decode_control_record(records[0].key, records[0].value).message
+    except RemoteProtocolError as error:
+        raise AppendRefusedError(ErrorCode.INVALID_RECORD, error.reason) from error
+    if isinstance(marker, EndTxnMarker) and entry is not None and entry.coordinator_epoch > marker.coordinator_epoch:
+        reason = (
+            f"{_named(batch)} is a marker of coordinator epoch {marker.coordinator_epoch},"
+            f" {entry.coordinator_epoch} was seen already"
+        )
+        raise AppendRefusedError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, reason)
+
+
+def _named(batch: RecordBatch) -> str:
+    return f"the batch of producer {batch.producer_id} at offset {batch.base_offset}"
