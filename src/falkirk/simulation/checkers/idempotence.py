@@ -1,0 +1,44 @@
+"""Idempotence: an idempotent producer's records are committed once, in the order in which it made them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.data_checker import DataChecker
+from falkirk.simulation.workload.data_history import read_value
+
+if TYPE_CHECKING:
+    from falkirk.simulation.log_view import LogView
+    from falkirk.simulation.workload.data_history import PartitionKey
+
+
+class Idempotence(DataChecker):
+    """Looks at each offset when it is first committed anywhere."""
+
+    def __init__(self) -> None:
+        self._ends: dict[PartitionKey, int] = {}
+        self._last: dict[tuple[PartitionKey, str], tuple[int, int]] = {}
+
+    def committed(self, broker_id: int, log: LogView, from_offset: int, to_offset: int) -> None:
+        """Compare the numbers of a producer's records with the last one before."""
+        key = log.key
+        seen = self._ends.get(key, 0)
+        if to_offset <= seen or self.is_lossy(key):
+            return
+        self._ends[key] = to_offset
+        for batch in log.batches(max(from_offset, seen), to_offset):
+            for record in batch.records():
+                if seen <= record.offset < to_offset and record.value is not None:
+                    self._check(broker_id, log, record.offset, record.value)
+
+    def _check(self, broker_id: int, log: LogView, offset: int, value: bytes) -> None:
+        producer, number = read_value(value)
+        if producer not in self.watch.history.idempotent:
+            return
+        last = self._last.get((log.key, producer))
+        if last is not None and number <= last[0]:
+            raise self.violated(
+                f"record {number} of {producer} is at offset {offset} of {self.place(broker_id, log.key)}, "
+                f"record {last[0]} was at offset {last[1]}"
+            )
+        self._last[log.key, producer] = number, offset

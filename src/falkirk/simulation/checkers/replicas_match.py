@@ -1,0 +1,62 @@
+"""ReplicasMatch: what two logs have at the same offset of the same leader epoch is the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.data_checker import DataChecker
+from falkirk.simulation.workload.data_history import Keeping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.simulation.log_view import LogView
+    from falkirk.simulation.workload.data_history import PartitionKey
+
+
+class ReplicasMatch(DataChecker):
+    """An epoch has one leader, and a leader writes an offset once. Compaction makes batches anew: records are compared.
+
+    In the end logs are equal from the highest log start on.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[PartitionKey, dict[tuple[int, int], object]] = {}
+
+    def appended(self, broker_id: int, log: LogView, batch: RecordBatch) -> None:
+        """Compare a batch with what other logs have there."""
+        written = self._written.setdefault(log.key, {})
+        for offset, digest in self._digests(log.key, batch):
+            known = written.setdefault((batch.leader_epoch, offset), digest)
+            if known != digest:
+                raise self.violated(
+                    f"{self.place(broker_id, log.key)} has at offset {offset} of epoch {batch.leader_epoch} what no "
+                    f"other replica has there"
+                )
+
+    def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
+        """Compare whole logs."""
+        start = max(log.log_start_offset for log in replicas.values())
+        whole = {
+            broker_id: [
+                (batch.leader_epoch, offset, digest)
+                for batch in log.batches(start, log.log_end_offset)
+                for offset, digest in self._digests(key, batch)
+            ]
+            for broker_id, log in replicas.items()
+        }
+        if self._is_compacted(key):
+            return
+        first = next(iter(whole))
+        for broker_id, digests in whole.items():
+            if digests != whole[first]:
+                raise self.violated(f"{self.place(broker_id, key)} is not equal to that on broker {first}")
+
+    def _digests(self, key: PartitionKey, batch: RecordBatch) -> list[tuple[int, object]]:
+        if self._is_compacted(key):
+            return [(record.offset, (record.key, record.value)) for record in batch.records()]
+        return [(batch.base_offset, batch.computed_crc)]
+
+    def _is_compacted(self, key: PartitionKey) -> bool:
+        return Keeping.of(self.watch.history.topics.get(key.topic_id, "")) is Keeping.KEYS

@@ -1,0 +1,305 @@
+"""A consumer that reads every partition from its beginning, from leaders or followers, in fetch sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic, ForgottenTopic
+from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
+from falkirk.protocol.record_batch import IncompleteBatchError, read_batches
+from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.workload.broker_client import BrokerClient
+from falkirk.simulation.workload.data_history import Keeping, PartitionKey, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.messages.fetch_response import PartitionData
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.workload.broker_client import PartitionPlace
+    from falkirk.simulation.workload.data_history import DataHistory
+
+_EARLIEST: Final = -2
+_RETRY_MS: Final = 100
+_MAX_WAIT_MS: Final = 300
+_PARTITION_BYTES_MAX: Final = 3000
+_BYTES_MAX: Final = 10_000
+_FIRST_WITH_SESSIONS: Final = 7
+_FIRST_WITH_TOPIC_IDS: Final = 13
+_FULL_EPOCH: Final = 0
+_SESSIONLESS_EPOCH: Final = -1
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a partition is read. `offset` is None until it is known where the partition begins."""
+
+    topic: str
+    key: PartitionKey
+    offset: int | None = 0
+    # A leader's, where the last answer came from one.
+    high_watermark: int = -1
+    read_from: int | None = None
+    retry_at_ms: int = 0
+    is_asking: bool = False
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a broker was told to send, by partition: the offset and epoch that it was told last."""
+
+    session_id: int = 0
+    epoch: int = _FULL_EPOCH
+    asked: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
+    is_asking: bool = False
+    retry_at_ms: int = 0
+    topics: dict[PartitionKey, str] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        """Begin anew, with all partitions; the old one is closed with that."""
+        self.epoch = _FULL_EPOCH
+        self.asked = {}
+
+
+class Consumer(BrokerClient):
+    """Reads all partitions of topics with a known `Keeping`. `reads_from_followers`: from any replica."""
+
+    def __init__(
+        self,
+        name: str,
+        brokers: Mapping[int, Endpoint],
+        chance: Chance,
+        history: DataHistory,
+        *,
+        reads_from_followers: bool,
+        has_sessions: bool,
+    ) -> None:
+        super().__init__(name, brokers, chance)
+        self.positions: dict[PartitionKey, Position] = {}
+        self._history = history
+        self._reads_from_followers = reads_from_followers
+        self._has_sessions = has_sessions
+        self._tells_epoch = chance.random() < 0.7
+        self._isolation_level = chance.choice((0, 1))
+        self._sessions: dict[int, _Session] = {broker_id: _Session() for broker_id in brokers}
+
+    @property
+    def due_ms(self) -> int | None:
+        """When a broker may be asked again."""
+        times = [session.retry_at_ms for session in self._sessions.values() if not session.is_asking]
+        return min(times, default=None)
+
+    def act(self) -> None:
+        """Ask each broker for what it has to be asked for."""
+        self._follow_metadata()
+        wanted: dict[int, list[tuple[Position, PartitionPlace]]] = {broker_id: [] for broker_id in self.brokers}
+        for position in self.positions.values():
+            place = self.places[position.topic, position.key.partition]
+            if position.offset is None:
+                self._ask_where_it_begins(position, place)
+            elif self.now_ms >= position.retry_at_ms:
+                source = self._source(position, place)
+                if source is not None:
+                    wanted[source].append((position, place))
+        for broker_id, session in self._sessions.items():
+            if not session.is_asking and self.now_ms >= session.retry_at_ms:
+                self._fetch(broker_id, session, wanted[broker_id])
+
+    # --- Which partitions, and from where
+
+    def _follow_metadata(self) -> None:
+        for (topic, partition), place in self.places.items():
+            key = PartitionKey(place.topic_id, partition)
+            if key not in self.positions and Keeping.of(topic) is not None:
+                self._history.topics[key.topic_id] = topic
+                self.positions[key] = Position(topic, key, offset=None)
+        for key, position in list(self.positions.items()):
+            known = self.places.get((position.topic, key.partition))
+            if known is None or known.topic_id != key.topic_id:
+                del self.positions[key]
+
+    def _source(self, position: Position, place: PartitionPlace) -> int | None:
+        if not self._reads_from_followers:
+            return place.leader_id if place.leader_id in self.brokers else None
+        if position.read_from not in place.isr:
+            choices = sorted(each for each in place.isr if each in self.brokers)
+            position.read_from = self.chance.choice(choices) if choices else None
+        return position.read_from
+
+    def _ask_where_it_begins(self, position: Position, place: PartitionPlace) -> None:
+        if position.is_asking or self.now_ms < position.retry_at_ms or place.leader_id not in self.brokers:
+            return
+        position.is_asking = True
+        asked = ListOffsetsPartition(partition_index=position.key.partition, timestamp=_EARLIEST)
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=position.topic, partitions=[asked])], timeout_ms=1000
+        )
+        self.ask(place.leader_id, request, partial(self._begins, position))
+
+    def _begins(self, position: Position, response: WireMessage | None) -> None:
+        position.is_asking = False
+        position.retry_at_ms = self.now_ms + _RETRY_MS
+        if response is None:
+            return
+        assert isinstance(response, ListOffsetsResponse)
+        (answer,) = response.topics[0].partitions
+        if answer.error_code:
+            self.refresh()
+        else:
+            position.offset = answer.offset
+
+    # --- Fetching
+
+    def _fetch(self, broker_id: int, session: _Session, wanted: list[tuple[Position, PartitionPlace]]) -> None:
+        session.retry_at_ms = self.now_ms + _RETRY_MS
+        version = self.version(broker_id, FetchRequest.SCHEMA.info.key or 0)
+        is_incremental = self._has_sessions and version is not None and version >= _FIRST_WITH_SESSIONS
+        if not wanted and (not is_incremental or not session.asked):
+            return
+        if not is_incremental:
+            session.reset()
+        asked = {
+            position.key: (position.offset or 0, place.leader_epoch if self._tells_epoch else -1)
+            for position, place in wanted
+        }
+        session.topics.update({position.key: position.topic for position, _ in wanted})
+        known = {} if session.epoch == _FULL_EPOCH else session.asked
+        news = {key: told for key, told in asked.items() if known.get(key) != told}
+        gone = [key for key in known if key not in asked]
+        session.asked = asked
+        session.is_asking = True
+        request = FetchRequest(
+            max_wait_ms=_MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=_BYTES_MAX,
+            isolation_level=self._isolation_level,
+            session_id=session.session_id if is_incremental else 0,
+            session_epoch=session.epoch if is_incremental else _SESSIONLESS_EPOCH,
+            topics=[_fetched(session.topics[key], key, told) for key, told in news.items()],
+            forgotten_topics_data=[
+                ForgottenTopic(topic=session.topics[key], topic_id=key.topic_id, partitions=(key.partition,))
+                for key in gone
+            ],
+        )
+        self.ask(broker_id, request, partial(self._fetched, broker_id, session, is_incremental))
+
+    def _fetched(
+        self,
+        broker_id: int,
+        session: _Session,
+        is_incremental: bool,  # noqa: FBT001  bound by partial
+        response: WireMessage | None,
+    ) -> None:
+        session.is_asking = False
+        session.retry_at_ms = self.now_ms + _RETRY_MS
+        if response is None:
+            session.reset()
+            return
+        assert isinstance(response, FetchResponse)
+        if response.error_code:
+            error = ErrorCode(response.error_code)
+            self.note(f"cannot fetch from broker {broker_id}: {error.name}")
+            if error is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                session.session_id = 0
+            session.reset()
+            self.refresh()
+            return
+        session.retry_at_ms = self.now_ms + 1
+        if is_incremental:
+            self._go_on(session, response)
+        by_name = {topic: key.topic_id for key, topic in session.topics.items() if key in session.asked}
+        for topic in response.responses:
+            topic_id = by_name[topic.topic] if topic.topic else topic.topic_id
+            for answer in topic.partitions:
+                key = PartitionKey(topic_id, answer.partition_index)
+                position = self.positions.get(key)
+                asked = session.asked.get(key)
+                if position is not None and asked is not None and position.offset == asked[0]:
+                    self._take_partition(broker_id, position, answer)
+
+    def _go_on(self, session: _Session, response: FetchResponse) -> None:
+        if response.session_id == 0:
+            session.session_id = 0
+            session.epoch = _FULL_EPOCH
+        else:
+            is_new = session.epoch == _FULL_EPOCH
+            session.session_id = response.session_id
+            session.epoch = 1 if is_new else session.epoch + 1
+
+    def _take_partition(self, broker_id: int, position: Position, answer: PartitionData) -> None:
+        error = ErrorCode(answer.error_code)
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(broker_id, position)
+            return
+        if error is not ErrorCode.NONE:
+            position.retry_at_ms = self.now_ms + _RETRY_MS
+            position.read_from = None
+            self.refresh()
+            return
+        if self._leads(broker_id, position):
+            position.high_watermark = answer.high_watermark
+        offset = position.offset
+        assert offset is not None
+        for batch in whole_batches(answer.records or b""):
+            for record in batch.records():
+                if record.offset >= offset:
+                    assert record.value is not None, "producers write values"
+                    self._history.take_read(position.key, record.offset, record.value, self.name)
+            if batch.end_offset > answer.high_watermark:
+                name = self._history.name(position.key)
+                what = f"{shown(batch.records()[0].value)} at offset {batch.base_offset} of {name}"
+                raise InvariantViolatedError(
+                    "ReadsNeverChange",
+                    f"{self.name} is shown {what} by broker {broker_id}, high watermark {answer.high_watermark}",
+                )
+            offset = max(offset, batch.end_offset)
+        position.offset = offset
+
+    def _out_of_range(self, broker_id: int, position: Position) -> None:
+        position.retry_at_ms = self.now_ms + _RETRY_MS
+        self.refresh()
+        if not self._leads(broker_id, position):
+            # A follower is behind; the leader knows better.
+            position.read_from = None
+            return
+        if Keeping.of(position.topic) is Keeping.ALL and position.key not in self._history.lossy:
+            what = f"offset {position.offset} of {self._history.name(position.key)}"
+            raise InvariantViolatedError("ReadsNeverChange", f"{self.name} has read up to {what}, it is out of range")
+        position.offset = None
+
+    def _leads(self, broker_id: int, position: Position) -> bool:
+        place = self.places.get((position.topic, position.key.partition))
+        return place is not None and place.topic_id == position.key.topic_id and place.leader_id == broker_id
+
+
+def whole_batches(records: bytes) -> Iterator[RecordBatch]:
+    """Give the batches of an answer but a cut-off one at its end."""
+    batches = read_batches(records)
+    while True:
+        try:
+            yield next(batches)
+        except (StopIteration, IncompleteBatchError):
+            return
+
+
+def _fetched(topic: str, key: PartitionKey, told: tuple[int, int]) -> FetchTopic:
+    offset, leader_epoch = told
+    asked = FetchPartition(
+        partition=key.partition,
+        current_leader_epoch=leader_epoch,
+        fetch_offset=offset,
+        partition_max_bytes=_PARTITION_BYTES_MAX,
+    )
+    return FetchTopic(topic=topic, topic_id=key.topic_id, partitions=[asked])

@@ -1,0 +1,188 @@
+"""Makes the topics of a plan, and changes them while they are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    ElectLeadersRequest,
+    IncrementalAlterConfigsRequest,
+)
+from falkirk.protocol.messages.alter_partition_reassignments_request import ReassignablePartition, ReassignableTopic
+from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
+from falkirk.protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+)
+from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
+from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
+from falkirk.simulation.workload.controller_client import NOT_ACTIVE, ControllerClient
+from falkirk.simulation.workload.data_history import Keeping
+from falkirk.simulation.workload.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.workload.data_plan import DataPlan, TopicPlan
+
+_INTERVAL_MS: Final = 700
+_RETRY_MS: Final = 200
+_TOPIC_RESOURCE: Final = 2
+_SET: Final = 0
+_PREFERRED: Final = 0
+_PARTITIONS_MAX: Final = 4
+
+
+class DataAdministrator(ControllerClient):
+    """Replicas are on `broker_ids` alone: others have no data. A topic that was deleted is made anew by its name."""
+
+    def __init__(
+        self, controllers: Sequence[Endpoint], chance: Chance, plan: DataPlan, broker_ids: Sequence[int]
+    ) -> None:
+        super().__init__(controllers, chance, client_id="data-administrator")
+        self._plan = plan
+        self._broker_ids = broker_ids
+        # Nothing new is begun, so that a run can end; what is missing is made even then.
+        self.is_over = False
+        self._partition_counts: dict[str, int] = {}
+        self._missing = {topic.name: topic for topic in plan.topics}
+        self._due_ms = 0
+        self._current: Operation | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Say whether all topics are there."""
+        return not self._missing
+
+    @property
+    def next_due_ms(self) -> int | None:
+        """When the next request is due."""
+        return self._due_ms if self._missing or (self._plan.is_administered and not self.is_over) else None
+
+    def next_request(self, now_ms: int) -> WireMessage | None:
+        """Make what is missing, then choose something to do."""
+        if self.next_due_ms is None or now_ms < self._due_ms:
+            return None
+        if self._missing:
+            self._due_ms = now_ms + _RETRY_MS
+            self._current = self._create(next(iter(self._missing.values())))
+        else:
+            self._due_ms = now_ms + 1 + self.chance.randrange(0, 2 * _INTERVAL_MS)
+            self._current = self._choose()
+        return self._current.request
+
+    def answered(self, response: WireMessage, now_ms: int) -> bool:  # noqa: ARG002  as ControllerClient
+        """Take note of what is done."""
+        assert self._current is not None
+        error = self._current.error(response)
+        if error in NOT_ACTIVE:
+            return False
+        if error:
+            self.note(f"may not {self._current.what}: {ErrorCode(error).name}")
+        else:
+            self.note(f"did {self._current.what}")
+        if not error or error == ErrorCode.TOPIC_ALREADY_EXISTS:
+            self._current.done(response)
+        return True
+
+    # --- Operations
+
+    def _choose(self) -> Operation:
+        topic = self.chance.choice(self._plan.topics)
+        draw = self.chance.random()
+        if draw < 0.1 and Keeping.of(topic.name) is Keeping.END:
+            return self._delete(topic)
+        if draw < 0.45:
+            return self._move(topic)
+        if draw < 0.6 and self._partition_counts[topic.name] < _PARTITIONS_MAX:
+            return self._enlarge(topic)
+        if draw < 0.8:
+            return self._elect()
+        return self._configure(topic)
+
+    def _replicas(self, topic: TopicPlan) -> tuple[int, ...]:
+        broker_ids = list(self._broker_ids)
+        self.chance.shuffle(broker_ids)
+        return tuple(broker_ids[: topic.replication_factor])
+
+    def _create(self, topic: TopicPlan) -> Operation:
+        assignments = [
+            CreatableReplicaAssignment(partition_index=partition, broker_ids=self._replicas(topic))
+            for partition in range(topic.partition_count)
+        ]
+        configs = [CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()]
+        made = CreatableTopic(
+            name=topic.name, num_partitions=-1, replication_factor=-1, assignments=assignments, configs=configs
+        )
+
+        def done(_: object) -> None:
+            self._partition_counts[topic.name] = topic.partition_count
+            del self._missing[topic.name]
+
+        return Operation(
+            f"create {topic.name}",
+            CreateTopicsRequest(topics=[made]),
+            lambda response: response.topics[0].error_code,
+            done,
+        )
+
+    def _delete(self, topic: TopicPlan) -> Operation:
+        # Whatever comes of the request, the topic is made if it is not there.
+        self._missing[topic.name] = topic
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], topic_names=(topic.name,))
+        return Operation(
+            f"delete {topic.name}", request, lambda response: response.responses[0].error_code, lambda _: None
+        )
+
+    def _move(self, topic: TopicPlan) -> Operation:
+        """Give a partition other replicas, or the same in another order, or give that up."""
+        number = self.chance.randrange(0, self._partition_counts[topic.name])
+        replicas = None if self.chance.random() < 0.2 else self._replicas(topic)
+        partition = ReassignablePartition(partition_index=number, replicas=replicas)
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=1000, topics=[ReassignableTopic(name=topic.name, partitions=[partition])]
+        )
+        name = f"{topic.name}-{number}"
+        what = f"move {name} to {replicas}" if replicas else f"cancel the move of {name}"
+        return Operation(what, request, _reassignment_error, lambda _: None)
+
+    def _enlarge(self, topic: TopicPlan) -> Operation:
+        count = self._partition_counts[topic.name] + 1
+        assignment = CreatePartitionsAssignment(broker_ids=self._replicas(topic))
+        request = CreatePartitionsRequest(
+            topics=[CreatePartitionsTopic(name=topic.name, count=count, assignments=[assignment])], timeout_ms=1000
+        )
+
+        def done(_: object) -> None:
+            self._partition_counts[topic.name] = count
+
+        what = f"give {topic.name} {count} partitions"
+        return Operation(what, request, lambda response: response.results[0].error_code, done)
+
+    def _elect(self) -> Operation:
+        """Let the preferred leader lead, if it can."""
+        request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=None, timeout_ms=1000)
+        return Operation("elect preferred leaders", request, lambda response: response.error_code, lambda _: None)
+
+    def _configure(self, topic: TopicPlan) -> Operation:
+        value = str(self.chance.randrange(1, topic.replication_factor + 1))
+        config = AlterableConfig(name="min.insync.replicas", config_operation=_SET, value=value)
+        request = IncrementalAlterConfigsRequest(
+            resources=[AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=topic.name, configs=[config])]
+        )
+        what = f"set min.insync.replicas of {topic.name} to {value}"
+        return Operation(what, request, lambda response: response.responses[0].error_code, lambda _: None)
+
+
+def _reassignment_error(response: AlterPartitionReassignmentsResponse) -> int:
+    return response.error_code or response.responses[0].partitions[0].error_code
