@@ -1,0 +1,33 @@
+"""Fixtures: clusters and clients that the tests of a session share, for each release and library one."""
+
+from collections.abc import Iterator
+
+import pytest
+from client_cluster import ClientCluster
+from client_factory import ClientFactory
+from java_client import JavaPrograms
+from kafka_cluster import Clusters
+
+
+@pytest.fixture(scope="module")
+def served(
+    module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> ClientCluster:
+    """The running cluster that the parameter names: ("falkirk" or "kafka", release)."""
+    whose, release = request.param
+    home = tmp_path_factory.mktemp(f"{whose}-{release}")
+    cluster = ClientCluster(release, is_ours=whose == "falkirk", home=home / "cluster")
+    module_clusters.adopt(cluster)
+    cluster.set_up()
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def client_factory(served: ClientCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientFactory]:
+    programs = JavaPrograms(tmp_path_factory.mktemp("java-clients"))
+    factory = ClientFactory(programs)
+    try:
+        yield factory
+        factory.close()
+    finally:
+        programs.close()
