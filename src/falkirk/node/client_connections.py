@@ -14,6 +14,7 @@ from falkirk.metadata.controller.request_context import ANONYMOUS, Principal, Re
 from falkirk.node.effects import Close, Fact, Send
 from falkirk.node.handlers.envelope import wrap
 from falkirk.node.known_answers import KnownAnswers
+from falkirk.node.sasl_listeners import SaslListeners
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
@@ -29,8 +30,12 @@ from falkirk.protocol.messages import ApiVersionsRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.node.authentication import Authentication
     from falkirk.node.config import Listener
+    from falkirk.node.credentials import Credentials
     from falkirk.node.effects import Effect
+    from falkirk.node.security_settings import SecuritySettings
+    from falkirk.protocol.connection import Event
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
 
@@ -50,6 +55,8 @@ class ClientConnection:
     connection: Connection
     ranges: Mapping[int, SupportedRange]
     principal: Principal = ANONYMOUS
+    # Looks at what comes first; None: nothing has to be looked at (any more).
+    authentication: Authentication | None = None
     software_name: str = ""
     software_version: str = ""
     last_active_ms: int = 0
@@ -96,7 +103,7 @@ class ClientConnections:
 
     Requests go to `handle`, one by one; `gone` is told of every connection that ends, from whichever side. What is to
     be done goes to `effects` at once. `answered`, if there is one, is told of every request and its answer; none is
-    answered unread then.
+    answered unread then. `security` and `credentials`: whom to let in; `wake` asks for a `tick` at the end of the step.
     """
 
     def __init__(
@@ -108,6 +115,9 @@ class ClientConnections:
         frame_bytes_max: int,
         idle_ms_max: int,
         answered: Callable[[OpenRequest, bytes], None] | None = None,
+        security: SecuritySettings,
+        credentials: Credentials,
+        wake: Callable[[], None],
     ) -> None:
         self.counters = ConnectionCounters()
         # APIs that are not begun for now: what waits for commits already is as much as may.
@@ -122,6 +132,14 @@ class ClientConnections:
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
         self._known_answers = KnownAnswers()
+        self._sasl = SaslListeners(
+            security,
+            credentials,
+            frame_bytes_max=frame_bytes_max,
+            effects=effects,
+            close=self._close,
+            wake=wake,
+        )
 
     def __len__(self) -> int:
         """Count the connections."""
@@ -134,17 +152,20 @@ class ClientConnections:
         client_host: str,
         ranges: Mapping[int, SupportedRange],
         now_ms: int,
+        *,
+        principal: Principal = ANONYMOUS,
     ) -> None:
-        """Begin to serve a connection; `ranges` is what its listener offers."""
+        """Begin to serve a connection; `ranges` is what its listener offers, `principal` who it is without SASL."""
         connection = Connection(
             role=Role.SERVER,
             supported=ranges,
             frame_bytes_max=self._frame_bytes_max,
             known_answers=None if self._answered else self._known_answers.of_listener(listener.name),
         )
-        self._clients[connection_id] = ClientConnection(
-            connection_id, listener, client_host, connection, ranges, last_active_ms=now_ms
+        client = self._clients[connection_id] = ClientConnection(
+            connection_id, listener, client_host, connection, ranges, principal=principal, last_active_ms=now_ms
         )
+        self._sasl.accept(client, now_ms)
         self.counters.accepted += 1
 
     def received(self, connection_id: int, data: bytes, now_ms: int) -> None:
@@ -155,22 +176,17 @@ class ClientConnections:
         client.last_active_ms = now_ms
         self._clients.move_to_end(connection_id)
         try:
-            events = client.connection.receive_data(data)
+            if client.authentication is None:
+                for event in client.connection.receive_data(data):
+                    self._take(client, event)
+            else:
+                for event in self._sasl.received(client, client.authentication, data, now_ms):
+                    self._take(client, event)
+                    # At once: an answer to what comes next must not overtake this one's.
+                    self._advance(client)
         except RemoteProtocolError as error:
             self._close_for_garbage(client, error)
             return
-        for event in events:
-            if isinstance(event, KnownRequestsAnswered):
-                self.counters.requests += event.count
-                if isinstance(event.request, ApiVersionsRequest):
-                    client.take_software(event.request)
-                self._effects(Send(connection_id, event.data))
-            elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
-                client.held.append(event)
-                client.held_bytes += _size(event)
-            elif isinstance(event, UnservedRequestReceived):
-                self._advance(client)
-                self._close_for_unserved_api(client, event)
         if client.held:
             self._advance(client)
             self._close_if_flooding(client)
@@ -181,6 +197,7 @@ class ClientConnections:
         if client is not None:
             client.is_closed = True
             self._holding.pop(connection_id, None)
+            self._sasl.lost(client)
             self._gone(connection_id)
 
     def change_ranges(self, ranges: Mapping[int, SupportedRange]) -> None:
@@ -196,7 +213,8 @@ class ClientConnections:
             self._advance(client)
 
     def tick(self, now_ms: int) -> None:
-        """Close what was silent for too long and waits for nothing."""
+        """Close what was silent for too long and waits for nothing, and who did not authenticate."""
+        self._sasl.tick(now_ms)
         for client in list(self._clients.values()):
             if now_ms - client.last_active_ms < self._idle_ms_max:
                 break
@@ -211,7 +229,10 @@ class ClientConnections:
     def next_wakeup_ms(self) -> int | None:
         """When `tick` may have something to do."""
         first = next(iter(self._clients.values()), None)
-        return None if first is None else first.last_active_ms + self._idle_ms_max
+        if first is None:
+            return None
+        idle_ms, sasl_ms = first.last_active_ms + self._idle_ms_max, self._sasl.next_wakeup_ms
+        return idle_ms if sasl_ms is None else min(idle_ms, sasl_ms)
 
     def close(self) -> None:
         """Close all connections."""
@@ -238,6 +259,22 @@ class ClientConnections:
             return
         data = client.connection.send_body(request.request, body)
         if data:
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
+        """Answer a request; what is large in the message is sent as it is, not copied. Raises as `answer`."""
+        pieces = codec.encode_pieces(message, request.request.response_version)
+        client = request.client
+        if len(pieces) == 1 or request.outer is not None:
+            self.answer_body(request, b"".join(pieces))
+            return
+        if self._answered is not None:
+            self._answered(request, b"".join(pieces))
+        if client.is_closed:
+            return
+        for data in client.connection.send_pieces(request.request, pieces):
             self._effects(Send(client.connection_id, data))
         if client.held:
             self._holding[client.connection_id] = client
@@ -273,6 +310,19 @@ class ClientConnections:
             self._close(client, event, reason, level="error")
 
     # --- Inside
+
+    def _take(self, client: ClientConnection, event: Event) -> None:
+        if isinstance(event, KnownRequestsAnswered):
+            self.counters.requests += event.count
+            if isinstance(event.request, ApiVersionsRequest):
+                client.take_software(event.request)
+            self._effects(Send(client.connection_id, event.data))
+        elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
+            client.held.append(event)
+            client.held_bytes += _size(event)
+        elif isinstance(event, UnservedRequestReceived):
+            self._advance(client)
+            self._close_for_unserved_api(client, event)
 
     def _advance(self, client: ClientConnection) -> None:
         """Handle what is held back, as far as may be."""
@@ -321,7 +371,7 @@ class ClientConnections:
         self.counters.closed_for_unserved_apis += 1
         self._close(client, "unserved-request", f"API key {event.api_key} version {event.api_version} is not served")
 
-    def _close(self, client: ClientConnection, event: str, reason: str, *, level: str = "info") -> None:
+    def _close(self, client: ClientConnection, event: str, reason: str, level: str = "info") -> None:
         if client.is_closed:
             return
         self.lost(client.connection_id)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from falkirk.node.security_settings import SecuritySettings
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,6 +44,8 @@ class NodeConfig:
     metadata_log_dir: str
     rack: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    inter_broker_listener_name: str | None = None
+    security: SecuritySettings = field(default_factory=SecuritySettings)
     # Quorum
     quorum_election_timeout_ms: int = 1000
     quorum_election_backoff_max_ms: int = 1000

@@ -12,11 +12,15 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class ConnectionAccepted:
-    """A peer has connected to one of the node's listeners. `client_host`: its address without the port."""
+    """A peer has connected to one of the node's listeners. `client_host`: its address without the port.
+
+    `peer_name`: the subject of the certificate that it has shown over TLS and that was verified, as RFC 2253 writes it.
+    """
 
     connection_id: int
     listener: str
     client_host: str
+    peer_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

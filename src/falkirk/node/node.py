@@ -21,6 +21,7 @@ from falkirk.node.broker_role import BrokerRole
 from falkirk.node.client_connections import ClientConnections, OpenRequest
 from falkirk.node.controller_registration import ControllerRegistration
 from falkirk.node.controller_role import ControllerRole
+from falkirk.node.credentials import Credentials
 from falkirk.node.dispatcher import Dispatcher
 from falkirk.node.effects import Close, Fact, Stop
 from falkirk.node.errors import FatalError, StartupError
@@ -107,6 +108,9 @@ class Node:
             frame_bytes_max=config.socket_request_max_bytes,
             idle_ms_max=config.connections_max_idle_ms,
             answered=self._request_facts.answered if config.has_request_facts else None,
+            security=config.security,
+            credentials=Credentials(lambda: self._state.image, random, token_key=config.delegation_token_secret_key),
+            wake=self._wake,
         )
         self._peers = Peers(
             config.release,
@@ -273,8 +277,8 @@ class Node:
         match event:
             case BytesReceived(connection_id, data):
                 self._peers.received(connection_id, data, now_ms)
-            case ConnectionAccepted(connection_id, listener, client_host):
-                self._accept(connection_id, listener, client_host)
+            case ConnectionAccepted():
+                self._accept(event)
             case ConnectionOpened(connection_id):
                 self._peers.opened(connection_id, now_ms)
             case ConnectionLost(connection_id, reason):
@@ -288,17 +292,34 @@ class Node:
                 assert_never(event)
         self._state.has_work = True
 
-    def _accept(self, connection_id: int, listener: str, client_host: str) -> None:
+    def _accept(self, accepted: ConnectionAccepted) -> None:
         if self._is_shutting_down:
-            self._effects.append(Close(connection_id))
+            self._effects.append(Close(accepted.connection_id))
             return
-        found = self._listeners[listener]
-        if found.is_controller:
+        listener = self._listeners[accepted.listener]
+        principal = self.config.security.of_listener(listener.name).principal_of(accepted.peer_name)
+        if principal is None:
+            fields = {"client_host": accepted.client_host, "listener": listener.name}
+            reason = f"No rules apply to {accepted.peer_name}"
+            self._effects.append(Fact("info", "authentication-failed", {**fields, "reason": reason}))
+            self._effects.append(Close(accepted.connection_id))
+            return
+        if listener.is_controller:
             ranges = self._controller_ranges
         else:
             assert self._broker is not None, "such a listener belongs to a broker"
             ranges = self._broker.ranges
-        self._clients.accept(connection_id, found, client_host, ranges, self._state.now_ms)
+        self._clients.accept(
+            accepted.connection_id,
+            listener,
+            accepted.client_host,
+            ranges,
+            self._state.now_ms,
+            principal=principal,
+        )
+
+    def _wake(self) -> None:
+        self._state.has_work = True
 
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)

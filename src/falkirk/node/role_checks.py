@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.node.config import BROKER, CONTROLLER
 from falkirk.node.listener_properties import split_entries
 from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS
+from falkirk.node.security_settings import ENABLED_MECHANISMS, SASL_PROTOCOLS, ListenerValues
 from falkirk.versions.config_definition import ConfigError
 from falkirk.versions.features import KRAFT_VERSION
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.listener_properties import ListenerAddress, ListenerProperties
     from falkirk.protocol.endpoint import Endpoint
-    from falkirk.versions.config_definition import Value
+    from falkirk.versions.config_definition import Definition, Value
     from falkirk.versions.release import Release
 
 _NAMES: Final = "controller.listener.names"
@@ -95,6 +96,40 @@ def check_roles(
             one.endpoint.host != "0.0.0.0",  # noqa: S104 - compared, not listened on
             "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.",
         )
+
+
+def check_sasl(
+    values: Mapping[str, Value],
+    properties: Mapping[str, str],
+    known: Mapping[str, Definition],
+    security_protocols: Mapping[str, str],
+    *,
+    is_broker: bool,
+) -> None:
+    """Check what brokers speak among themselves, and how long who is refused waits. Raises ConfigError."""
+    if is_broker:
+        name = inter_broker_listener_name(values)
+        enabled = ListenerValues(properties, values, known, name).value(ENABLED_MECHANISMS)
+        assert isinstance(enabled, tuple)
+        _require(
+            security_protocols.get(name) not in SASL_PROTOCOLS
+            or values["sasl.mechanism.inter.broker.protocol"] in enabled,
+            f"sasl.mechanism.inter.broker.protocol must be included in {ENABLED_MECHANISMS} when SASL is used for "
+            "inter-broker communication",
+        )
+    delay_key, idle_key = "connection.failed.authentication.delay.ms", "connections.max.idle.ms"
+    delay_ms, idle_ms = _number(values, delay_key), _number(values, idle_key)
+    _require(
+        idle_ms < 0 or delay_ms < idle_ms,
+        f"{delay_key}={delay_ms} should always be less than {idle_key}={idle_ms} to prevent failed authentication "
+        "responses from timing out",
+    )
+
+
+def inter_broker_listener_name(values: Mapping[str, Value]) -> str:
+    """Give the name of the listener that brokers meet at."""
+    name = values["inter.broker.listener.name"]
+    return str(values["security.inter.broker.protocol"] if name is None else name).upper()
 
 
 _MINIMA: Final = (
@@ -247,7 +282,8 @@ def _check_broker(values: Mapping[str, Value], listeners: ListenerProperties, *,
         bool(advertised),
         f"There must be at least one broker advertised listener. Perhaps all listeners appear in {_NAMES}?",
     )
-    name = _inter_broker_listener_name(values, listeners, is_protocol_set=is_protocol_set)
+    _check_inter_broker_listener(values, listeners, is_protocol_set=is_protocol_set)
+    name = inter_broker_listener_name(values)
     _require(
         name in {one.name for one in advertised},
         "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options based "
@@ -261,19 +297,16 @@ def _check_broker(values: Mapping[str, Value], listeners: ListenerProperties, *,
     )
 
 
-def _inter_broker_listener_name(
+def _check_inter_broker_listener(
     values: Mapping[str, Value], listeners: ListenerProperties, *, is_protocol_set: bool
-) -> str:
+) -> None:
     name = values["inter.broker.listener.name"]
-    if name is None:
-        return str(values["security.inter.broker.protocol"])
     _require(
-        not is_protocol_set,
+        name is None or not is_protocol_set,
         "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
     )
     _require(
-        str(name).upper() in listeners.security_protocols,
+        name is None or str(name).upper() in listeners.security_protocols,
         f"Listener with name {str(name).upper()} defined in inter.broker.listener.name not found in "
         "listener.security.protocol.map.",
     )
-    return str(name).upper()

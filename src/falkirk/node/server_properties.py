@@ -13,7 +13,8 @@ from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.config_definitions import definitions
 from falkirk.node.listener_properties import read_listeners
 from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
-from falkirk.node.role_checks import check_node, check_roles
+from falkirk.node.role_checks import check_node, check_roles, check_sasl, inter_broker_listener_name
+from falkirk.node.security_settings import read_security
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.config_definition import ConfigError, Required
 
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from falkirk.node.listener_properties import ListenerProperties
+    from falkirk.node.security_settings import SecuritySettings
     from falkirk.versions.config_definition import Definition, Value
     from falkirk.versions.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerProperties:
-    """What a file says. `warnings` are lines for the operator; `values` has every key of the release, typed."""
+    """What a file says. `warnings` are lines for the operator; `values` has every key of the release, typed.
+
+    `security_protocols`: by name of a listener, those that the node only connects to included.
+    """
 
     config: NodeConfig
     values: Mapping[str, Value]
+    security_protocols: Mapping[str, str]
     warnings: tuple[str, ...]
 
 
@@ -61,6 +67,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         is_protocol_set="security.inter.broker.protocol" in properties,
         release=release,
     )
+    check_sasl(values, properties, known, listeners.security_protocols, is_broker=BROKER in roles)
     node_id = values["node.id"]
     assert isinstance(node_id, int)
     rack = values["broker.rack"]
@@ -77,12 +84,34 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         metadata_log_dir=str(values["metadata.log.dir"] or log_dirs[0]),
         rack=None if rack is None else str(rack),
         properties=dict(properties),
+        inter_broker_listener_name=inter_broker_listener_name(values) if BROKER in roles else None,
         super_users=properties.get("super.users", ""),
         allow_everyone_if_no_acl_found=_is_true(properties.get("allow.everyone.if.no.acl.found")),
         **_plain_fields(values),
     )
     return ServerProperties(
-        config=config, values=values, warnings=tuple(_warnings(properties, known, listeners, roles))
+        config=config,
+        values=values,
+        security_protocols=listeners.security_protocols,
+        warnings=tuple(_warnings(properties, known, listeners, roles)),
+    )
+
+
+def read_security_settings(properties: ServerProperties) -> SecuritySettings:
+    """Read who may connect, and as whom the node connects to others. Raises ConfigError.
+
+    Not done with the rest: Kafka, too, finds what is wrong with it when it starts its listeners.
+    """
+    config, protocols = properties.config, properties.security_protocols
+    peers = {config.controller_listener_names[0]: "sasl.mechanism.controller.protocol"}
+    if config.inter_broker_listener_name is not None:
+        peers[config.inter_broker_listener_name] = "sasl.mechanism.inter.broker.protocol"
+    return read_security(
+        config.properties,
+        properties.values,
+        definitions(config.release),
+        listeners={listener.name: listener.security_protocol for listener in config.listeners},
+        peers={name: (protocols[name], key) for name, key in peers.items()},
     )
 
 

@@ -28,12 +28,12 @@ import msgspec
 
 from falkirk.protocol.codec import decode_prefix, encode
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
-from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame
+from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame, frame_start
 from falkirk.protocol.headers import request_header_version, response_header_version
 from falkirk.protocol.messages import REQUESTS, RESPONSES, RequestHeader, ResponseHeader, message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Mapping, Sequence
 
     from falkirk.protocol.schema import WireMessage
 
@@ -219,6 +219,41 @@ class Connection:
             raise
         return events
 
+    def receive_frames(self, data: bytes) -> list[tuple[int, bytes]]:
+        """Take bytes, and give the frames that they complete, unread, each with its place in the stream.
+
+        For a server that must look at each before it reads it: not all of them are requests (SASL). Raises as
+        `receive_data`.
+        """
+        if self._is_broken:
+            return []
+        try:
+            return self._frames.receive_data(data)
+        except RemoteProtocolError:
+            self._is_broken = True
+            raise
+
+    def read_frame(
+        self, received: bytes, offset: int
+    ) -> RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived:
+        """Read one of `receive_frames` as a request. Raises as `receive_data`."""
+        try:
+            event = self._read_request(received, offset)
+        except RemoteProtocolError:
+            self._is_broken = True
+            raise
+        self._is_broken = isinstance(event, UnservedRequestReceived)
+        return event
+
+    def limit_frames(self, frame_bytes_max: int) -> None:
+        """Take larger or smaller frames from now on."""
+        self._frames.frame_bytes_max = frame_bytes_max
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much of a frame that is not complete is kept."""
+        return self._frames.pending_bytes
+
     # --- Server
 
     def send_response(
@@ -233,6 +268,23 @@ class Connection:
     def send_body(self, request: RequestReceived | UnsupportedVersionReceived, body: bytes) -> bytes:
         """Answer with a body that is encoded already, in the request's `response_version`. As `send_response`."""
         return self._answer(request, frame(response_header(request), body))
+
+    def send_pieces(
+        self, request: RequestReceived | UnsupportedVersionReceived, pieces: Sequence[bytes]
+    ) -> Sequence[bytes]:
+        """Answer with a body that is in pieces; give what to send, one by one. Raises as `send_response`."""
+        header = response_header(request)
+        if request.sequence != self._next_answer or self._answers:
+            answer = self._answer(request, frame(header, *pieces))
+            return (answer,) if answer else ()
+        if self._next_answer >= self._next_sequence:
+            raise LocalProtocolError(f"request {request.sequence} of this connection is not open")
+        self._next_answer += 1
+        return (frame_start(header, *pieces), *pieces)
+
+    def send_token(self, token: bytes) -> bytes:
+        """Give the bytes of a token that is no answer to a request (SASL behind SaslHandshake v0)."""
+        return frame(token)
 
     def send_nothing(self, request: RequestReceived) -> bytes:
         """Pass over a request that wants no answer (Produce without acks). As `send_response`."""
@@ -254,7 +306,9 @@ class Connection:
             events.append(KnownRequestsAnswered(b"".join(parts), count, last.request))
         return frames[count:]
 
-    def _read_request(self, received: bytes, offset: int) -> Event:
+    def _read_request(
+        self, received: bytes, offset: int
+    ) -> RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived:
         event = read_request(received, self.supported, sequence=self._next_sequence, offset=offset)
         if not isinstance(event, UnservedRequestReceived):
             self._next_sequence += 1

@@ -22,9 +22,14 @@ class FrameReader:
     """
 
     def __init__(self, frame_bytes_max: int) -> None:
-        self._frame_bytes_max = frame_bytes_max
+        self.frame_bytes_max = frame_bytes_max
         self._pending = bytearray()  # the start of a frame, its length included
         self._offset = 0  # of that start in the stream
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much of a frame that is not complete is kept."""
+        return len(self._pending)
 
     def receive_data(self, data: bytes) -> list[tuple[int, bytes]]:
         """Give each frame that is complete now, without its length, and where it starts in the stream.
@@ -65,13 +70,18 @@ class FrameReader:
 
     def _length(self, data: bytes | bytearray, position: int) -> int:
         (length,) = _LENGTH.unpack_from(data, position)
-        if 0 <= length <= self._frame_bytes_max:
+        if 0 <= length <= self.frame_bytes_max:
             found: int = length
             return found
-        limit = f", the limit is {self._frame_bytes_max}" if length > 0 else ""
+        limit = f", the limit is {self.frame_bytes_max}" if length > 0 else ""
         raise RemoteProtocolError(f"a frame of {length} bytes{limit}", offset=self._offset)
 
 
 def frame(*parts: bytes) -> bytes:
     """Put a length before bytes."""
     return b"".join((_LENGTH.pack(sum(map(len, parts))), *parts))
+
+
+def frame_start(head: bytes, *rest: bytes) -> bytes:
+    """Give the length of all these bytes, and `head`; the rest is to follow it."""
+    return _LENGTH.pack(len(head) + sum(map(len, rest))) + head

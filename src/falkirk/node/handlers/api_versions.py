@@ -50,12 +50,18 @@ def unsupported_version(served: Mapping[int, SupportedRange]) -> ApiVersionsResp
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[key])
 
 
-def _refusal(view: NodeView, version: int, request: ApiVersionsRequest) -> ErrorCode:
+def is_valid(request: ApiVersionsRequest, version: int) -> bool:
+    """Say whether what a request names looks like names: INVALID_REQUEST if not."""
     if version >= 5 and (request.cluster_id is None) != (request.node_id == -1):
-        return ErrorCode.INVALID_REQUEST
-    if version >= 3 and not (
-        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
-    ):
+        return False
+    if version < 3:
+        return True
+    software = (request.client_software_name, request.client_software_version)
+    return all(_SOFTWARE.fullmatch(name) for name in software)
+
+
+def _refusal(view: NodeView, version: int, request: ApiVersionsRequest) -> ErrorCode:
+    if not is_valid(request, version):
         return ErrorCode.INVALID_REQUEST
     # Controllers do not ask: clients meet them at addresses that do not come from metadata.
     meant = (request.cluster_id, request.node_id)
