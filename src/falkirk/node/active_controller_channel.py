@@ -47,8 +47,15 @@ class ActiveControllerChannel:
         if endpoint is not None:
             self._peers.connect(self._purpose, endpoint, self._state.now_ms)
 
-    def send(self, message: WireMessage, *, timeout_ms: int, done: Callable[[WireMessage | PeerFailure], None]) -> bool:
-        """Send a request; False, and nothing happens, if no active controller is known.
+    def send(
+        self,
+        message: WireMessage,
+        *,
+        timeout_ms: int,
+        done: Callable[[WireMessage | PeerFailure], None],
+        fit: Callable[[WireMessage, int], object] | None = None,
+    ) -> bool:
+        """Send a request; False, and nothing happens, if no active controller is known. `fit`: as in Peers.
 
         An answer NOT_CONTROLLER comes as a failure, and closes the connection.
         """
@@ -64,6 +71,6 @@ class ActiveControllerChannel:
                 done(answer)
 
         self._peers.send(
-            self._purpose, endpoint, message, timeout_ms=timeout_ms, now_ms=self._state.now_ms, done=answered
+            self._purpose, endpoint, message, timeout_ms=timeout_ms, now_ms=self._state.now_ms, done=answered, fit=fit
         )
         return True

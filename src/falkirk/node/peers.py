@@ -48,6 +48,8 @@ class _Request:
     message: WireMessage
     deadline_ms: int
     done: Callable[[WireMessage | PeerFailure], None]
+    fit: Callable[[WireMessage, int], object] | None
+    version_max: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -110,16 +112,19 @@ class Peers:
         now_ms: int,
         done: Callable[[WireMessage | PeerFailure], None],
         listener: str | None = None,
+        fit: Callable[[WireMessage, int], object] | None = None,
+        version_max: int | None = None,
     ) -> None:
         """Send a request in the highest version that both know; `done` is called once, now or later.
 
-        `listener`: whose security settings the other side has; by default that of the controllers.
+        `listener`: whose security settings the other side has; by default that of the controllers. `fit` is called
+        once the version is known, to say the message as that wants it; `version_max`: no version above it.
         """
         peer = self._peer(purpose, endpoint, listener)
         if len(peer.queue) >= QUEUED_REQUESTS_MAX:
             done(PeerFailure(f"{QUEUED_REQUESTS_MAX} requests to {endpoint} are waiting already"))
             return
-        peer.queue.append(_Request(message, now_ms + timeout_ms, done))
+        peer.queue.append(_Request(message, now_ms + timeout_ms, done, fit, version_max))
         self._advance(peer, now_ms)
 
     def connect(self, purpose: str, endpoint: Endpoint, now_ms: int) -> None:
@@ -268,6 +273,8 @@ class Peers:
         # Whoever asks for versions asks in the node's name.
         message = self._versions_request if key == API_VERSIONS else request.message
         own = self._own.get(key)
+        if own is not None and request.version_max is not None:
+            own = own.intersection(SupportedRange(0, request.version_max))
         version = None if own is None else highest_usable(own, ranges.get(key))
         if version is None:
             reason = (
@@ -277,6 +284,8 @@ class Peers:
             return
         if isinstance(message, FetchRequest):
             fit_fetch_request(message, version)
+        if request.fit is not None:
+            request.fit(message, version)
         try:
             _, data = peer.connection.send_request(message, version)
         except UnsupportedVersionError as error:

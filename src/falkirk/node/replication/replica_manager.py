@@ -2,55 +2,144 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.errors import FatalError
+from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
+from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
+from falkirk.node.replication.appends import Appends
+from falkirk.node.replication.fetches import Fetches
+from falkirk.node.replication.hosted_partitions import HostedPartitions
+from falkirk.node.replication.record_deletions import RecordDeletions
+from falkirk.node.replication.replica_changes import ReplicaChanges
+from falkirk.node.replication.replica_fetchers import ReplicaFetchers
+from falkirk.node.replication.waits import Waits
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.active_controller_channel import ActiveControllerChannel
+    from falkirk.node.peers import Peers
+    from falkirk.node.replication.context import ReplicationContext
     from falkirk.node.replication.fetch_params import FetchParams, FetchPartition, PartitionFetched
+    from falkirk.node.replication.partition import Partition
+    from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
-    from falkirk.storage.log.append import AppendOrigin, RecordError
+    from falkirk.storage.log.append import AppendOrigin
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProduced:
-    """What is answered for one partition. `error_message` only with KIP-467's versions."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    base_offset: int = -1
-    log_append_time_ms: int = -1
-    log_start_offset: int = -1
-    record_errors: tuple[RecordError, ...] = ()
-    error_message: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordsDeleted:
-    """What is answered for one partition of DeleteRecords."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    low_watermark: int = -1
+__all__ = ("PartitionProduced", "RecordsDeleted", "ReplicaManager")
 
 
 class ReplicaManager:
     """Appends to and reads from the partitions that this broker has; keeps them as the image wants them.
 
     Topic ids are resolved by the callers, and their authorizations done. `done` is called exactly once, at once or in
-    a later step, unless the broker stops.
+    a later step, unless the broker stops. `logs` may be used once `is_started`.
     """
 
     logs: LogManager
 
+    def __init__(
+        self,
+        context: ReplicationContext,
+        peers: Peers,
+        channel: ActiveControllerChannel,
+        log_dirs: ReplicaLogDirs,
+    ) -> None:
+        self.context = context
+        self.partitions = HostedPartitions(context)
+        self.is_started = False
+        self._waits = Waits(self.partitions.outcome)
+        self._sender = AlterPartitionSender(context, channel)
+        self._fetchers = ReplicaFetchers(context, peers, self._disk_failed)
+        self._log_dirs = log_dirs
+        self._changes = ReplicaChanges(
+            context,
+            self.partitions,
+            fetchers=self._fetchers,
+            sender=self._sender,
+            waits=self._waits,
+            log_dirs=log_dirs,
+            disk_failed=self._disk_failed,
+        )
+        parts = (context, self.partitions, self._waits, self._disk_failed)
+        self._appends = Appends(*parts)
+        self._fetches = Fetches(*parts)
+        self._deletions = RecordDeletions(*parts)
+        self._next_shrink_ms = context.now_ms
+        self._fatal: str | None = None
+
+    # --- Life
+
+    def start(self, logs: LogManager) -> None:
+        """Begin with these logs, which are loaded, as the image is now."""
+        self.logs = logs
+        self.is_started = True
+        self._changes.logs = logs
+        image = self.context.image
+        self.on_metadata(MetadataDelta.between(EMPTY, image), image)
+
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Become what the image says: lead, follow, make, move and delete replicas."""
-        raise NotImplementedError
+        self.context.image = image
+        if self.is_started:
+            self._changes.take(delta, image)
+
+    def tick(self) -> None:
+        """Do what time has made due: expired waits, lagging followers, fetches, checkpoints, housekeeping.
+
+        Raises FatalError if the broker cannot go on.
+        """
+        if self._fatal is not None:
+            raise FatalError(self._fatal)
+        if not self.is_started:
+            return
+        now_ms = self.context.now_ms
+        self._waits.expire(now_ms)
+        if now_ms >= self._next_shrink_ms:
+            self._next_shrink_ms = now_ms + self.context.settings.replica_lag_time_max_ms // 2
+            for partition in self.partitions:
+                partition.shrink()
+        self._sender.tick()
+        self._fetchers.tick()
+        self.logs.tick(now_ms)
+        self._waits.complete()
+
+    def complete(self) -> None:
+        """Answer what has become answerable in this step."""
+        if self._waits.has_touched:
+            self._waits.complete()
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` has something to do."""
+        if self._fatal is not None:
+            return self.context.now_ms
+        if not self.is_started:
+            return None
+        times = (
+            self._waits.next_deadline_ms,
+            self._sender.next_wakeup_ms,
+            self._fetchers.next_wakeup_ms,
+            self.logs.next_wakeup_ms,
+            self._next_shrink_ms,
+        )
+        return min(time for time in times if time is not None)
+
+    def shutdown(self) -> None:
+        """Stop following, close the logs."""
+        self._fetchers.close()
+        if self.is_started:
+            self.is_started = False
+            self.logs.shutdown()
+
+    # --- Requests
 
     def append_records(
         self,
@@ -63,7 +152,14 @@ class ReplicaManager:
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
     ) -> None:
         """Append as the leader; with `required_acks` -1 the answer waits for the high watermark, or `timeout_ms`."""
-        raise NotImplementedError
+        self._appends.append(
+            records,
+            required_acks=required_acks,
+            timeout_ms=timeout_ms,
+            origin=origin,
+            are_internal_topics_allowed=are_internal_topics_allowed,
+            done=done,
+        )
 
     def fetch_records(
         self,
@@ -75,19 +171,7 @@ class ReplicaManager:
 
         Of a follower's fetch it notes how far it is, and moves high watermarks and in-sync replicas.
         """
-        raise NotImplementedError
-
-    def leader_log(self, partition: TopicPartition, leader_epoch: int = -1) -> UnifiedLog | ErrorCode:
-        """Give the log of a partition that this broker leads, or the error that says why not.
-
-        NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, FENCED_LEADER_EPOCH,
-        UNKNOWN_LEADER_EPOCH.
-        """
-        raise NotImplementedError
-
-    def log(self, partition: TopicPartition) -> UnifiedLog | ErrorCode:
-        """Give the log of a partition that this broker has, whoever leads it."""
-        raise NotImplementedError
+        self._fetches.fetch(params, partitions, done)
 
     def delete_records(
         self,
@@ -97,21 +181,57 @@ class ReplicaManager:
         done: Callable[[Mapping[TopicPartition, RecordsDeleted]], None],
     ) -> None:
         """Move log starts (-1: to the high watermark), and wait until all replicas have moved theirs."""
-        raise NotImplementedError
+        self._deletions.delete(offsets, timeout_ms=timeout_ms, done=done)
+
+    def partition(self, key: TopicPartition) -> Partition | ErrorCode:
+        """Give a partition that this broker has, or the error that says why not."""
+        return self.partitions.find(key)
+
+    def leader_log(self, partition: TopicPartition, leader_epoch: int = -1) -> UnifiedLog | ErrorCode:
+        """Give the log of a partition that this broker leads, or the error that says why not.
+
+        NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, FENCED_LEADER_EPOCH,
+        UNKNOWN_LEADER_EPOCH.
+        """
+        found = self.partitions.find(partition)
+        if isinstance(found, ErrorCode):
+            return found
+        error = found.why_epoch_refused(leader_epoch)
+        if error is not ErrorCode.NONE:
+            return error
+        return found.leader_log or ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def log(self, partition: TopicPartition) -> UnifiedLog | ErrorCode:
+        """Give the log of a partition that this broker has, whoever leads it."""
+        found = self.partitions.find(partition)
+        if isinstance(found, ErrorCode):
+            return found
+        return found.log or ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def alter_replica_log_dirs(self, wanted: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, ErrorCode]:
         """Begin to move replicas to other log directories, by path (KIP-113)."""
         raise NotImplementedError
 
-    def tick(self) -> None:
-        """Do what time has made due: expired waits, lagging followers, fetches, checkpoints, housekeeping."""
-        raise NotImplementedError
+    def disk_failed(self, log: UnifiedLog, error: OSError) -> None:
+        """Take note that a log cannot be used any more, nor the directory that it is in."""
+        self._log_dir_failed(log.directory.rpartition("/")[0], error)
 
-    @property
-    def next_wakeup_ms(self) -> int | None:
-        """When `tick` has something to do."""
-        raise NotImplementedError
+    # --- Inside
 
-    def shutdown(self) -> None:
-        """Stop following, close the logs."""
-        raise NotImplementedError
+    def _disk_failed(self, partition: Partition, error: OSError) -> None:
+        if partition.log is not None:
+            self.disk_failed(partition.log, error)
+
+    def _log_dir_failed(self, log_dir: str, error: OSError) -> None:
+        """Take a directory and all that is in it offline; without any, or that of the metadata, the broker stops."""
+        if not self._log_dirs.fail(log_dir, error):
+            return
+        self.logs.take_offline(log_dir, error)
+        self._changes.take_offline(log_dir)
+        config = self.context.config
+        if log_dir == config.metadata_log_dir:
+            self._fatal = f"Shutdown broker because the metadata log dir {log_dir} has failed"
+        elif not self._log_dirs.online:
+            dirs = ", ".join(config.log_dirs)
+            self._fatal = f"Shutdown broker because all log dirs in {dirs} have failed"
+        self.context.state.has_work = True

@@ -1,0 +1,31 @@
+"""What is answered for one partition of a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from falkirk.storage.log.append import RecordError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionProduced:
+    """What is answered for one partition. `error_message` only with KIP-467's versions."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    record_errors: tuple[RecordError, ...] = ()
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsDeleted:
+    """What is answered for one partition of DeleteRecords."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    low_watermark: int = -1

@@ -1,0 +1,134 @@
+"""Appending as the leader (Kafka's ReplicaManager.appendRecords)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.replication.answers import PartitionProduced
+from falkirk.node.replication.produce_wait import ProduceWait
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.storage.log.append import AppendRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.node.replication.context import ReplicationContext
+    from falkirk.node.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.replication.partition import Partition
+    from falkirk.node.replication.waits import Waits
+    from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.storage.log.append import AppendOrigin
+
+ALL_IN_SYNC: Final = -1
+
+
+class Appends:
+    """`disk_failed` is told of partitions whose log cannot be used any more."""
+
+    def __init__(
+        self,
+        context: ReplicationContext,
+        partitions: HostedPartitions,
+        waits: Waits,
+        disk_failed: Callable[[Partition, OSError], None],
+    ) -> None:
+        self._context = context
+        self._partitions = partitions
+        self._waits = waits
+        self._disk_failed = disk_failed
+
+    def append(
+        self,
+        records: Mapping[TopicIdPartition, bytes | memoryview],
+        *,
+        required_acks: int,
+        timeout_ms: int,
+        origin: AppendOrigin,
+        are_internal_topics_allowed: bool,
+        done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
+    ) -> None:
+        """Append, and answer at once or when that is replicated."""
+        produced: dict[TopicIdPartition, PartitionProduced] = {}
+        offsets: list[tuple[TopicIdPartition, int]] = []
+        internal = self._context.config.release.internal_topics
+        for key, batches in records.items():
+            if key.topic in internal and not are_internal_topics_allowed:
+                error = ErrorCode.INVALID_TOPIC_EXCEPTION
+                produced[key] = PartitionProduced(
+                    error_code=error, error_message=f"Cannot append to internal topic {key.topic}"
+                )
+                continue
+            produced[key], end_offset = self._append_to(key, batches, required_acks, origin)
+            if end_offset >= 0:
+                offsets.append((key, end_offset))
+        if required_acks != ALL_IN_SYNC or not offsets:
+            done(produced)
+            return
+        self._wait(produced, offsets, timeout_ms, done)
+
+    def _wait(
+        self,
+        produced: dict[TopicIdPartition, PartitionProduced],
+        offsets: list[tuple[TopicIdPartition, int]],
+        timeout_ms: int,
+        done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
+    ) -> None:
+        wait = ProduceWait(produced, deadline_ms=self._context.now_ms + timeout_ms, done=done)
+        waiting = []
+        for key, offset in offsets:
+            outcome = self._partitions.outcome(key.topic_partition, offset)
+            if outcome is None:
+                waiting.append((key.topic_partition, offset))
+            else:
+                wait.settle(key.topic_partition, outcome)
+        if not wait.is_done:
+            self._waits.watch_offsets(wait, waiting)
+
+    def _append_to(
+        self, key: TopicIdPartition, records: bytes | memoryview, required_acks: int, origin: AppendOrigin
+    ) -> tuple[PartitionProduced, int]:
+        """Give the answer, and where the records end; -1: nothing was appended."""
+        partition = self._writable(key, required_acks)
+        if isinstance(partition, ErrorCode):
+            return PartitionProduced(error_code=partition), -1
+        log = partition.leader_log
+        assert log is not None, "only a leader is writable"
+        try:
+            info = log.append_as_leader(records, partition.leader_epoch, self._context.now_ms, origin=origin)
+        except AppendRefusedError as refused:
+            return _refused(refused, log.log_start_offset), -1
+        except OSError as error_of_disk:
+            self._disk_failed(partition, error_of_disk)
+            return PartitionProduced(error_code=ErrorCode.KAFKA_STORAGE_ERROR), -1
+        if not partition.appended():
+            # Followers see it though no consumer does.
+            self._waits.touch(key.topic_partition)
+        return (
+            PartitionProduced(
+                base_offset=info.first_offset,
+                log_append_time_ms=info.log_append_time_ms,
+                log_start_offset=log.log_start_offset,
+            ),
+            info.last_offset + 1,
+        )
+
+    def _writable(self, key: TopicIdPartition, required_acks: int) -> Partition | ErrorCode:
+        partition = self._partitions.find(key.topic_partition)
+        if isinstance(partition, ErrorCode):
+            return partition
+        if partition.topic_id != key.topic_id:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        if partition.leader_log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        error = partition.why_not_enough() if required_acks == ALL_IN_SYNC else ErrorCode.NONE
+        return partition if error is ErrorCode.NONE else error
+
+
+def _refused(refused: AppendRefusedError, log_start_offset: int) -> PartitionProduced:
+    return PartitionProduced(
+        error_code=refused.error_code,
+        # As Kafka: only with errors of records does it tell where the log starts.
+        log_start_offset=log_start_offset if refused.record_errors else -1,
+        record_errors=refused.record_errors,
+        error_message=refused.message,
+    )

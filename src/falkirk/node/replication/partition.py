@@ -1,0 +1,351 @@
+"""A partition that this broker leads or follows (Kafka's Partition): who is in sync, and what may be read.
+
+The high watermark is the lowest log end of the leader, of those that are or may be in sync, and of those that have
+caught up and are about to be; it stands still while fewer are in sync than min.insync.replicas (KIP-966). A replica
+joins when it reaches the high watermark and the start of the leader's epoch, in the life that the controller knows
+it by (KIP-841, KIP-903), and leaves when it has not been at the end for replica.lag.time.max.ms.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.image.partition import RECOVERED
+from falkirk.node.replication.isr import AlteredIsr, IsrState, ProposedIsr
+from falkirk.node.replication.remote_replica import RemoteReplica
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.metadata.image.partition import Partition as PartitionState
+    from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
+    from falkirk.node.replication.context import ReplicationContext
+    from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+NO_LEADER: Final = -1
+_BASE_OFFSET: Final = struct.Struct(">q")
+
+
+class Partition:
+    """`progressed` is called when requests that wait at this partition may have what they wait for.
+
+    `log` is None while no directory that works holds the replica. `future_log`: the replica that moves to another
+    directory (KIP-113).
+    """
+
+    def __init__(
+        self,
+        topic_id_partition: TopicIdPartition,
+        context: ReplicationContext,
+        sender: AlterPartitionSender,
+        progressed: Callable[[Partition], None],
+    ) -> None:
+        self.topic_id_partition = topic_id_partition
+        self.topic_partition = topic_id_partition.topic_partition
+        self.topic_id = topic_id_partition.topic_id
+        self.log: UnifiedLog | None = None
+        self.future_log: UnifiedLog | None = None
+        self.leader_id = NO_LEADER
+        self.leader_epoch = -1
+        self.partition_epoch = -1
+        # Where this broker's leadership began; None while it follows.
+        self.leader_epoch_start_offset: int | None = None
+        self.adding_replicas: tuple[int, ...] = ()
+        self.isr = IsrState()
+        self.remote_replicas: dict[int, RemoteReplica] = {}
+        self._context = context
+        self._sender = sender
+        self._progressed = progressed
+
+    @property
+    def is_leader(self) -> bool:
+        """Say whether this broker leads."""
+        return self.leader_id == self._context.node_id
+
+    @property
+    def leader_log(self) -> UnifiedLog | None:
+        """The log, if this broker leads."""
+        return self.log if self.leader_id == self._context.node_id else None
+
+    # --- Roles
+
+    def make_leader(self, target: PartitionState, log: UnifiedLog) -> bool:
+        """Lead as the image says; give whether it is news. An image that is behind an answer of the controller is old.
+
+        Whoever leads after an unclean election counts as recovered with that: there is nothing to recover from.
+        """
+        if target.partition_epoch < self.partition_epoch:
+            return False
+        context = self._context
+        is_new_leader, is_new_epoch = not self.is_leader, target.leader_epoch > self.leader_epoch
+        self.log = log
+        self.adding_replicas = target.adding_replicas
+        self.isr = IsrState(frozenset(target.isr), RECOVERED)
+        known = self.remote_replicas
+        self.remote_replicas = {
+            broker_id: known.get(broker_id) or RemoteReplica(broker_id)
+            for broker_id in target.replicas
+            if broker_id != context.node_id
+        }
+        if is_new_epoch:
+            start = log.log_end_offset
+            # A follower may have batches of a later epoch than any that stands here: it must be told where it ends.
+            log.assign_epoch_start_offset(target.leader_epoch, start)
+            for replica in self.remote_replicas.values():
+                is_in_sync = replica.broker_id in self.isr.committed
+                replica.begin_epoch(start, is_new_leader=is_new_leader, is_in_sync=is_in_sync, now_ms=context.now_ms)
+            self.leader_epoch = target.leader_epoch
+            self.leader_epoch_start_offset = start
+        self.partition_epoch = target.partition_epoch
+        self.leader_id = context.node_id
+        self._advance(log)
+        return is_new_leader
+
+    def make_follower(self, target: PartitionState, log: UnifiedLog | None) -> bool:
+        """Follow as the image says; give whether the leader's epoch is new, so that fetching begins anew."""
+        if target.partition_epoch < self.partition_epoch:
+            return False
+        is_new_epoch = target.leader_epoch > self.leader_epoch
+        if log is not None:
+            self.log = log
+        self.leader_id = target.leader
+        self.leader_epoch = target.leader_epoch
+        self.leader_epoch_start_offset = None
+        self.partition_epoch = target.partition_epoch
+        self.adding_replicas = target.adding_replicas
+        self.isr = IsrState(leader_recovery_state=target.leader_recovery_state)
+        self.remote_replicas = {}
+        return is_new_epoch
+
+    def close(self) -> None:
+        """Be neither: the replica is deleted, or its directory has failed."""
+        self.log = self.future_log = None
+        self.leader_id = NO_LEADER
+        self.leader_epoch_start_offset = None
+        self.isr = IsrState()
+        self.remote_replicas = {}
+
+    def why_epoch_refused(self, current_leader_epoch: int) -> ErrorCode:
+        """Compare the leader epoch that somebody knows with ours; -1: not told (KIP-320)."""
+        if current_leader_epoch in {-1, self.leader_epoch}:
+            return ErrorCode.NONE
+        is_older = current_leader_epoch < self.leader_epoch
+        return ErrorCode.FENCED_LEADER_EPOCH if is_older else ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    # --- What the leader knows of its followers
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """How many must be in sync for writes to count: never more than there are replicas."""
+        assert self.log is not None
+        return min(self.log.config.min_insync_replicas, len(self.remote_replicas) + 1)
+
+    def why_not_enough(self) -> ErrorCode:
+        """Say why nothing may be appended that is to be acknowledged by all in-sync replicas."""
+        too_few = len(self.isr.committed) < self.min_insync_replicas
+        return ErrorCode.NOT_ENOUGH_REPLICAS if too_few else ErrorCode.NONE
+
+    def acknowledged(self, required_offset: int) -> ErrorCode | None:
+        """Say what came of records that end before `required_offset`; None: not yet all in-sync replicas have them."""
+        log = self.leader_log
+        if log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if log.high_watermark < required_offset:
+            return None
+        enough = self.min_insync_replicas <= len(self.isr.maximal)
+        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    def appended(self) -> bool:
+        """Move the high watermark after an append, as far as it goes; give whether it moved."""
+        assert self.log is not None
+        return self._advance(self.log)
+
+    def follower_fetched(
+        self, replica: RemoteReplica, fetch_offset: int, log_start_offset: int, *, end_offset: int, broker_epoch: int
+    ) -> ErrorCode:
+        """Take note of a follower's fetch; `end_offset`: the leader's, before it was answered.
+
+        NOT_LEADER_OR_FOLLOWER for one that was sent in an earlier life of that broker.
+        """
+        context, log = self._context, self.log
+        assert log is not None
+        alive = context.alive(replica.broker_id)
+        if broker_epoch != -1 and alive is not None and alive.broker_epoch > broker_epoch:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        has_moved = replica.log_end_offset != fetch_offset
+        start_moved = replica.log_start_offset != log_start_offset
+        replica.fetched(
+            fetch_offset,
+            log_start_offset,
+            leader_end_offset=end_offset,
+            now_ms=context.now_ms,
+            broker_epoch=broker_epoch,
+        )
+        self._expand(replica, log)
+        if has_moved:
+            self._advance(log)
+        if start_moved:
+            self._progressed(self)
+        return ErrorCode.NONE
+
+    def shrink(self) -> None:
+        """Ask to take those out of the ISR that have not been at the log's end for too long."""
+        log, isr = self.leader_log, self.isr
+        if log is None or isr.pending is not None or len(isr.committed) <= 1:
+            return
+        late = {broker_id for broker_id in isr.committed if not self._is_caught_up(broker_id, log.log_end_offset)}
+        if late:
+            self._propose(isr.committed - late, added=None)
+
+    @property
+    def low_watermark(self) -> int:
+        """The lowest log start of all replicas that are alive (DeleteRecords)."""
+        log = self.log
+        assert log is not None
+        low = log.log_start_offset
+        if self.future_log is not None:
+            low = min(low, self.future_log.log_start_offset)
+        for replica in self.remote_replicas.values():
+            if replica.log_start_offset < low and self._context.alive(replica.broker_id) is not None:
+                low = replica.log_start_offset
+        return low
+
+    # --- What the follower takes over
+
+    def append_as_follower(self, records: bytes | memoryview, high_watermark: int, log_start_offset: int) -> None:
+        """Append what the leader sent, and take over its high watermark and log start.
+
+        Raises CorruptRecordsError for records that do not fit, OSError if the disk fails.
+        """
+        log = self.log
+        assert log is not None
+        if records:
+            base_offset = _BASE_OFFSET.unpack_from(records)[0] if len(records) >= _BASE_OFFSET.size else -1
+            if 0 <= base_offset < log.log_end_offset and log.log_start_offset == log.log_end_offset:
+                # The leader's log begins inside a batch (DeleteRecords): ours begins with that batch.
+                log.truncate_fully_and_start_at(base_offset)
+            log.append_as_follower(records)
+        moved = log.update_high_watermark(high_watermark)
+        if log_start_offset > log.log_start_offset:
+            moved |= log.increment_log_start_offset(log_start_offset)
+        if moved:
+            self._progressed(self)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut off `offset` and all behind it, of a replica that moves, too. Raises OSError."""
+        for log in (self.log, self.future_log):
+            if log is not None:
+                log.truncate_to(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Throw all away and begin anew at `offset`. Raises OSError."""
+        for log in (self.log, self.future_log):
+            if log is not None:
+                log.truncate_fully_and_start_at(offset)
+
+    # --- What the controller answers
+
+    def altered(self, proposed: ProposedIsr, answer: AlteredIsr | ErrorCode) -> None:
+        """Take over the answer to a change of the ISR, unless something else has decided meanwhile."""
+        isr = self.isr
+        if isr.pending is not proposed:
+            return
+        if isinstance(answer, AlteredIsr):
+            if answer.leader_epoch == self.leader_epoch and answer.partition_epoch >= self.partition_epoch:
+                self.isr = IsrState(frozenset(answer.isr), answer.leader_recovery_state)
+                self.partition_epoch = answer.partition_epoch
+                if self.leader_log is not None:
+                    self._advance(self.leader_log)
+                # Whether enough are in sync may have changed though the high watermark has not.
+                self._progressed(self)
+        elif answer in _NOT_MADE:
+            # Both tell that the epochs are right, and that nobody has made or will make the change.
+            isr.take_back()
+        elif answer not in _AWAIT_METADATA:
+            self._submit(proposed)
+
+    # --- Inside
+
+    def _advance(self, log: UnifiedLog) -> bool:
+        isr = self.isr
+        if len(isr.committed) < self.min_insync_replicas:
+            return False
+        end_offset = high_watermark = log.log_end_offset
+        for replica in self.remote_replicas.values():
+            if replica.log_end_offset < high_watermark and (
+                replica.broker_id in isr.maximal or self._is_about_to_join(replica, end_offset)
+            ):
+                high_watermark = replica.log_end_offset
+        if high_watermark <= log.high_watermark or not log.update_high_watermark(high_watermark):
+            return False
+        self._progressed(self)
+        return True
+
+    def _is_about_to_join(self, replica: RemoteReplica, end_offset: int) -> bool:
+        context = self._context
+        return replica.is_caught_up(
+            end_offset, now_ms=context.now_ms, lag_ms_max=context.settings.replica_lag_time_max_ms
+        ) and self._is_eligible(replica)
+
+    def _is_caught_up(self, broker_id: int, end_offset: int) -> bool:
+        context = self._context
+        if broker_id == context.node_id:
+            return True
+        replica = self.remote_replicas.get(broker_id)
+        return replica is not None and replica.is_caught_up(
+            end_offset, now_ms=context.now_ms, lag_ms_max=context.settings.replica_lag_time_max_ms
+        )
+
+    def _is_eligible(self, replica: RemoteReplica) -> bool:
+        """Say whether the controller would let it into the ISR: alive, not on its way out, and in its present life."""
+        broker = self._context.alive(replica.broker_id)
+        if broker is None or broker.in_controlled_shutdown or replica.broker_epoch is None:
+            return False
+        return replica.broker_epoch in {-1, broker.broker_epoch}
+
+    def _expand(self, replica: RemoteReplica, log: UnifiedLog) -> None:
+        isr = self.isr
+        if isr.pending is not None or replica.broker_id in isr.committed or self.leader_epoch_start_offset is None:
+            return
+        reached = replica.log_end_offset >= max(log.high_watermark, self.leader_epoch_start_offset)
+        if reached and self._is_eligible(replica):
+            self._propose(isr.committed | {replica.broker_id}, added=replica.broker_id)
+
+    def _propose(self, brokers: frozenset[int], *, added: int | None) -> None:
+        proposed = ProposedIsr(
+            brokers={broker_id: self._known_epoch(broker_id) for broker_id in sorted(brokers)},
+            leader_epoch=self.leader_epoch,
+            partition_epoch=self.partition_epoch,
+            leader_recovery_state=self.isr.leader_recovery_state,
+            added=added,
+        )
+        self.isr.propose(proposed)
+        self._submit(proposed)
+
+    def _known_epoch(self, broker_id: int) -> int:
+        if broker_id == self._context.node_id:
+            return self._context.broker_epoch
+        replica = self.remote_replicas.get(broker_id)
+        # Who is in sync and has not fetched since this broker leads: the controller knows if it is gone.
+        return -1 if replica is None or replica.broker_epoch is None else replica.broker_epoch
+
+    def _submit(self, proposed: ProposedIsr) -> None:
+        self._sender.submit(self.topic_id_partition, proposed, lambda answer: self.altered(proposed, answer))
+
+
+# The controller has looked at the change and not made it.
+_NOT_MADE: Final = frozenset((ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA))
+# Something is newer there than here: it comes with the metadata.
+_AWAIT_METADATA: Final = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NEW_LEADER_ELECTED,
+    )
+)

@@ -1,0 +1,112 @@
+"""Reading one partition for a fetch: who may, from where on, and whether the reader's log has taken another way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.node.replication.fetch_params import DivergingEpoch, PartitionFetched
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
+
+if TYPE_CHECKING:
+    from falkirk.node.replication.fetch_params import FetchParams, FetchPartition
+    from falkirk.node.replication.partition import Partition
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+def read_partition(
+    partition: Partition,
+    params: FetchParams,
+    asked: FetchPartition,
+    *,
+    bytes_max: int,
+    is_one_batch_needed: bool,
+    is_noted: bool,
+) -> PartitionFetched:
+    """Read at most `bytes_max`; of a follower's fetch note how far it is, if `is_noted`.
+
+    Raises OSError if the disk fails. Source: Partition.fetchRecords.
+    """
+    error, log = readable_log(partition, params, asked)
+    if log is None:
+        return PartitionFetched(error_code=error)
+    replica = partition.remote_replicas.get(params.replica_id) if params.is_from_follower else None
+    if params.is_from_follower and replica is None:
+        # The epochs agree, so the follower may know of its being added before we do: it is to ask again.
+        is_new = asked.current_leader_epoch >= 0
+        return PartitionFetched(
+            error_code=ErrorCode.UNKNOWN_LEADER_EPOCH if is_new else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+    # As they are before the read: what is appended meanwhile must not keep a follower from being in sync.
+    end_offset = log.log_end_offset
+    high_watermark, stable_offset, start_offset = log.high_watermark, log.last_stable_offset, log.log_start_offset
+    records: bytes | memoryview = b""
+    aborted = None
+    diverging = None
+    try:
+        diverging = diverging_epoch(log, asked)
+        if diverging is None:
+            read = log.read(asked.fetch_offset, bytes_max, params.isolation, is_one_batch_needed=is_one_batch_needed)
+            records, aborted = read.records, read.aborted_transactions
+    except OffsetOutOfRangeError:
+        return PartitionFetched(
+            error_code=ErrorCode.OFFSET_OUT_OF_RANGE,
+            high_watermark=high_watermark,
+            last_stable_offset=stable_offset,
+            log_start_offset=start_offset,
+        )
+    if replica is not None and is_noted and diverging is None:
+        error = partition.follower_fetched(
+            replica,
+            asked.fetch_offset,
+            asked.log_start_offset,
+            end_offset=end_offset,
+            broker_epoch=params.replica_epoch,
+        )
+        if error is not ErrorCode.NONE:
+            return PartitionFetched(error_code=error)
+    return PartitionFetched(
+        high_watermark=high_watermark,
+        last_stable_offset=stable_offset,
+        log_start_offset=start_offset,
+        records=records,
+        aborted_transactions=aborted,
+        diverging_epoch=diverging,
+    )
+
+
+def readable_log(
+    partition: Partition, params: FetchParams, asked: FetchPartition
+) -> tuple[ErrorCode, UnifiedLog | None]:
+    """Give the log, or why it may not be read."""
+    error = partition.why_epoch_refused(asked.current_leader_epoch)
+    if error is not ErrorCode.NONE:
+        return error, None
+    if (params.is_leader_only or params.is_from_follower) and not partition.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
+    if partition.log is None:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
+    return ErrorCode.NONE, partition.log
+
+
+def diverging_epoch(log: UnifiedLog, asked: FetchPartition) -> DivergingEpoch | None:
+    """Say where the reader's log parts from this one; None if it does not, or it has not told its last epoch.
+
+    Raises OffsetOutOfRangeError if it cannot be said, or the offset is before the log's start.
+    """
+    epoch = asked.last_fetched_epoch
+    if epoch < 0:
+        return None
+    end = log.end_offset_for_epoch(epoch)
+    if end is None or asked.fetch_offset < log.log_start_offset:
+        raise OffsetOutOfRangeError
+    if end.epoch < epoch or end.offset < asked.fetch_offset:
+        return DivergingEpoch(epoch=end.epoch, end_offset=end.offset)
+    return None
+
+
+def visible_end(log: UnifiedLog, isolation: FetchIsolation) -> int:
+    """Give up to where a reader may see."""
+    if isolation is FetchIsolation.LOG_END:
+        return log.log_end_offset
+    return log.high_watermark if isolation is FetchIsolation.HIGH_WATERMARK else log.last_stable_offset

@@ -1,0 +1,72 @@
+"""One fetcher for each broker that leads what this one follows (Kafka's ReplicaFetcherManager)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.node.replication.leader_fetcher import LeaderFetcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.node.peers import Peers
+    from falkirk.node.replication.context import ReplicationContext
+    from falkirk.node.replication.partition import Partition
+    from falkirk.protocol.topic_partition import TopicPartition
+
+
+class ReplicaFetchers:
+    """A partition is fetched from at most one broker."""
+
+    def __init__(
+        self, context: ReplicationContext, peers: Peers, disk_failed: Callable[[Partition, OSError], None]
+    ) -> None:
+        self._context = context
+        self._peers = peers
+        self._disk_failed = disk_failed
+        self._fetchers: dict[int, LeaderFetcher] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch a partition from its leader, anew if it is fetched already; a partition without a leader waits."""
+        key, leader_id = partition.topic_partition, partition.leader_id
+        if self._leaders.get(key) != leader_id:
+            self.stop(key)
+        if leader_id < 0 or partition.log is None:
+            return
+        fetcher = self._fetchers.get(leader_id)
+        if fetcher is None:
+            fetcher = self._fetchers[leader_id] = LeaderFetcher(
+                leader_id, self._context, self._peers, self._disk_failed
+            )
+        fetcher.add(partition)
+        self._leaders[key] = leader_id
+
+    def stop(self, key: TopicPartition) -> None:
+        """Fetch a partition no more."""
+        leader_id = self._leaders.pop(key, None)
+        if leader_id is not None:
+            self._fetchers[leader_id].remove(key)
+
+    def tick(self) -> None:
+        """Send what is due; end connections that nothing is fetched on."""
+        for leader_id, fetcher in list(self._fetchers.items()):
+            if fetcher.partitions:
+                fetcher.tick()
+            else:
+                fetcher.close()
+                del self._fetchers[leader_id]
+                self._leaders = {key: leader for key, leader in self._leaders.items() if leader != leader_id}
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` has something to do."""
+        times = (fetcher.next_wakeup_ms for fetcher in self._fetchers.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def close(self) -> None:
+        """Fetch nothing any more."""
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        self._fetchers.clear()
+        self._leaders.clear()

@@ -1,0 +1,46 @@
+"""The log directories of a broker: which work, and by which ids the controller knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.node.effects import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from falkirk.node.effects import Effect
+
+
+class ReplicaLogDirs:
+    """`online`: ids by path; `has_offline`: some directory, of now or of the start, cannot be used.
+
+    `failed` is told the id of a directory when it fails.
+    """
+
+    def __init__(
+        self,
+        online: Mapping[str, bytes],
+        offline: Iterable[str],
+        *,
+        effects: Callable[[Effect], None],
+        failed: Callable[[bytes], None],
+    ) -> None:
+        self.online = dict(online)
+        self.has_offline = bool(list(offline))
+        self._effects = effects
+        self._failed = failed
+
+    def fail(self, log_dir: str, error: OSError) -> bool:
+        """Take note that a directory has failed; give whether that is news."""
+        directory_id = self.online.pop(log_dir, None)
+        if directory_id is None:
+            return False
+        self.has_offline = True
+        self._effects(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": str(error)}))
+        self._failed(directory_id)
+        return True
+
+    def path(self, directory_id: bytes) -> str | None:
+        """Give the path of a directory that works."""
+        return next((path for path, one in self.online.items() if one == directory_id), None)
