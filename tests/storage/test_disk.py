@@ -4,6 +4,8 @@ import os
 import pickle
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.posix_disk import PosixDisk
@@ -248,3 +250,114 @@ def test_a_file_that_goes_away_is_not_kept_open_so_that_its_space_is_free_again(
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(handle)
+
+
+def test_what_is_appended_to_a_log_file_is_read_from_it_at_once(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    for data in (b"one", bytearray(b"two"), memoryview(b"three"), b""):
+        file.append(data)
+    assert file.size == 11
+    assert file.read(0, 99) == b"onetwothree"
+    assert file.read(2, 5) == b"etwot"
+    assert file.read(9, 5) == b"ee"
+    assert file.read(11, 5) == file.read(99, 5) == file.read(3, 0) == b""
+    assert disk.read(f"{root}/log") == b"onetwothree"
+    file.sync()
+
+
+def test_a_log_file_is_made_or_taken_as_it_stands(disk, root):
+    disk.open_log_file(f"{root}/log").close()
+    assert disk.list(root) == ["log"]
+    disk.write(f"{root}/log", [b"old"])
+    file = disk.open_log_file(f"{root}/log")
+    file.append(b"new")
+    assert (file.size, file.read(0, 9)) == (6, b"oldnew")
+
+
+def test_a_log_file_is_cut_and_goes_on(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    file.append(b"0123456789")
+    file.append(b"abc")
+    file.truncate(12)
+    file.truncate(12)
+    file.truncate(4)
+    file.append(b"x")
+    assert (file.size, file.read(0, 99)) == (5, b"0123x")
+    with pytest.raises(ValueError, match="has 5 bytes, it can not be cut down to 6"):
+        file.truncate(6)
+    file.truncate(0)
+    assert (file.size, disk.read(f"{root}/log")) == (0, b"")
+
+
+def test_a_log_file_stays_open_when_its_name_goes(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    file.append(b"one")
+    disk.rename(f"{root}/log", f"{root}/moved")
+    file.append(b"two")
+    assert disk.read(f"{root}/moved") == b"onetwo"
+    disk.remove(f"{root}/moved")
+    file.append(b"three")
+    assert file.read(0, 99) == b"onetwothree"
+    assert disk.list(root) == []
+
+
+def test_a_log_file_stays_open_when_its_directory_is_renamed(disk, root):
+    disk.make_directory(f"{root}/d")
+    file = disk.open_log_file(f"{root}/d/log")
+    disk.rename(f"{root}/d", f"{root}/e")
+    file.append(b"one")
+    assert disk.read(f"{root}/e/log") == b"one"
+
+
+def test_a_closed_log_file_takes_and_gives_nothing(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    file.append(b"one")
+    file.close()
+    file.close()
+    for operation in (
+        lambda: file.append(b"two"),
+        lambda: file.read(0, 3),
+        lambda: file.truncate(0),
+        file.sync,
+        lambda: file.size,
+    ):
+        with pytest.raises(ValueError, match="is closed"):
+            operation()
+    assert disk.read(f"{root}/log") == b"one"
+
+
+def test_a_log_file_needs_its_directory_and_is_none_itself(disk, root):
+    disk.make_directory(f"{root}/d")
+    with pytest.raises(IsADirectoryError):
+        disk.open_log_file(f"{root}/d")
+    with pytest.raises(FileNotFoundError):
+        disk.open_log_file(f"{root}/missing/log")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=40),
+            st.tuples(st.just("cut"), st.integers(0, 200)),
+            st.tuples(st.integers(0, 200), st.integers(0, 60)),
+        ),
+        max_size=40,
+    )
+)
+def test_a_file_in_memory_is_what_one_string_of_bytes_would_be(changes):
+    disk, expected = MemoryDisk(), b""
+    file = disk.open_log_file("/log")
+    for change in changes:
+        if isinstance(change, bytes):
+            file.append(change)
+            expected += change
+        elif change[0] == "cut":
+            size = min(change[1], len(expected))
+            file.truncate(size)
+            expected = expected[:size]
+        else:
+            position, length = change
+            assert file.read(position, length) == expected[position : position + length]
+            assert disk.read("/log", position, length) == expected[position : position + length]
+        assert file.size == disk.size("/log") == len(expected)
+    assert disk.read("/log") == bytes(disk.view("/log")) == expected

@@ -1,15 +1,22 @@
 """A disk in memory, for tests and simulation."""
 
+from __future__ import annotations
+
 import errno
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Pieces: TypeAlias = list[bytes]  # the class has a method of that name
 
 
 class MemoryDisk:
     """Implements `Disk`. The root `/` exists; other directories are made as on a real disk."""
 
     def __init__(self) -> None:
-        # What was written in pieces: joined when it is read, so that a long log is not copied by each append.
-        # A list stays that of its file under whatever name, so handles hold the list.
+        # What was written in pieces, each longer than the next: so that a long log is not copied by each append, nor by
+        # each read of a part. A list stays that of its file under whatever name, so handles hold the list.
         self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
 
@@ -34,15 +41,16 @@ class MemoryDisk:
 
     def size(self, path: str) -> int:
         """Bytes of a file."""
-        return len(self._file(path))
+        return _size(self._pieces(path))
 
     def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
         """Read a range of a file."""
-        return self._file(path)[position : None if length is None else position + length]
+        pieces = self._pieces(path)
+        return _read(pieces, position, _size(pieces) if length is None else length)
 
     def view(self, path: str) -> memoryview:
         """View the whole file as it is now; later changes do not show."""
-        return memoryview(self._file(path))
+        return memoryview(_joined(self._pieces(path)))
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Make or replace a whole file."""
@@ -56,9 +64,9 @@ class MemoryDisk:
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        self._files.setdefault(_normal(path), []).append(bytes(data))
+        _append(self._files.setdefault(_normal(path), []), bytes(data))
 
-    def open_log_file(self, path: str) -> "MemoryLogFile":
+    def open_log_file(self, path: str) -> MemoryLogFile:
         """Open a file to append to it and read it."""
         self._check_parent(path)
         if self.is_directory(path):
@@ -67,10 +75,7 @@ class MemoryDisk:
 
     def truncate(self, path: str, size: int) -> None:
         """Shorten a file."""
-        data = self._file(path)
-        if size > len(data):
-            raise ValueError(f"{path} has {len(data)} bytes, it can not be cut down to {size}")
-        self._files[_normal(path)][:] = [data[:size]]
+        _truncate(self._pieces(path), size, path)
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or a directory with all below it."""
@@ -92,7 +97,7 @@ class MemoryDisk:
                 raise OSError(errno.ENOTEMPTY, "directory is not empty", path)
             self._directories.remove(_normal(path))
         else:
-            self._file(path)
+            self._pieces(path)
             del self._files[_normal(path)]
 
     def make_directory(self, path: str) -> None:
@@ -116,14 +121,14 @@ class MemoryDisk:
         self._directories = {_moved(path, old, new) for path in self._directories}
         self._files = {_moved(path, old, new): data for path, data in self._files.items()}
 
-    def _file(self, path: str) -> bytes:
+    def _pieces(self, path: str) -> _Pieces:
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         pieces = self._files.get(_normal(path))
         if pieces is None:
             self._check_no_ancestor_is_file(path)
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
-        return _joined(pieces)
+        return pieces
 
     def _check_no_ancestor_is_file(self, path: str) -> None:
         ancestor = _split(_normal(path))[0]
@@ -146,29 +151,23 @@ class MemoryLogFile:
     def __init__(self, path: str, pieces: list[bytes]) -> None:
         self._path = path
         self._pieces: list[bytes] | None = pieces
-        self._size = sum(map(len, pieces))
 
     @property
     def size(self) -> int:
         """Count the bytes."""
-        return self._size
+        return _size(self._open())
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
         """Lengthen the file."""
-        self._open().append(bytes(data))
-        self._size += len(data)
+        _append(self._open(), bytes(data))
 
     def read(self, position: int, length: int) -> bytes:
         """Read a range."""
-        return _joined(self._open())[position : position + length]
+        return _read(self._open(), position, length)
 
     def truncate(self, size: int) -> None:
         """Shorten the file."""
-        data = _joined(self._open())
-        if size > len(data):
-            raise ValueError(f"{self._path} has {len(data)} bytes, it can not be cut down to {size}")
-        self._open()[:] = [data[:size]]
-        self._size = size
+        _truncate(self._open(), size, self._path)
 
     def sync(self) -> None:
         """Nothing is ever lost here."""
@@ -182,6 +181,41 @@ class MemoryLogFile:
         if self._pieces is None:
             raise ValueError(f"{self._path} is closed")
         return self._pieces
+
+
+def _size(pieces: list[bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _append(pieces: list[bytes], data: bytes) -> None:
+    while pieces and len(pieces[-1]) <= len(data):
+        data = pieces.pop() + data
+    if data:
+        pieces.append(data)
+
+
+def _read(pieces: list[bytes], position: int, length: int) -> bytes:
+    found: list[bytes] = []
+    for piece in pieces:
+        if length <= 0:
+            break
+        if position < len(piece):
+            found.append(piece[position : position + length])
+            length -= len(found[-1])
+        position = max(position - len(piece), 0)
+    return found[0] if len(found) == 1 else b"".join(found)
+
+
+def _truncate(pieces: list[bytes], size: int, path: str) -> None:
+    left = _size(pieces)
+    if size > left:
+        raise ValueError(f"{path} has {left} bytes, it can not be cut down to {size}")
+    while left > size:
+        last = pieces.pop()
+        left -= len(last)
+        if left < size:
+            pieces.append(last[: size - left])
+            break
 
 
 def _joined(pieces: list[bytes]) -> bytes:

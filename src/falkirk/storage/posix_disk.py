@@ -143,6 +143,7 @@ class PosixLogFile:
     @property
     def size(self) -> int:
         """Count the bytes."""
+        self._open()
         return self._size
 
     def append(self, data: bytes | bytearray | memoryview) -> None:

@@ -91,6 +91,8 @@ class UnifiedLog:
         self._deleted_files: list[str] = []
         # The time as last heard of: a follower is not told it, and it need not be exact.
         self._now_ms = now_ms
+        # Files were made whose names may not survive a crash of the host.
+        self._has_new_names = True
 
     @classmethod
     def open(
@@ -300,10 +302,6 @@ class UnifiedLog:
         """Give the leader epoch that wrote `offset` (or will have, at the log's end); None if it is not known."""
         return self._epochs.to_leader_epochs().epoch_of(offset)
 
-    def epoch_for_offset(self, offset: int) -> int | None:
-        """Give the leader epoch in which an offset was or will be written, None if it is not known."""
-        raise NotImplementedError
-
     def assign_epoch_start_offset(self, epoch: int, start_offset: int) -> None:
         """Note where a leader's epoch begins, before it has written anything."""
         if self._epochs.assign(epoch, start_offset):
@@ -422,8 +420,9 @@ class UnifiedLog:
         for segment in segments:
             segment.sync()
         self._snapshots.sync(self.recovery_point, end)
-        if any(segment.base_offset >= self.recovery_point for segment in segments):
+        if self._has_new_names:
             self._disk.sync_directory(self.directory)
+            self._has_new_names = False
         self.recovery_point = end
 
     def active_producers(self) -> list[ProducerEntry]:
@@ -508,6 +507,7 @@ class UnifiedLog:
                 completed = producers.append(batch)
                 if completed is not None and completed.is_aborted:
                     segment.add_aborted(aborted_transaction(completed))
+                    self._has_new_names = True
         producers.end_offset = self.log_end_offset
         if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -536,6 +536,7 @@ class UnifiedLog:
             is_new=True,
         )
         assert segment.file.size == 0
+        self._has_new_names = True
         return segment
 
     def _delete_segment(self, segment: DataSegment, *, is_snapshot_kept: bool = False) -> None:
