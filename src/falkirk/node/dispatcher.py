@@ -11,7 +11,7 @@ from falkirk.node.active_controller import TooManyRecordsError
 from falkirk.node.client_connections import OpenRequest
 from falkirk.node.effects import Fact
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import AnswerLater, AskRaft, EncodedResponse, NoAnswer, Unwrapped
+from falkirk.node.handlers.handler import AnswerLater, AskRaft, EncodedResponse, InPieces, NoAnswer, Unwrapped
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -125,7 +125,7 @@ class Dispatcher:
             case EncodedResponse():
                 self._clients.answer_from_now_on(request, result.body)
             case AnswerLater():
-                result.start(partial(self._answer_late, request))
+                self._start(request, route, result)
             case NoAnswer():
                 self._pass_over(request, result)
             case WireMessage():
@@ -133,12 +133,22 @@ class Dispatcher:
             case _:
                 assert_never(result)
 
-    def _answer_late(self, request: OpenRequest, answer: WireMessage | EncodedResponse | NoAnswer) -> None:
+    def _start(self, request: OpenRequest, route: Route, result: AnswerLater) -> None:
+        try:
+            result.start(partial(self._answer_late, request))
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - as in `handle`
+            self._failed(request, route)
+
+    def _answer_late(self, request: OpenRequest, answer: WireMessage | EncodedResponse | InPieces | NoAnswer) -> None:
         match answer:
             case NoAnswer():
                 self._pass_over(request, answer)
             case EncodedResponse():
                 self._clients.answer_body(request, answer.body)
+            case InPieces():
+                self._answer(request, answer.message, is_in_pieces=True)
             case _:
                 self._answer(request, answer)
 
@@ -194,9 +204,12 @@ class Dispatcher:
         if route.needs_controller:
             self._state.resign(f"API {context.api_key} failed")
 
-    def _answer(self, request: OpenRequest, message: WireMessage) -> None:
+    def _answer(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
         try:
-            self._clients.answer(request, message)
+            if is_in_pieces:
+                self._clients.answer_in_pieces(request, message)
+            else:
+                self._clients.answer(request, message)
         except LocalProtocolError:
             name, version = type(message).__name__, request.context.api_version
             fields = {"response": name, "api_version": version, "traceback": format_exc()}

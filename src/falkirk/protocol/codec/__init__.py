@@ -6,7 +6,7 @@ messages but the few in `versions.layouts`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from falkirk.protocol.codec import decoder_compiler, encoder_compiler
 from falkirk.protocol.codec.layout import message_layout
@@ -59,14 +59,43 @@ def encode(message: WireMessage, version: int, *, layout: int | None = None) -> 
     cls = type(message)
     encoder = _ENCODERS.get((cls, version, layout)) or _compile_encoder(cls, version, layout)
     try:
-        return encoder(message)
+        return b"".join(encoder(message))
     except encoder_compiler.FAST_PATH_ERRORS:
         return encode_reference(message_layout(cls, version, layout), message)
 
 
+def encode_pieces(message: WireMessage, version: int) -> list[bytes]:
+    """Write a message in pieces that follow on one another; large fields of bytes are passed on without being copied.
+
+    There is at least one piece. Such a field may be a memoryview, whoever takes the pieces must not join them then
+    but where it has to. Raises as `encode` does.
+    """
+    cls = type(message)
+    encoder = _ENCODERS.get((cls, version, None)) or _compile_encoder(cls, version, None)
+    pieces: list[bytes] = []
+    small: list[bytes] = []
+    try:
+        for piece in encoder(message):
+            if len(piece) < _OWN_PIECE_BYTES_MIN:
+                small.append(piece)
+                continue
+            if small:
+                pieces.append(b"".join(small))
+                small.clear()
+            pieces.append(piece)
+        if small or not pieces:
+            pieces.append(b"".join(small))
+    except encoder_compiler.FAST_PATH_ERRORS:
+        return [encode_reference(message_layout(cls, version, None), message)]
+    return pieces
+
+
+# Below this a copy is cheaper than one more piece to write.
+_OWN_PIECE_BYTES_MIN: Final = 16 * 1024
+
 _Key = tuple[type["WireMessage"], int, int | None]
 _DECODERS: dict[_Key, Callable[[bytes, int], tuple[Any, int]]] = {}  # Any: the key's class
-_ENCODERS: dict[_Key, Callable[[Any], bytes]] = {}  # Any: same
+_ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
 
 
 def _compile_decoder(
@@ -76,6 +105,8 @@ def _compile_decoder(
     return _DECODERS.setdefault((cls, version, layout), found)
 
 
-def _compile_encoder(cls: type[WireMessage], version: int, layout: int | None) -> Callable[[Any], bytes]:  # Any: cls
+def _compile_encoder(
+    cls: type[WireMessage], version: int, layout: int | None
+) -> Callable[[Any], list[bytes]]:  # Any: cls
     found = encoder_compiler.compile_encoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
     return _ENCODERS.setdefault((cls, version, layout), found)

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import UnknownTaggedFields
 
 
-def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], bytes]:
-    """Give a function message -> bytes. It raises one of FAST_PATH_ERRORS on a value that the wire cannot hold."""
+def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], list[bytes]]:  # Any: the layout's class
+    """Give a function message -> pieces. It raises one of FAST_PATH_ERRORS on a value that the wire cannot hold.
+
+    Fields of bytes are pieces of their own, as they are in the message: one that is no buffer shows when they are
+    joined.
+    """
     compiler = _EncoderCompiler()
     compiler.struct(layout, "m")
     compiler.flush()
-    compiler.source.line('return b"".join(out)')
+    compiler.source.line("return out")
     return compiler.source.compile("def encode(m):\n    out = []", title, _NAMESPACE)
 
 

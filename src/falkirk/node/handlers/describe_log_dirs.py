@@ -1,0 +1,83 @@
+"""DescribeLogDirs (key 35), v0-5: the log directories of this broker, and how large its replicas are. KIP-113, KIP-827.
+
+Behaviour: needs DESCRIBE on CLUSTER, else no results and, from v3 on, CLUSTER_AUTHORIZATION_FAILED.
+KAFKA_STORAGE_ERROR for a directory that is offline. Topics null: all replicas; those that are not here are left out.
+Version notes: v3 adds an error of the whole, v4 the space of each directory, v5 whether it is cordoned (KIP-1066).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeLogDirsRequest, DescribeLogDirsResponse
+from falkirk.protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.storage.partition_directory import DirectoryState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.replication.replica_manager import ReplicaManager
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+_NO_LAG: Final = -1
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> DescribeLogDirsResponse:
+    """Describe the directories."""
+    assert isinstance(request, DescribeLogDirsRequest)
+    if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
+        return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    wanted = None
+    if request.topics is not None:
+        wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    return DescribeLogDirsResponse(results=list(_directories(view, wanted)))
+
+
+def _directories(view: NodeView, wanted: AbstractSet[TopicPartition] | None) -> Iterator[DescribeLogDirsResult]:
+    assert view.replicas is not None, "only brokers serve it"
+    logs: dict[str, list[UnifiedLog]] = {}
+    for log in view.replicas.logs.logs():
+        if wanted is None or log.topic_partition in wanted:
+            logs.setdefault(log.directory.rpartition("/")[0], []).append(log)
+    for log_dir, is_online in view.replicas.log_dirs().items():
+        if is_online:
+            yield DescribeLogDirsResult(log_dir=log_dir, topics=_topics(view.replicas, logs.get(log_dir, ())))
+        else:
+            yield DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir)
+
+
+def _topics(replicas: ReplicaManager, logs: Iterable[UnifiedLog]) -> list[DescribeLogDirsTopic]:
+    topics: dict[str, DescribeLogDirsTopic] = {}
+    for log in logs:
+        name, partition_id = log.topic_partition
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = DescribeLogDirsTopic(name, [])
+        is_future = log.directory.endswith(DirectoryState.FUTURE.value)
+        topic.partitions.append(DescribeLogDirsPartition(partition_id, log.size, _lag(replicas, log), is_future))
+    return list(topics.values())
+
+
+def _lag(replicas: ReplicaManager, log: UnifiedLog) -> int:
+    """Give what a log lacks: one that moves, of the current one; that, of what is committed. -1 without that one."""
+    current = replicas.log(log.topic_partition)
+    if isinstance(current, ErrorCode):
+        return _NO_LAG
+    if current is not log:
+        return current.log_end_offset - log.log_end_offset
+    return max(0, log.high_watermark - log.log_end_offset)
+
+
+ROUTE: Final = Route(api_key=35, handler=handle, needs_controller=False)

@@ -1,0 +1,74 @@
+"""DescribeProducers (key 61), v0: the idempotent producers that a partition remembers. KIP-664.
+
+Behaviour: needs READ on each topic, else TOPIC_AUTHORIZATION_FAILED for it; INVALID_TOPIC_EXCEPTION for what is no
+name, UNKNOWN_TOPIC_OR_PARTITION. Any replica answers, else NOT_LEADER_OR_FOLLOWER.
+Version notes: there is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.metadata.controller.topic_names import why_invalid
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.topic_authorization import TOPIC_AUTHORIZATION_FAILED
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeProducersRequest, DescribeProducersResponse
+from falkirk.protocol.messages.describe_producers_response import PartitionResponse, ProducerState, TopicResponse
+from falkirk.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+_UNKNOWN: Final = "This server does not host this topic-partition."
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> DescribeProducersResponse:
+    """Describe the producers."""
+    assert isinstance(request, DescribeProducersRequest)
+    topics = []
+    for topic in request.topics:
+        refused = _topic_error(view, context, topic.name)
+        partitions = [
+            _producers(view, TopicPartition(topic.name, index))
+            if refused is None
+            else PartitionResponse(index, *refused)
+            for index in topic.partition_indexes
+        ]
+        topics.append(TopicResponse(topic.name, partitions))
+    return DescribeProducersResponse(topics=topics)
+
+
+def _topic_error(view: NodeView, context: RequestContext, name: str) -> tuple[ErrorCode, str] | None:
+    invalid = why_invalid(name)
+    if invalid is not None:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
+    if not view.authorizer.is_allowed(context, AclOperation.READ, ResourceType.TOPIC, name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED
+    if view.image.topics.topic(name) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN
+    return None
+
+
+def _producers(view: NodeView, partition: TopicPartition) -> PartitionResponse:
+    assert view.replicas is not None, "only brokers serve it"
+    log = view.replicas.log(partition)
+    if isinstance(log, ErrorCode):
+        return PartitionResponse(partition.partition, log)
+    producers = [
+        ProducerState(
+            producer.producer_id,
+            producer.producer_epoch,
+            producer.last_sequence,
+            producer.timestamp,
+            producer.coordinator_epoch,
+            producer.current_transaction_first_offset,
+        )
+        for producer in log.active_producers()
+    ]
+    return PartitionResponse(partition.partition, active_producers=producers)
+
+
+ROUTE: Final = Route(api_key=61, handler=handle, needs_controller=False)

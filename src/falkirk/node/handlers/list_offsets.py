@@ -1,0 +1,193 @@
+"""ListOffsets (key 2), v0-11: offsets by timestamp, first and last ones. KIP-79, KIP-207, KIP-320, KIP-734, KIP-405.
+
+Behaviour: needs DESCRIBE on each topic, else TOPIC_AUTHORIZATION_FAILED for it. The leader answers, to a debugging
+client (replica id -2) any replica: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH. A partition that is named twice is INVALID_REQUEST. Consumers are told of
+nothing behind the high watermark, or the first open transaction; OFFSET_NOT_AVAILABLE while the high watermark of a new
+leader lags behind its own beginning.
+Timestamps that are none: -1 the end, -2 the start, -3 (v7) the record of the largest timestamp, -4 (v8) the start of
+what is local, -5 (v9) the end of what is in remote storage, -6 (v11) the first offset to go there: of the last two
+nothing is known here, as in a Kafka without remote storage. Others below 0 are UNSUPPORTED_VERSION.
+Version notes: v0 gives a list of offsets, those of segments; v1 one offset and its timestamp; v2 adds isolation, v4
+leader epochs; below v5 OFFSET_NOT_AVAILABLE is told as LEADER_NOT_AVAILABLE; v10 adds a timeout for remote storage.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.partition_leaders import current_leader
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
+from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.storage.log.read import TimestampOffset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+
+CONSUMER: Final = -1
+DEBUGGING_CONSUMER: Final = -2
+
+_NO_TIMESTAMP: Final = -1
+_READ_COMMITTED: Final = 1
+_NAMED_SINCE: Final[Mapping[int, int]] = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_EPOCHS_SINCE: Final = 4
+_OFFSET_NOT_AVAILABLE_SINCE: Final = 5
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ListOffsetsResponse:
+    """Look the offsets up."""
+    assert isinstance(request, ListOffsetsRequest)
+    find = _find_old_style if context.api_version == 0 else _find
+    counts = Counter(partition for partition, _ in _asked(request))
+    topics: dict[str, ListOffsetsTopicResponse] = {}
+    answered: set[TopicPartition] = set()
+    for partition, asked in _asked(request):
+        if partition in answered:
+            continue
+        answered.add(partition)
+        topic = topics.get(partition.topic)
+        if topic is None:
+            topic = topics[partition.topic] = ListOffsetsTopicResponse(partition.topic, [])
+        if not view.authorizer.is_allowed(context, AclOperation.DESCRIBE, ResourceType.TOPIC, partition.topic):
+            found = _error(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif counts[partition] > 1:
+            found = _error(asked, ErrorCode.INVALID_REQUEST)
+        elif asked.timestamp < 0 and context.api_version < _NAMED_SINCE.get(asked.timestamp, _NEVER):
+            found = _error(asked, ErrorCode.UNSUPPORTED_VERSION)
+        else:
+            found = find(view, context, request, partition, asked)
+        topic.partitions.append(found)
+    return ListOffsetsResponse(topics=list(topics.values()))
+
+
+def _asked(request: ListOffsetsRequest) -> Iterator[tuple[TopicPartition, ListOffsetsPartition]]:
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield TopicPartition(topic.name, asked.partition_index), asked
+
+
+def _error(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(asked.partition_index, error)
+
+
+def _log(
+    view: NodeView, request: ListOffsetsRequest, partition: TopicPartition, asked: ListOffsetsPartition
+) -> UnifiedLog | ErrorCode:
+    """Give the log to look at, the leader's or, for debugging, any."""
+    assert view.replicas is not None, "only brokers serve it"
+    if request.replica_id == DEBUGGING_CONSUMER:
+        return view.replicas.log(partition)
+    return view.replicas.leader_log(partition, asked.current_leader_epoch)
+
+
+def _find(
+    view: NodeView,
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    partition: TopicPartition,
+    asked: ListOffsetsPartition,
+) -> ListOffsetsPartitionResponse:
+    """Give an offset with its timestamp."""
+    log = _log(view, request, partition, asked)
+    if isinstance(log, ErrorCode):
+        return _error(asked, log)
+    leader_epoch = current_leader(view, *partition)[1]
+    visible_end = _visible_end(log, request)
+    is_behind = request.replica_id == CONSUMER and _epoch_start(log, leader_epoch) > log.high_watermark
+    found = _offset(log, asked.timestamp, leader_epoch, visible_end)
+    is_certain = asked.timestamp in _CERTAIN or (found is not None and found.offset < visible_end)
+    if is_behind and not is_certain:
+        is_known = context.api_version >= _OFFSET_NOT_AVAILABLE_SINCE
+        return _error(asked, ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
+    if found is None or (found.offset >= visible_end and asked.timestamp not in _BOUNDS):
+        return _error(asked, ErrorCode.NONE)
+    has_epoch = found.leader_epoch is not None and context.api_version >= _EPOCHS_SINCE
+    return ListOffsetsPartitionResponse(
+        asked.partition_index,
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=found.leader_epoch if has_epoch and found.leader_epoch is not None else _NO_EPOCH,
+    )
+
+
+def _visible_end(log: UnifiedLog, request: ListOffsetsRequest) -> int:
+    if request.replica_id != CONSUMER:
+        return log.log_end_offset
+    return log.last_stable_offset if request.isolation_level == _READ_COMMITTED else log.high_watermark
+
+
+def _epoch_start(log: UnifiedLog, leader_epoch: int) -> int:
+    """Give where the leader's epoch begins in its log: where the one before it ends."""
+    before = log.end_offset_for_epoch(leader_epoch - 1) if leader_epoch > 0 else None
+    return 0 if before is None else before.offset
+
+
+def _offset(log: UnifiedLog, timestamp: int, leader_epoch: int, visible_end: int) -> TimestampOffset | None:
+    if timestamp == LATEST:
+        return TimestampOffset(timestamp=_NO_TIMESTAMP, offset=visible_end, leader_epoch=leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        start = log.log_start_offset
+        return TimestampOffset(timestamp=_NO_TIMESTAMP, offset=start, leader_epoch=log.epoch_of(start))
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return TimestampOffset(timestamp=_NO_TIMESTAMP, offset=-1, leader_epoch=_NO_EPOCH)
+    if timestamp == MAX_TIMESTAMP:
+        return log.offset_of_max_timestamp()
+    return log.offset_for_timestamp(timestamp)
+
+
+def _find_old_style(
+    view: NodeView,
+    context: RequestContext,  # noqa: ARG001 - as `_find`
+    request: ListOffsetsRequest,
+    partition: TopicPartition,
+    asked: ListOffsetsPartition,
+) -> ListOffsetsPartitionResponse:
+    """Give the end and the start, as far as they were there before a timestamp.
+
+    Differs from Kafka: it also tells where each segment begins, and goes by the times of their files.
+    """
+    log = _log(view, request, partition, asked)
+    if isinstance(log, ErrorCode):
+        return _error(asked, log)
+    end = min(log.log_end_offset, log.high_watermark if request.replica_id == CONSUMER else log.log_end_offset)
+    start = log.log_start_offset
+    offsets = (end,) if end == start else (end, start)
+    is_end_later = asked.timestamp >= 0 and log.offset_for_timestamp(asked.timestamp + 1) is not None
+    if asked.timestamp == EARLIEST or is_end_later:
+        offsets = (start,)
+    return ListOffsetsPartitionResponse(
+        asked.partition_index, old_style_offsets=offsets[: max(0, asked.max_num_offsets)]
+    )
+
+
+_NEVER: Final = 2**15
+_NO_EPOCH: Final = -1
+# What is found however far the high watermark is, and what may be the visible end itself.
+_CERTAIN: Final = (EARLIEST, EARLIEST_LOCAL)
+_BOUNDS: Final = (LATEST, EARLIEST, EARLIEST_LOCAL)
+
+ROUTE: Final = Route(api_key=2, handler=handle, needs_controller=False)

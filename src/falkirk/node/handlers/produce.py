@@ -1,0 +1,203 @@
+"""Produce (key 0), v0-13: records are appended to partitions. KIP-98, KIP-467, KIP-516, KIP-951.
+
+Behaviour: needs WRITE on each topic, else TOPIC_AUTHORIZATION_FAILED for it; for transactional batches WRITE on the
+transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all. UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID; one
+batch of magic 2 in a partition, else INVALID_RECORD; INVALID_REQUIRED_ACKS unless acks is -1, 0 or 1. With acks 0 there
+is no answer, and an error closes the connection. Bytes that cannot be read fail the whole with CORRUPT_MESSAGE.
+Differs from Kafka: no transaction is ever begun here, so transactional batches are refused with INVALID_TXN_STATE.
+Version notes: v0-2 take message sets of magic 0 and 1; v1 adds the throttle time, v2 the append time, v3 transactions,
+v5 the log start, v7 zstd (before it UNSUPPORTED_COMPRESSION_TYPE), v8 what is wrong with which record, v10 who leads
+instead; v13 names topics by id.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.handler import AnswerLater, NoAnswer, NodeView, Route
+from falkirk.node.handlers.partition_leaders import current_leader, leader_node
+from falkirk.node.handlers.produced_records import UnreadableBatchError, batch_heads, has_transactional, why_refused
+from falkirk.node.replication.answers import PartitionProduced
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import ProduceRequest, ProduceResponse
+from falkirk.protocol.messages.produce_response import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    TopicProduceResponse,
+)
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.storage.log.append import AppendOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.handler import Answer
+    from falkirk.node.handlers.partition_leaders import LeaderNode
+    from falkirk.node.handlers.produced_records import BatchHead
+    from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
+    from falkirk.protocol.schema import WireMessage
+
+    _TopicHeads = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
+
+ADMIN_CLIENT_ID: Final = "__admin_client"
+"""Who calls itself so may write to internal topics."""
+_TOPIC_IDS_SINCE: Final = 13
+_LEADER_HINTS_SINCE: Final = 10
+_REQUIRED_ACKS: Final = (-1, 0, 1)
+_NO_TRANSACTION: Final = "Partition was not added to the transaction"
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater | NoAnswer:
+    """Append what may be appended, and answer when the acknowledgements are there."""
+    assert isinstance(request, ProduceRequest)
+    try:
+        heads = [
+            (topic, [(partition, batch_heads(partition.records or b"")) for partition in topic.partition_data])
+            for topic in request.topic_data
+        ]
+    except UnreadableBatchError as error:
+        return _refuse(context, request, ErrorCode.CORRUPT_MESSAGE, str(error))
+    if not _may_write_transactions(view, context, request, heads):
+        return _refuse(context, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    records, refused = _sort_out(view, context, request.acks, heads)
+    return AnswerLater(partial(_append, view, context, request, records=records, refused=refused))
+
+
+def _refuse(
+    context: RequestContext, request: ProduceRequest, error: ErrorCode, message: str | None = None
+) -> WireMessage | NoAnswer:
+    """Give the answer to a request that is refused as a whole."""
+    if request.acks == 0:
+        return NoAnswer(close=True)
+    return error_response(request, context.api_version, error, message)
+
+
+def _may_write_transactions(
+    view: NodeView, context: RequestContext, request: ProduceRequest, topics: Sequence[_TopicHeads]
+) -> bool:
+    if not any(has_transactional(heads) for _, partitions in topics for _, heads in partitions):
+        return True
+    name = request.transactional_id
+    if name is None:
+        return False
+    return view.authorizer.is_allowed(context, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, name)
+
+
+def _sort_out(
+    view: NodeView, context: RequestContext, acks: int, topics: Sequence[_TopicHeads]
+) -> tuple[dict[TopicIdPartition, bytes], dict[TopicIdPartition, PartitionProduced]]:
+    """Give (records that may be appended, answers for those that may not)."""
+    records: dict[TopicIdPartition, bytes] = {}
+    refused: dict[TopicIdPartition, PartitionProduced] = {}
+    for topic, partitions in topics:
+        name, topic_id = _name_and_id(view, topic)
+        error = _topic_error(view, context, name)
+        for partition, heads in partitions:
+            key = TopicIdPartition(topic_id, name, partition.index)
+            why = error or _partition_error(view, context, key, heads, acks)
+            if why is ErrorCode.NONE:
+                records[key] = partition.records or b""
+            else:
+                message = _NO_TRANSACTION if why is ErrorCode.INVALID_TXN_STATE else None
+                refused[key] = PartitionProduced(error_code=why, error_message=message)
+    return records, refused
+
+
+def _name_and_id(view: NodeView, topic: TopicProduceData) -> tuple[str, bytes]:
+    """Give a topic's name ("" if its id is unknown) and id (zero if its name is)."""
+    topics = view.image.topics
+    if topic.topic_id != ZERO_UUID:
+        return topics.names.get(topic.topic_id, topic.name), topic.topic_id
+    known = topics.by_name.get(topic.name)
+    return topic.name, ZERO_UUID if known is None else known.topic_id
+
+
+def _topic_error(view: NodeView, context: RequestContext, name: str) -> ErrorCode:
+    if not name and context.api_version >= _TOPIC_IDS_SINCE:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not view.authorizer.is_allowed(context, AclOperation.WRITE, ResourceType.TOPIC, name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
+
+
+def _partition_error(
+    view: NodeView, context: RequestContext, key: TopicIdPartition, heads: Sequence[BatchHead], acks: int
+) -> ErrorCode:
+    if view.image.topics.partition(key.topic, key.partition) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    error = why_refused(heads, context.api_version)
+    if error is not ErrorCode.NONE:
+        return error
+    if has_transactional(heads):
+        return ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.NONE if acks in _REQUIRED_ACKS else ErrorCode.INVALID_REQUIRED_ACKS
+
+
+def _append(
+    view: NodeView,
+    context: RequestContext,
+    request: ProduceRequest,
+    answer: Answer,
+    *,
+    records: Mapping[TopicIdPartition, bytes],
+    refused: Mapping[TopicIdPartition, PartitionProduced],
+) -> None:
+    def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
+        results = {**produced, **refused} if refused else produced
+        if request.acks != 0:
+            answer(_response(view, context, results))
+        else:
+            answer(NoAnswer(close=any(result.error_code for result in results.values())))
+
+    if not records:
+        done({})
+        return
+    assert view.replicas is not None, "only brokers serve it"
+    view.replicas.append_records(
+        records,
+        required_acks=request.acks,
+        timeout_ms=request.timeout_ms,
+        origin=AppendOrigin.CLIENT,
+        are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
+        done=done,
+    )
+
+
+def _response(
+    view: NodeView, context: RequestContext, results: Mapping[TopicIdPartition, PartitionProduced]
+) -> ProduceResponse:
+    topics: dict[tuple[str, bytes], TopicProduceResponse] = {}
+    leaders: dict[int, LeaderNode] = {}
+    for key, result in results.items():
+        topic = topics.get((key.topic, key.topic_id))
+        if topic is None:
+            topic = topics[key.topic, key.topic_id] = TopicProduceResponse(key.topic, key.topic_id, [])
+        answered = PartitionProduceResponse(
+            key.partition,
+            result.error_code,
+            result.base_offset,
+            result.log_append_time_ms,
+            result.log_start_offset,
+            [BatchIndexAndErrorMessage(error.batch_index, error.message) for error in result.record_errors],
+            result.error_message,
+        )
+        topic.partition_responses.append(answered)
+        if result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= _LEADER_HINTS_SINCE:
+            leader_id, leader_epoch = current_leader(view, key.topic, key.partition)
+            answered.current_leader = LeaderIdAndEpoch(leader_id, leader_epoch)
+            node = leader_node(view, leader_id, context.listener)
+            if node is not None:
+                leaders[leader_id] = node
+    return ProduceResponse(
+        responses=list(topics.values()), node_endpoints=[NodeEndpoint(*node) for node in leaders.values()]
+    )
+
+
+ROUTE: Final = Route(api_key=0, handler=handle, needs_controller=False)

@@ -1,0 +1,80 @@
+"""What stands in a produced partition's bytes, as far as the request is refused for it before any log is asked.
+
+Kafka goes through the batches of a request twice before it appends: to find transactional ones, and to see that there
+is one batch of magic 2. What cannot be read at all fails the whole request, as it does there.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from falkirk.protocol.compression import Compression
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.record_batch import COMPRESSION_MASK, LENGTH_END, MAGIC, MAGIC_AT, TRANSACTIONAL_BIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The least that a length may say: what the oldest format needs.
+_LENGTH_MIN: Final = 14
+_LENGTH_AND_MAGIC: Final = struct.Struct(">8xi4xb")
+_ATTRIBUTES: Final = struct.Struct(">h")
+_ATTRIBUTES_AT: Final = 21
+
+
+class BatchHead(NamedTuple):
+    """As much of a batch as is looked at. Attributes are 0 below magic 2."""
+
+    size: int
+    magic: int
+    attributes: int
+
+
+class UnreadableBatchError(Exception):
+    """Bytes in which no batch can begin, as one line."""
+
+
+def batch_heads(records: bytes | memoryview) -> Sequence[BatchHead]:
+    """Give the batches that are wholly there; one that is cut off ends them. Raises UnreadableBatchError."""
+    heads: list[BatchHead] = []
+    position, size = 0, len(records)
+    while size - position > MAGIC_AT:
+        length, magic = _LENGTH_AND_MAGIC.unpack_from(records, position)
+        if length < _LENGTH_MIN:
+            raise UnreadableBatchError(f"Record size {length} is less than the minimum record overhead ({_LENGTH_MIN})")
+        if not 0 <= magic <= MAGIC:
+            raise UnreadableBatchError(f"Invalid magic found in record: {magic}")
+        end = position + LENGTH_END + length
+        if end > size:
+            break
+        attributes = 0
+        if magic == MAGIC and position + _ATTRIBUTES_AT + 2 <= size:
+            (attributes,) = _ATTRIBUTES.unpack_from(records, position + _ATTRIBUTES_AT)
+        heads.append(BatchHead(end - position, magic, attributes))
+        position = end
+    return heads
+
+
+def has_transactional(heads: Sequence[BatchHead]) -> bool:
+    """Say whether any batch belongs to a transaction."""
+    return any(head.attributes & TRANSACTIONAL_BIT for head in heads)
+
+
+def why_refused(heads: Sequence[BatchHead], version: int) -> ErrorCode:
+    """Give what a request of this version may not hold; NONE if it may.
+
+    From v3 on it has one batch of magic 2, else INVALID_RECORD; zstd only from v7 on, else
+    UNSUPPORTED_COMPRESSION_TYPE.
+    """
+    if version < _ONE_BATCH_SINCE:
+        return ErrorCode.NONE
+    if not heads or heads[0].magic != MAGIC:
+        return ErrorCode.INVALID_RECORD
+    if version < _ZSTD_SINCE and heads[0].attributes & COMPRESSION_MASK == Compression.ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return ErrorCode.NONE if len(heads) == 1 else ErrorCode.INVALID_RECORD
+
+
+_ONE_BATCH_SINCE: Final = 3
+_ZSTD_SINCE: Final = 7
