@@ -14,22 +14,31 @@ import msgspec
 
 from falkirk.protocol.compression import Compression, decompress
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.record_batch import COMPRESSION_MASK, LENGTH_END, LOG_APPEND_TIME_BIT, MAGIC_AT, NO_TIMESTAMP
+from falkirk.protocol.record_batch import (
+    COMPRESSION_MASK,
+    LENGTH_END,
+    LOG_APPEND_TIME_BIT,
+    MAGIC,
+    MAGIC_AT,
+    NO_TIMESTAMP,
+)
 
 MESSAGE_BYTES_MIN = 14
 """The least that a size may say, in any format: a message of magic 0 without key and value."""
 
 
 class CorruptMessageError(RemoteProtocolError):
-    """A message whose CRC does not fit, or whose size can not be."""
+    """A message whose CRC does not fit, or whose size or magic can not be."""
+
+
+class MessageTooLargeError(RemoteProtocolError):
+    """A message of more bytes than the caller allows."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One message; of a wrapper `value` is what it wraps, still compressed. Timestamps are in ms, -1 in magic 0."""
 
     offset: int
-    size: int
-    """All bytes, offset and size included."""
     magic: int
     attributes: int
     timestamp: int
@@ -47,20 +56,27 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         return self.magic > 0 and bool(self.attributes & LOG_APPEND_TIME_BIT)
 
 
-def read_messages(buffer: bytes | memoryview) -> Iterator[Message]:
+def read_messages(buffer: bytes | memoryview, *, message_bytes_max: int | None = None) -> Iterator[Message]:
     """Read messages one after the other; a cut-off one at the end is dropped, as Kafka's readers do.
 
-    Raises CorruptMessageError, and RemoteProtocolError for fields that do not fit and any magic but 0 and 1.
+    Raises CorruptMessageError, MessageTooLargeError, and RemoteProtocolError for fields that do not fit and a batch of
+    magic 2 in between.
     """
     view = memoryview(buffer)
     at = 0
-    while len(view) - at > MAGIC_AT:
+    while (left := len(view) - at) >= LENGTH_END:
         size = int.from_bytes(view[at + 8 : at + LENGTH_END], "big", signed=True)
         if size < MESSAGE_BYTES_MIN:
-            raise CorruptMessageError(f"message declares {size} bytes, {MESSAGE_BYTES_MIN} are the least", offset=at)
+            reason = f"Record size {size} is less than the minimum record overhead ({MESSAGE_BYTES_MIN})"
+            raise CorruptMessageError(reason, offset=at)
+        if left > MAGIC_AT and view[at + MAGIC_AT] > MAGIC:
+            magic = int.from_bytes(view[at + MAGIC_AT : at + MAGIC_AT + 1], "big", signed=True)
+            raise CorruptMessageError(f"Invalid magic found in record: {magic}", offset=at)
         end = at + LENGTH_END + size
         if end > len(view):
             break
+        if message_bytes_max is not None and end - at > message_bytes_max:
+            raise MessageTooLargeError(f"message has {end - at} bytes, {message_bytes_max} are allowed", offset=at)
         yield _read_message(view, at, end)
         at = end
 
@@ -100,7 +116,7 @@ def _read_message(view: memoryview, at: int, end: int) -> Message:
     body = at + LENGTH_END
     crc, magic, attributes = _CRC_AND_MAGIC.unpack_from(view, body)
     if magic not in (0, 1):
-        raise RemoteProtocolError(f"message has magic {magic}, 0 or 1 was expected", offset=at + MAGIC_AT)
+        raise RemoteProtocolError(f"batch of magic {magic} among messages of magic 0 and 1", offset=at + MAGIC_AT)
     if crc != zlib.crc32(view[body + _CRC_BYTES : end]):
         raise CorruptMessageError(f"CRC of the message is not {crc}, as it says", offset=at)
     key_at = body + _CRC_AND_MAGIC.size
@@ -112,7 +128,6 @@ def _read_message(view: memoryview, at: int, end: int) -> Message:
     value, _ = _read_field(view, value_at, end)
     return Message(
         offset=int.from_bytes(view[at : at + 8], "big", signed=True),
-        size=end - at,
         magic=magic,
         attributes=attributes & 0xFF,
         timestamp=timestamp,

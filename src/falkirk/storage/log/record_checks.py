@@ -13,11 +13,15 @@ from falkirk.storage.log.append import AppendRefusedError, RecordError
 from falkirk.storage.log.log_config import LOG_APPEND_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.record_scan import RecordScan
     from falkirk.storage.log.log_config import LogConfig
+
+
+RecordFault = tuple[ErrorCode, RecordError]
+"""A record that is at fault, and the error code that it asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,11 @@ class RecordChecks:
         """
         if not self._may_have_errors(batch, scan):
             return
-        self.check_records(self.decode(batch, bytes(plain[start:])), is_log_append_time=batch.is_log_append_time)
+        records = self.decode(batch, bytes(plain[start:]))
+        self.refuse(
+            self.fault(record, index, is_log_append_time=batch.is_log_append_time)
+            for index, record in enumerate(records)
+        )
 
     def decode(self, batch: RecordBatch, plain: bytes) -> list[Record]:
         """Decode the uncompressed records of a batch."""
@@ -56,14 +64,33 @@ class RecordChecks:
             reason = f"Found invalid record structure in topic partition {self.topic}: {error.reason}"
             raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from error
 
-    def check_records(self, records: Sequence[Record], *, is_log_append_time: bool) -> None:
-        """Check records one by one; `is_log_append_time` is what their batch says of itself."""
-        faults = [
-            (code, RecordError(batch_index=index, message=message))
-            for index, record in enumerate(records)
-            for code, message in self._faults(record, is_log_append_time=is_log_append_time)
-        ]
-        refuse(faults)
+    def fault(self, record: Record, index: int, *, is_log_append_time: bool) -> RecordFault | None:
+        """Say what is wrong with a record; `is_log_append_time` is what its batch says of itself."""
+        if self.config.is_compacted and record.key is None:
+            message = f"Compacted topic cannot accept message without key in topic partition {self.topic}"
+            return ErrorCode.INVALID_RECORD, RecordError(batch_index=index, message=message)
+        message = self._fault_of_timestamp(record, is_log_append_time=is_log_append_time)
+        if message is None:
+            return None
+        return ErrorCode.INVALID_TIMESTAMP, RecordError(batch_index=index, message=message)
+
+    def refuse(self, found: Iterable[RecordFault | None]) -> None:
+        """Raise AppendRefusedError if there are records at fault: one bad timestamp makes it INVALID_TIMESTAMP."""
+        faults = [fault for fault in found if fault is not None]
+        if not faults:
+            return
+        errors = tuple(error for _, error in faults)
+        if any(code is ErrorCode.INVALID_TIMESTAMP for code, _ in faults):
+            reason = "One or more records have been rejected due to invalid timestamp"
+            raise AppendRefusedError(ErrorCode.INVALID_TIMESTAMP, reason, record_errors=errors)
+        shown = ", ".join(
+            f"RecordError(batchIndex={error.batch_index}, message='{error.message}')" for error in errors[:_SHOWN_MAX]
+        )
+        reason = (
+            f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing "
+            f"the first three errors at most: [{shown}]"
+        )
+        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason, record_errors=errors)
 
     def _may_have_errors(self, batch: RecordBatch, scan: RecordScan) -> bool:
         if scan.has_null_key and self.config.is_compacted:
@@ -79,46 +106,24 @@ class RecordChecks:
             or latest - self.now_ms > self.config.message_timestamp_after_max_ms
         )
 
-    def _faults(self, record: Record, *, is_log_append_time: bool) -> Sequence[tuple[ErrorCode, str]]:
-        if self.config.is_compacted and record.key is None:
-            message = f"Compacted topic cannot accept message without key in topic partition {self.topic}"
-            return ((ErrorCode.INVALID_RECORD, message),)
+    def _fault_of_timestamp(self, record: Record, *, is_log_append_time: bool) -> str | None:
         before_max = self.config.message_timestamp_before_max_ms
         after_max = self.config.message_timestamp_after_max_ms
         if not self.is_log_append_time and record.timestamp != NO_TIMESTAMP:
             age = self.now_ms - record.timestamp
-            if age > before_max or -age > after_max:
-                first, last = _int64(self.now_ms - before_max), _int64(self.now_ms + after_max)
-                message = (
-                    f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The "
-                    f"timestamp should be within [{first}, {last}]"
-                )
-                return ((ErrorCode.INVALID_TIMESTAMP, message),)
-        elif is_log_append_time:
-            message = (
+            if age <= before_max and -age <= after_max:
+                return None
+            first, last = _int64(self.now_ms - before_max), _int64(self.now_ms + after_max)
+            return (
+                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The timestamp "
+                f"should be within [{first}, {last}]"
+            )
+        if is_log_append_time:
+            return (
                 f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
                 "type to LogAppendTime."
             )
-            return ((ErrorCode.INVALID_TIMESTAMP, message),)
-        return ()
-
-
-def refuse(faults: Sequence[tuple[ErrorCode, RecordError]]) -> None:
-    """Raise AppendRefusedError if there are records at fault: one bad timestamp makes it INVALID_TIMESTAMP."""
-    if not faults:
-        return
-    errors = tuple(error for _, error in faults)
-    if any(code is ErrorCode.INVALID_TIMESTAMP for code, _ in faults):
-        reason = "One or more records have been rejected due to invalid timestamp"
-        raise AppendRefusedError(ErrorCode.INVALID_TIMESTAMP, reason, record_errors=errors)
-    shown = ", ".join(
-        f"RecordError(batchIndex={error.batch_index}, message='{error.message}')" for error in errors[:_SHOWN_MAX]
-    )
-    reason = (
-        f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
-        f"first three errors at most: [{shown}]"
-    )
-    raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason, record_errors=errors)
+        return None
 
 
 _SHOWN_MAX: Final = 3

@@ -88,9 +88,11 @@ def validate_produced(
     if view[MAGIC_AT] != MAGIC:
         batch = _from_old_messages(view, checks, first_offset=first_offset, leader_epoch=leader_epoch)
     else:
-        _refuse_second_batch(view[end:], topic)
         produced = _read_header(view, end)
-        _check_batch(produced, topic=topic, config=config, origin=origin)
+        is_clients = origin is AppendOrigin.CLIENT
+        _check_whole(produced, topic=topic, config=config, is_clients=is_clients)
+        _refuse_second_batch(view[end:], topic)
+        _check_header(produced, topic=topic, is_clients=is_clients)
         batch = _validated(produced, checks, first_offset=first_offset, leader_epoch=leader_epoch)
     if batch.size > config.segment_bytes:
         reason = (
@@ -188,9 +190,7 @@ def _read_header(view: memoryview, end: int) -> RecordBatch:
     return RecordBatch(view[:end], 0, *HEADER.unpack_from(view))
 
 
-def _check_batch(batch: RecordBatch, *, topic: str, config: LogConfig, origin: AppendOrigin) -> None:
-    """Check all that the header tells, in Kafka's order."""
-    is_clients = origin is AppendOrigin.CLIENT
+def _check_whole(batch: RecordBatch, *, topic: str, config: LogConfig, is_clients: bool) -> None:
     if is_clients and batch.base_offset:
         reason = (
             f"The baseOffset of the record batch in the append to {topic} should be 0, but it is {batch.base_offset}"
@@ -205,6 +205,9 @@ def _check_batch(batch: RecordBatch, *, topic: str, config: LogConfig, origin: A
     if not batch.crc_is_valid:
         reason = f"Record is corrupt (stored crc = {batch.crc}) in topic partition {topic}."
         raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, reason)
+
+
+def _check_header(batch: RecordBatch, *, topic: str, is_clients: bool) -> None:
     fault = _fault_of_counts(batch) or (is_clients and _fault_of_client(batch))
     if fault:
         raise AppendRefusedError(ErrorCode.INVALID_RECORD, f"{fault} in topic partition {topic}")
@@ -226,7 +229,7 @@ def _fault_of_counts(batch: RecordBatch) -> str | None:
 def _fault_of_client(batch: RecordBatch) -> str | None:
     if batch.is_control:
         return "Clients are not allowed to write control records"
-    if batch.producer_id != NO_PRODUCER_ID and batch.base_sequence < 0:
+    if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         return f"Invalid sequence number {batch.base_sequence} in record batch with producerId {batch.producer_id}"
     return None
 
