@@ -69,6 +69,16 @@ class LeaderEpochCache:
         end = self._starts[at] if at < len(self._starts) else log_end_offset
         return OffsetAndEpoch(end, self._epochs[at - 1])
 
+    def epoch_of(self, offset: int) -> int | None:
+        """Say which epoch wrote the record at `offset`, or would; None if it lies before the first one."""
+        at = bisect_right(self._starts, offset)
+        return self._epochs[at - 1] if at else None
+
+    @property
+    def first_start_offset(self) -> int | None:
+        """Where the first epoch begins, None if there is none."""
+        return self._starts[0] if self._starts else None
+
     def to_leader_epochs(self) -> LeaderEpochs:
         """Give what `leader-epoch-checkpoint` says."""
         entries = zip(self._epochs, self._starts, strict=True)

@@ -16,7 +16,6 @@ from crc32c import crc32c
 from falkirk.protocol.control_record import ControlRecordType, decode_control_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages.end_txn_marker import EndTxnMarker
-from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import RecordBatch
 from falkirk.storage.errors import CorruptFileError
 
@@ -52,6 +51,15 @@ class CompletedTransaction:
     is_aborted: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionMarker:
+    """How a coordinator ended a transaction, and when."""
+
+    coordinator_epoch: int
+    timestamp: int
+    is_aborted: bool
+
+
 class ProducerStates:
     """Replays batches in offset order, as a broker does when it recovers a partition.
 
@@ -79,12 +87,10 @@ class ProducerStates:
             if batch.is_transactional:
                 self.open_transactions.setdefault(batch.producer_id, batch.base_offset)
             return None
-        # A marker whose transaction is wholly cleaned away may be an empty batch.
-        records = batch.records()
-        if not records:
+        marker = transaction_marker(batch)
+        if marker is None:
             return None
-        marker, is_aborted = _marker(records[0], batch)
-        completed = self._completed(batch, before, is_aborted=is_aborted)
+        completed = self._completed(batch, before, is_aborted=marker.is_aborted)
         is_same_epoch = before is not None and before.producer_epoch == batch.producer_epoch
         self.entries[batch.producer_id] = ProducerEntry(
             producer_id=batch.producer_id,
@@ -92,7 +98,7 @@ class ProducerStates:
             last_sequence=before.last_sequence if before and is_same_epoch else NONE,
             last_offset=before.last_offset if before and is_same_epoch else NONE,
             offset_delta=before.offset_delta if before and is_same_epoch else 0,
-            timestamp=records[0].timestamp,
+            timestamp=marker.timestamp,
             coordinator_epoch=marker.coordinator_epoch,
         )
         return completed
@@ -123,6 +129,29 @@ class ProducerStates:
             last_stable_offset=next(iter(self.open_transactions.values()), batch.base_offset + 1),
             is_aborted=is_aborted,
         )
+
+
+def transaction_marker(batch: RecordBatch) -> TransactionMarker | None:
+    """Read a producer's control batch; None if it is empty: its transaction is wholly cleaned away.
+
+    Raises RemoteProtocolError if it holds no marker of a transaction.
+    """
+    records = batch.records()
+    if not records:
+        return None
+    try:
+        control = decode_control_record(records[0].key, records[0].value)
+    except RemoteProtocolError as error:
+        reason = f"{error.reason}, batch of offset {batch.base_offset}"
+        raise RemoteProtocolError(reason, offset=batch.position) from error
+    if not isinstance(control.message, EndTxnMarker):
+        reason = f"control record of type {control.record_type} is no marker of a transaction"
+        raise RemoteProtocolError(f"{reason}, batch of offset {batch.base_offset}", offset=batch.position)
+    return TransactionMarker(
+        coordinator_epoch=control.message.coordinator_epoch,
+        timestamp=records[0].timestamp,
+        is_aborted=control.record_type == ControlRecordType.ABORT,
+    )
 
 
 def parse_producer_snapshot(data: bytes, *, file: str) -> tuple[ProducerEntry, ...]:
@@ -180,16 +209,3 @@ def _after_data(batch: RecordBatch, before: ProducerEntry | None) -> ProducerEnt
         coordinator_epoch=before.coordinator_epoch if before else NONE,
         current_transaction_first_offset=first_offset,
     )
-
-
-def _marker(record: Record, batch: RecordBatch) -> tuple[EndTxnMarker, bool]:
-    """Give the marker of a transaction, and whether it aborts."""
-    try:
-        control = decode_control_record(record.key, record.value)
-    except RemoteProtocolError as error:
-        reason = f"{error.reason}, batch of offset {batch.base_offset}"
-        raise RemoteProtocolError(reason, offset=batch.position) from error
-    if not isinstance(control.message, EndTxnMarker):
-        reason = f"control record of type {control.record_type} is no marker of a transaction"
-        raise RemoteProtocolError(f"{reason}, batch of offset {batch.base_offset}", offset=batch.position)
-    return control.message, control.record_type == ControlRecordType.ABORT

@@ -260,8 +260,12 @@ class DataSegment:
         return min(place.base_offset, end_offset)
 
     def cut(self, end_offset: int, size: int) -> None:
-        """Shorten the file to `size` bytes, which end before `end_offset`."""
+        """Shorten the file to `size` bytes, which end before `end_offset`.
+
+        It is synced: else a crash of the host could leave the old end among what is written here later.
+        """
         self.file.truncate(size)
+        self.file.sync()
         self.size = size
         index = self.index
         index.cut(end_offset, size)
@@ -281,6 +285,7 @@ class DataSegment:
         self._remove_index_files()
         if size < self.size:
             self.file.truncate(size)
+            self.file.sync()
             self.size = size
         if not size:
             self._first_timestamp = None

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.messages.end_txn_marker import EndTxnMarker
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
-from falkirk.storage.producer_state import NONE, CompletedTransaction, ProducerEntry, ProducerStates
+from falkirk.storage.producer_state import (
+    NONE,
+    CompletedTransaction,
+    ProducerEntry,
+    ProducerStates,
+    transaction_marker,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,14 +178,11 @@ def _check_sequence(batch: RecordBatch, entry: ProducerEntry) -> None:
 
 
 def _check_coordinator_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
-    records = batch.records()
-    if not records:
-        return
     try:
-        marker = decode_control_record(records[0].key, records[0].value).message
+        marker = transaction_marker(batch)
     except RemoteProtocolError as error:
         raise AppendRefusedError(ErrorCode.INVALID_RECORD, error.reason) from error
-    if isinstance(marker, EndTxnMarker) and entry is not None and entry.coordinator_epoch > marker.coordinator_epoch:
+    if marker is not None and entry is not None and entry.coordinator_epoch > marker.coordinator_epoch:
         reason = (
             f"{_named(batch)} is a marker of coordinator epoch {marker.coordinator_epoch},"
             f" {entry.coordinator_epoch} was seen already"

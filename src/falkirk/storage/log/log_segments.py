@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from falkirk.storage.log.data_segment import DataSegment
+    from falkirk.storage.transaction_index import AbortedTransaction
 
 
 class LogSegments:
@@ -52,6 +53,25 @@ class LogSegments:
     def covering(self, start: int, end: int) -> list[DataSegment]:
         """Give those with offsets from `start` to before `end`, as far as their beginnings tell."""
         return self._segments[max(self.floor(start), 0) : bisect_left(self._bases, end)]
+
+    def aborted_transactions(
+        self, at: int, offset: int, end_position: int, log_end_offset: int
+    ) -> tuple[AbortedTransaction, ...]:
+        """Give the aborted transactions of what is read from `offset` to `end_position` of the segment at `at`.
+
+        Source: LocalLog.addAbortedTransactions.
+        """
+        upper_bound = self._segments[at].index.offset_from(end_position)
+        if upper_bound is None:
+            upper_bound = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset
+        found: list[AbortedTransaction] = []
+        for segment in self._segments[at:]:
+            for transaction in segment.aborted:
+                if transaction.last_offset >= offset and transaction.first_offset < upper_bound:
+                    found.append(transaction)
+                if transaction.last_stable_offset >= upper_bound:
+                    return tuple(found)
+        return tuple(found)
 
     def add(self, segment: DataSegment) -> None:
         """Put one in; it takes the place of one with the same base offset."""

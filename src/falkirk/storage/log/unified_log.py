@@ -7,28 +7,32 @@ from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import IncompleteBatchError, RecordBatch, read_batch
 from falkirk.protocol.schema import ZERO_UUID
-from falkirk.storage import leader_epochs, partition_metadata
+from falkirk.storage import partition_metadata
 from falkirk.storage.errors import InconsistentTopicIdError
-from falkirk.storage.leader_epoch_cache import LeaderEpochCache
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
 from falkirk.storage.log.data_segment import CLEANED, DELETED, SWAP, DataSegment
+from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
 from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
-from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError, TimestampOffset
+from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError
 from falkirk.storage.log.record_validator import validate_produced
+from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp
+from falkirk.storage.producer_state import transaction_marker
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk
+    from falkirk.storage.leader_epochs import LeaderEpochs
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_loader import LoadedLog
     from falkirk.storage.log.log_producers import RecentBatch
     from falkirk.storage.log.log_segments import LogSegments
+    from falkirk.storage.log.read import TimestampOffset
     from falkirk.storage.producer_state import ProducerEntry
     from falkirk.storage.transaction_index import AbortedTransaction
 
@@ -61,7 +65,7 @@ class UnifiedLog:
         topic_partition: TopicPartition,
         topic_id: bytes,
         loaded: LoadedLog,
-        epochs: LeaderEpochCache,
+        epochs: LeaderEpochFile,
         producer_id_expiration_ms: int,
         now_ms: int,
     ) -> None:
@@ -117,11 +121,7 @@ class UnifiedLog:
         """
         disk.make_directory(directory)
         topic_id = _check_topic_id(disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id)
-        path = f"{directory}/{leader_epochs.FILE_NAME}"
-        before = leader_epochs.LeaderEpochs()
-        if disk.exists(path):
-            before = leader_epochs.parse_leader_epochs(disk.read(path), file=path)
-        epochs = LeaderEpochCache(before.entries)
+        epochs = LeaderEpochFile(disk, directory)
         loaded = LogLoader(
             disk=disk,
             directory=directory,
@@ -131,9 +131,10 @@ class UnifiedLog:
             had_clean_shutdown=had_clean_shutdown,
             now_ms=now_ms,
             expiration_ms=producer_id_expiration_ms,
-            epochs=epochs,
+            epochs=epochs.cache,
         ).load()
-        log = cls(
+        epochs.save()
+        return cls(
             disk,
             directory,
             config=config,
@@ -144,14 +145,16 @@ class UnifiedLog:
             producer_id_expiration_ms=producer_id_expiration_ms,
             now_ms=now_ms,
         )
-        if before.entries != epochs.to_leader_epochs().entries or not disk.exists(path):
-            log._write_epochs()
-        return log
 
     @property
     def latest_epoch(self) -> int | None:
         """The latest leader epoch that the log knows: that of the last batch, or one that has begun behind it."""
-        return self._epochs.latest_epoch
+        return self._epochs.cache.latest_epoch
+
+    @property
+    def leader_epochs(self) -> LeaderEpochs:
+        """Where each leader epoch begins."""
+        return self._epochs.cache.to_leader_epochs()
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -192,7 +195,7 @@ class UnifiedLog:
                 duplicate = self._producers.check(batch, origin)
                 if duplicate is not None:
                     return self._duplicate_info(duplicate)
-        if leader_epoch != self._epochs.latest_epoch:
+        if leader_epoch != self._epochs.cache.latest_epoch:
             self.assign_epoch_start_offset(leader_epoch, first_offset)
         self._append(validated.data, batches)
         return LogAppendInfo(
@@ -222,7 +225,7 @@ class UnifiedLog:
                 raise CorruptRecordsError(reason)
             self.truncate_fully_and_start_at(first_offset)
         for batch in batches:
-            if batch.leader_epoch != self._epochs.latest_epoch:
+            if batch.leader_epoch != self._epochs.cache.latest_epoch:
                 self.assign_epoch_start_offset(batch.leader_epoch, batch.base_offset)
         self._append(memoryview(records)[: batches[-1].end_position], batches)
         return LogAppendInfo(
@@ -257,55 +260,33 @@ class UnifiedLog:
                 continue
             place, data = found
             if aborted is not None:
-                aborted = self._aborted_transactions(at, offset, place.position + len(data))
+                end_position = place.position + len(data)
+                aborted = self.segments.aborted_transactions(at, offset, end_position, self.log_end_offset)
             return FetchedData(records=data, first_offset=place.base_offset, aborted_transactions=aborted)
         return FetchedData(first_offset=offset, aborted_transactions=aborted)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """Give the first record with at least this timestamp."""
-        for segment in self.segments:
-            if segment.largest[0] < timestamp or not segment.size:
-                continue
-            start = max(segment.index.offset_before_timestamp(timestamp), self.log_start_offset)
-            return self._first_record(
-                segment,
-                segment.index.position_before(start),
-                lambda batch: batch.max_timestamp >= timestamp,
-                timestamp,
-                self.log_start_offset,
-            )
-        return None
+        return offset_for_timestamp(self.segments, timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         """Give the record with the largest timestamp (the first of them)."""
-        segment = max(self.segments, key=lambda segment: segment.largest[0])
-        largest, last_offset = segment.largest
-        if largest < 0:
-            return None
-        position = segment.index.position_before(last_offset)
-        return self._first_record(segment, position, lambda batch: batch.max_timestamp == largest, largest, 0)
+        return offset_of_max_timestamp(self.segments)
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch | None:
         """Give the largest epoch not above `epoch`, and where it ends here (KIP-279).
 
         An epoch before all that the log knows ends where the first one begins; None for one after all of them.
         """
-        latest = self._epochs.latest_epoch
-        if epoch < 0 or latest is None or epoch > latest:
-            return None
-        found = self._epochs.end_offset_for(epoch, self.log_end_offset)
-        if found is not None:
-            return found
-        return OffsetAndEpoch(self._epochs.to_leader_epochs().entries[0].start_offset, epoch)
+        return self._epochs.end_offset_for(epoch, self.log_end_offset)
 
     def epoch_of(self, offset: int) -> int | None:
         """Give the leader epoch that wrote `offset` (or will have, at the log's end); None if it is not known."""
-        return self._epochs.to_leader_epochs().epoch_of(offset)
+        return self._epochs.cache.epoch_of(offset)
 
     def assign_epoch_start_offset(self, epoch: int, start_offset: int) -> None:
         """Note where a leader's epoch begins, before it has written anything."""
-        if self._epochs.assign(epoch, start_offset):
-            self._write_epochs()
+        self._epochs.assign(epoch, start_offset)
 
     def update_high_watermark(self, offset: int) -> bool:
         """Move the high watermark, kept between the log's start and end; give whether it changed."""
@@ -324,8 +305,7 @@ class UnifiedLog:
             return False
         self.log_start_offset = offset
         self.recovery_point = max(self.recovery_point, offset)
-        if self._epochs.truncate_from_start(offset):
-            self._write_epochs()
+        self._epochs.truncate_from_start(offset)
         return True
 
     def truncate_to(self, offset: int) -> bool:
@@ -335,8 +315,7 @@ class UnifiedLog:
         """
         if offset >= self.log_end_offset:
             # An epoch may have begun at the log's end and written nothing.
-            if self._epochs.truncate_from_end(self.log_end_offset):
-                self._write_epochs()
+            self._epochs.truncate_from_end(self.log_end_offset)
             return False
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
@@ -349,8 +328,7 @@ class UnifiedLog:
         offset = active.truncate(offset)
         self.size += active.size
         self._end_at(offset)
-        if self._epochs.truncate_from_end(offset):
-            self._write_epochs()
+        self._epochs.truncate_from_end(offset)
         self._producers = rebuild_producers(
             self.segments,
             self._snapshots,
@@ -368,7 +346,6 @@ class UnifiedLog:
         self._snapshots.clear()
         self._producers = type(self._producers)(end_offset=offset)
         self._epochs.clear()
-        self._write_epochs()
         self.segments.add(self._new_segment(offset))
         self.log_start_offset = offset
         self._end_at(offset)
@@ -413,9 +390,9 @@ class UnifiedLog:
 
     def flush(self, *, up_to: int | None = None) -> None:
         """Sync what is before `up_to` (all by default) and move the recovery point."""
-        end = self.log_end_offset if up_to is None else up_to
-        if end <= self.recovery_point and not (up_to is None and end == self.recovery_point):
+        if up_to is not None and up_to <= self.recovery_point:
             return
+        end = self.log_end_offset if up_to is None else up_to
         segments = self.segments.covering(self.recovery_point, end)
         for segment in segments:
             segment.sync()
@@ -477,7 +454,7 @@ class UnifiedLog:
         """Move the directory to another name in the same log directory."""
         target = f"{self.directory.rpartition('/')[0]}/{directory_name}"
         self._disk.rename(self.directory, target)
-        self.directory = self._snapshots.directory = target
+        self.directory = self._snapshots.directory = self._epochs.directory = target
         for segment in self.segments:
             segment.directory = target
 
@@ -594,43 +571,14 @@ class UnifiedLog:
         known = self._ends[isolation] = _EndPosition(end_offset, segment.base_offset, position)
         return known
 
-    def _aborted_transactions(self, at: int, offset: int, end_position: int) -> tuple[AbortedTransaction, ...]:
-        """Give the aborted transactions of what is read from `offset` to `end_position` of the segment at `at`."""
-        upper_bound = self.segments[at].index.offset_from(end_position)
-        if upper_bound is None:
-            is_last = at == len(self.segments) - 1
-            upper_bound = self.log_end_offset if is_last else self.segments[at + 1].base_offset
-        found: list[AbortedTransaction] = []
-        for segment_at in range(at, len(self.segments)):
-            for transaction in self.segments[segment_at].aborted:
-                if transaction.last_offset >= offset and transaction.first_offset < upper_bound:
-                    found.append(transaction)
-                if transaction.last_stable_offset >= upper_bound:
-                    return tuple(found)
-        return tuple(found)
-
-    def _first_record(
-        self,
-        segment: DataSegment,
-        position: int,
-        is_wanted: Callable[[RecordBatch], bool],
-        timestamp: int,
-        start_offset: int,
-    ) -> TimestampOffset | None:
-        for _, batch in segment.batches(position, segment.size):
-            if is_wanted(batch):
-                for record in batch.records():
-                    if record.timestamp >= timestamp and record.offset >= start_offset:
-                        epoch = batch.leader_epoch if batch.leader_epoch >= 0 else None
-                        return TimestampOffset(timestamp=record.timestamp, offset=record.offset, leader_epoch=epoch)
-        return None
-
     def _leader_batches(self, view: memoryview, leader_epoch: int | None) -> list[RecordBatch]:
         batches: list[RecordBatch] = []
         position, last_offset = 0, -1
         while position < len(view):
             try:
                 batch = read_batch(view, position)
+                if batch.is_control and batch.producer_id >= 0:
+                    transaction_marker(batch)
             except IncompleteBatchError:
                 break
             except RemoteProtocolError as error:
@@ -651,10 +599,6 @@ class UnifiedLog:
             log_start_offset=self.log_start_offset,
             is_duplicate=True,
         )
-
-    def _write_epochs(self) -> None:
-        content = leader_epochs.format_leader_epochs(self._epochs.to_leader_epochs())
-        self._disk.write(f"{self.directory}/{leader_epochs.FILE_NAME}", [content])
 
 
 def _age_timestamp(segment: DataSegment) -> int:

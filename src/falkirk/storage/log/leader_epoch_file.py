@@ -1,0 +1,68 @@
+"""The leader epochs of one log, and their file `leader-epoch-checkpoint` (KIP-101)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.storage import leader_epochs
+from falkirk.storage.leader_epoch_cache import LeaderEpochCache
+
+if TYPE_CHECKING:
+    from falkirk.storage.disk import Disk
+
+
+class LeaderEpochFile:
+    """Changes the cache and the file together: what returns is on disk."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        """Read the file, if there is one. Raises CorruptFileError if it is malformed."""
+        self._disk = disk
+        self.directory = directory
+        path = self._path
+        is_there = disk.exists(path)
+        self._on_disk = leader_epochs.parse_leader_epochs(disk.read(path), file=path) if is_there else None
+        self.cache = LeaderEpochCache(self._on_disk.entries if self._on_disk else ())
+        """May be changed while the log is loaded; `save` writes what came of it."""
+
+    def save(self) -> None:
+        """Write the file if it does not say what the cache does."""
+        epochs = self.cache.to_leader_epochs()
+        if self._on_disk is None or epochs.entries != self._on_disk.entries:
+            self._disk.write(self._path, [leader_epochs.format_leader_epochs(epochs)])
+            self._on_disk = epochs
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that `epoch` writes from `start_offset` on."""
+        if self.cache.assign(epoch, start_offset):
+            self.save()
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget the epochs that began at `end_offset` or later."""
+        if self.cache.truncate_from_end(end_offset):
+            self.save()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget the epochs that ended by `start_offset`."""
+        if self.cache.truncate_from_start(start_offset):
+            self.save()
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.cache.clear()
+        self.save()
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> OffsetAndEpoch | None:
+        """Give the largest epoch not above `epoch`, and where it ends (KIP-279).
+
+        An epoch before all that is known ends where the first one begins; None for one after all of them.
+        Source: LeaderEpochFileCache.endOffsetFor.
+        """
+        latest, first = self.cache.latest_epoch, self.cache.first_start_offset
+        if latest is None or first is None or not 0 <= epoch <= latest:
+            return None
+        return self.cache.end_offset_for(epoch, log_end_offset) or OffsetAndEpoch(first, epoch)
+
+    @property
+    def _path(self) -> str:
+        return f"{self.directory}/{leader_epochs.FILE_NAME}"
