@@ -57,8 +57,7 @@ class BrokerState(Enum):
 class BrokerLifecycle:
     """Keeps this broker registered.
 
-    `log_dirs`: ids of the directories that hold partitions; `offline_log_dirs`: of those that have failed since the
-    ids were read.
+    `log_dirs`: ids of the directories that hold partitions.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class BrokerLifecycle:
         *,
         incarnation_id: bytes,
         log_dirs: Sequence[bytes],
-        offline_log_dirs: Sequence[bytes],
         previous_broker_epoch: int,
         random: Chance,
         effects: Callable[[Effect], None],
@@ -80,7 +78,7 @@ class BrokerLifecycle:
         self._incarnation_id = incarnation_id
         # Kafka compares uuids as two signed numbers.
         self._log_dirs = tuple(sorted(log_dirs, key=_SIGNED_HALVES.unpack))
-        self._offline_log_dirs = tuple(offline_log_dirs)
+        self._offline_log_dirs: tuple[bytes, ...] = ()
         self._previous_broker_epoch = previous_broker_epoch
         self._effects = effects
         self._backoff = Backoff(random, first_ms=100, max_ms=state.config.broker_session_timeout_ms)
@@ -125,6 +123,11 @@ class BrokerLifecycle:
         if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
             return self._shutdown_began_ms + CONTROLLED_SHUTDOWN_TIMEOUT_MS
         return None
+
+    def fail_log_dir(self, directory_id: bytes) -> None:
+        """Tell the controller that a log directory has failed, with a heartbeat at once."""
+        self._offline_log_dirs = (*self._offline_log_dirs, directory_id)
+        self._next_ms = min(self._next_ms, self._node.now_ms)
 
     def begin_shutdown(self) -> None:
         """Ask the controller to move leaderships away; a broker that does not run yet just stops."""

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.node.active_controller_channel import ActiveControllerChannel
+from falkirk.node.broker_configs import static_value
 from falkirk.node.broker_lifecycle import BrokerLifecycle, BrokerState
-from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, take_broker_epoch, write_broker_epoch
-from falkirk.node.effects import Fact
+from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, read_broker_epoch, take_clean_log_dirs, write_broker_epoch
+from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
+from falkirk.node.producer_ids import ProducerIds
+from falkirk.node.replication.context import ReplicationContext
+from falkirk.node.replication.open_logs import open_logs
+from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
+from falkirk.node.replication.replica_manager import ReplicaManager
 from falkirk.node.topic_creation import TopicCreation
 from falkirk.protocol.uuid import random_uuid
 from falkirk.versions.negotiation import broker_ranges
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.node.client_connections import ClientConnections
+    from falkirk.node.config import NodeConfig
     from falkirk.node.effects import Effect
     from falkirk.node.log_directories import LogDirectories
     from falkirk.node.node_state import NodeState
@@ -52,27 +59,54 @@ class BrokerRole:
         self._channel = ActiveControllerChannel(state, peers, "forwarding")
         self._controller_ranges: Mapping[int, SupportedRange] | None = None
         self.forwarding = Forwarding(state, self._channel, clients)
+        slots = _setting(state.config, "max.incremental.fetch.session.cache.slots")
+        state.fetch_sessions = FetchSessions(slots, random)
+        state.fetch_bytes_max = _setting(state.config, "fetch.max.bytes")
+        state.producer_ids = ProducerIds(
+            state,
+            ActiveControllerChannel(state, peers, "producer-ids"),
+            broker_epoch=lambda: self.broker_epoch,
+            effects=effects,
+        )
         state.topic_creation = TopicCreation(state, self._channel, effects)
         self._effects = effects
         ids, log_dirs = directories.directory_ids, state.config.log_dirs
-        self._log_dirs = [log_dir for log_dir in log_dirs if log_dir in ids]
-        previous_broker_epoch, failed = take_broker_epoch(disk, self._log_dirs)
-        self._take_offline(failed)
+        online = {log_dir: ids[log_dir] for log_dir in log_dirs if log_dir in ids}
+        previous_broker_epoch, failed = read_broker_epoch(disk, online)
         self._lifecycle = BrokerLifecycle(
             state,
             ActiveControllerChannel(state, peers, "heartbeat"),
             incarnation_id=random_uuid(random),
-            log_dirs=[ids[log_dir] for log_dir in log_dirs if log_dir in ids],
-            offline_log_dirs=[ids[log_dir] for log_dir in failed],
+            log_dirs=list(online.values()),
             # What was in a directory that cannot be looked at now nobody knows.
             previous_broker_epoch=UNKNOWN_EPOCH if directories.offline else previous_broker_epoch,
             random=random,
             effects=effects,
         )
+        self._log_dirs = ReplicaLogDirs(
+            online,
+            [log_dir for log_dir in log_dirs if log_dir not in online],
+            effects=effects,
+            failed=self._lifecycle.fail_log_dir,
+        )
+        self.replicas = ReplicaManager(
+            ReplicationContext(state, effects),
+            peers,
+            ActiveControllerChannel(state, peers, "alter-partition"),
+            self._log_dirs,
+        )
+        state.replicas = self.replicas
+        self._has_loaded_logs = False
+        self._take_offline(failed)
 
     def tick(self) -> None:
-        """Do what is due. Raises FatalError as BrokerLifecycle does."""
+        """Do what is due. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
+        if self.state is BrokerState.RECOVERY and not self._has_loaded_logs:
+            # Before the next heartbeat, which asks for leaderships.
+            self._start_replicas()
         self._lifecycle.tick()
+        self.replicas.context.broker_epoch = self.broker_epoch
+        self.replicas.tick()
         self._channel.keep_open()
         if self._channel.ranges is not self._controller_ranges:
             self._controller_ranges = self._channel.ranges
@@ -83,7 +117,7 @@ class BrokerRole:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
-        times = (self._lifecycle.next_wakeup_ms, self.forwarding.next_wakeup_ms)
+        times = (self._lifecycle.next_wakeup_ms, self.forwarding.next_wakeup_ms, self.replicas.next_wakeup_ms)
         return min((time for time in times if time is not None), default=None)
 
     @property
@@ -99,16 +133,31 @@ class BrokerRole:
     def begin_shutdown(self) -> None:
         """Begin the controlled shutdown."""
         self._lifecycle.begin_shutdown()
+        self.replicas.context.is_shutting_down = True
 
     def end_shutdown(self) -> None:
-        """Leave a word that the broker stopped in order."""
-        if self.broker_epoch >= 0:
-            self._take_offline(write_broker_epoch(self._disk, self._log_dirs, self.broker_epoch))
+        """Close the logs and, last of all, leave a word that the broker stopped in order."""
+        if self._has_loaded_logs:
+            self.replicas.shutdown()
+            self._take_offline(write_broker_epoch(self._disk, self._log_dirs.online, self.broker_epoch))
+
+    def _start_replicas(self) -> None:
+        clean, failed = take_clean_log_dirs(self._disk, self._log_dirs.online)
+        self._take_offline(failed)
+        logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
+        self._has_loaded_logs = True
+        if logs is not None:
+            self.replicas.start(logs)
 
     def _take_offline(self, failed: Mapping[str, OSError]) -> None:
         """Use these directories no longer; without that of the metadata log the node cannot go on (raises OSError)."""
         for log_dir, error in failed.items():
             if log_dir == self._state.config.metadata_log_dir:
                 raise error
-            self._log_dirs.remove(log_dir)
-            self._effects(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": str(error)}))
+            self._log_dirs.fail(log_dir, error)
+
+
+def _setting(config: NodeConfig, name: str) -> int:
+    value = static_value(config.properties, config.release, name)
+    assert isinstance(value, int)
+    return value

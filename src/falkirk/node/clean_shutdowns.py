@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 UNKNOWN_EPOCH = -1
 
 
-def take_broker_epoch(disk: Disk, log_dirs: Iterable[str]) -> tuple[int, dict[str, OSError]]:
-    """Read and remove the files; give the epoch that all of them name, and the directories that have failed.
+def read_broker_epoch(disk: Disk, log_dirs: Iterable[str]) -> tuple[int, dict[str, OSError]]:
+    """Read the files; give the epoch that all of them name, and the directories that have failed.
 
     UNKNOWN_EPOCH if they do not agree, or a directory has failed.
     """
@@ -27,10 +27,28 @@ def take_broker_epoch(disk: Disk, log_dirs: Iterable[str]) -> tuple[int, dict[st
     failed: dict[str, OSError] = {}
     for log_dir in log_dirs:
         try:
-            epochs.add(_take(disk, f"{log_dir}/{FILE_NAME}"))
+            epochs.add(_read(disk, f"{log_dir}/{FILE_NAME}"))
         except OSError as error:
             failed[log_dir] = error
     return epochs.pop() if len(epochs) == 1 and not failed else UNKNOWN_EPOCH, failed
+
+
+def take_clean_log_dirs(disk: Disk, log_dirs: Iterable[str]) -> tuple[set[str], dict[str, OSError]]:
+    """Remove the files; give the directories that had one, and those that have failed.
+
+    From then on the logs there count as not closed in order, until they are.
+    """
+    clean: set[str] = set()
+    failed: dict[str, OSError] = {}
+    for log_dir in log_dirs:
+        file = f"{log_dir}/{FILE_NAME}"
+        try:
+            if disk.exists(file):
+                disk.remove(file)
+                clean.add(log_dir)
+        except OSError as error:
+            failed[log_dir] = error
+    return clean, failed
 
 
 def write_broker_epoch(disk: Disk, log_dirs: Iterable[str], broker_epoch: int) -> dict[str, OSError]:
@@ -45,15 +63,9 @@ def write_broker_epoch(disk: Disk, log_dirs: Iterable[str], broker_epoch: int) -
     return failed
 
 
-def _take(disk: Disk, file: str) -> int:
+def _read(disk: Disk, file: str) -> int:
     if not disk.exists(file):
         return UNKNOWN_EPOCH
-    epoch = _read(disk, file)
-    disk.remove(file)
-    return epoch
-
-
-def _read(disk: Disk, file: str) -> int:
     try:
         epoch = parse_clean_shutdown(disk.read(file), file=file).broker_epoch
     except CorruptFileError:

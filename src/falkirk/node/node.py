@@ -119,6 +119,8 @@ class Node:
             effects=emit,
             setup_timeout_ms=CONNECTION_SETUP_TIMEOUT_MS,
             idle_ms_max=config.connections_max_idle_ms,
+            logins=config.security.logins,
+            random=random,
         )
         self._dispatcher = Dispatcher(self._state, self._clients, emit)
         self._snapshots = SnapshotGenerator(self._state, startup.log, emit)
@@ -202,10 +204,15 @@ class Node:
                     self._clients.received(event.connection_id, event.data, now_ms)
                 else:
                     self._take(event)
-            # Most requests are answered from memory and leave nothing to do.
+            replicas = self._state.replicas
+            if replicas is not None:
+                replicas.complete()
+            # Most requests are answered from memory, or wait, and leave nothing to do.
             if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
+            elif replicas is not None:
+                self._due_ms = _earlier(self._due_ms, replicas.next_deadline_ms)
         except (FatalError, CorruptFileError) as error:
             self._stop(Stop(1, str(error)))
         except OSError as error:
@@ -267,6 +274,8 @@ class Node:
             self._clients.forget_answers(API_VERSIONS)
         if delta.topics is not None or delta.cluster is not None:
             self._clients.forget_answers(METADATA)
+        if self._state.replicas is not None:
+            self._state.replicas.on_metadata(delta, image)
         if delta.acls is not None:
             self._state.authorizer = self._state.authorizer.changed_by(delta.acls)
 
@@ -405,6 +414,10 @@ class Node:
 
 def _served(config: NodeConfig, kind: ListenerKind) -> Mapping[int, SupportedRange]:
     return served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)
 
 
 # Requests that may wait for a commit, those in envelopes too.

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from falkirk.node.active_controller import ActiveController
     from falkirk.node.client_connections import ClientConnection
     from falkirk.node.config import NodeConfig
+    from falkirk.node.fetch_sessions import FetchSessions
     from falkirk.node.metadata_applier import MetadataApplier
+    from falkirk.node.producer_ids import ProducerIds
+    from falkirk.node.replication.replica_manager import ReplicaManager
     from falkirk.node.topic_creation import TopicCreation
     from falkirk.protocol.chance import Chance
     from falkirk.raft.replica import RaftReplica
@@ -42,6 +45,10 @@ class NodeState:
         self.active: ActiveController | None = None
         # Set where the node is a broker.
         self.topic_creation: TopicCreation | None = None
+        self.replicas: ReplicaManager | None = None
+        self.fetch_sessions: FetchSessions | None = None
+        self.producer_ids: ProducerIds | None = None
+        self.fetch_bytes_max = 0
         # The last offset of the image with which the features last changed.
         self.features_epoch = -1
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
@@ -87,6 +94,10 @@ class NodeState:
             leader_id=self.raft.leader.leader_id,
             features_epoch=self.features_epoch if client.listener.is_controller else None,
             static_configs=self.config.properties,
+            replicas=None if client.listener.is_controller else self.replicas,
+            fetch_sessions=self.fetch_sessions,
+            producer_ids=self.producer_ids,
+            fetch_bytes_max=self.fetch_bytes_max,
             random=self.random,
             topic_creation=self.topic_creation,
         )

@@ -62,6 +62,7 @@ class AlterPartitionSender:
             done(ErrorCode.OPERATION_NOT_ATTEMPTED)
             return
         self._waiting[key] = _Change(partition, proposed, done)
+        self._context.state.has_work = True
 
     def tick(self) -> None:
         """Send what waits."""

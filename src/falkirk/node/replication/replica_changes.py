@@ -148,7 +148,7 @@ class ReplicaChanges:
         wanted = directory_of(state, self._context.node_id)
         is_there = self.logs.get(name) is not None
         is_wanted_online = self._log_dirs.path(wanted) is not None
-        if not is_there and not is_wanted_online and self._log_dirs.has_offline and wanted != UNASSIGNED:
+        if not is_there and not is_wanted_online and self._log_dirs.offline and wanted != UNASSIGNED:
             # It may be in a directory that cannot be looked at: a second, empty one would be a lie.
             self._give_up(partition)
             return None

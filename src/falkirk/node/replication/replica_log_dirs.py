@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ReplicaLogDirs:
-    """`online`: ids by path; `has_offline`: some directory, of now or of the start, cannot be used.
+    """`online`: ids by path; `offline`: paths of those that cannot be used, or could not at the start.
 
     `failed` is told the id of a directory when it fails.
     """
@@ -27,7 +27,7 @@ class ReplicaLogDirs:
         failed: Callable[[bytes], None],
     ) -> None:
         self.online = dict(online)
-        self.has_offline = bool(list(offline))
+        self.offline = list(offline)
         self._effects = effects
         self._failed = failed
 
@@ -36,7 +36,7 @@ class ReplicaLogDirs:
         directory_id = self.online.pop(log_dir, None)
         if directory_id is None:
             return False
-        self.has_offline = True
+        self.offline.append(log_dir)
         self._effects(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": str(error)}))
         self._failed(directory_id)
         return True

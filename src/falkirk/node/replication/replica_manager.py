@@ -117,9 +117,14 @@ class ReplicaManager:
             self._waits.complete()
 
     @property
+    def next_deadline_ms(self) -> int | None:
+        """When the time of some waiting request is over."""
+        return self._waits.next_deadline_ms
+
+    @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
-        if self._fatal is not None:
+        if self._fatal is not None or self._waits.has_touched:
             return self.context.now_ms
         if not self.is_started:
             return None
@@ -187,6 +192,11 @@ class ReplicaManager:
         """Give a partition that this broker has, or the error that says why not."""
         return self.partitions.find(key)
 
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that the replicas were last told: while an image is published, newer than the node's."""
+        return self.context.image
+
     def leader_log(self, partition: TopicPartition, leader_epoch: int = -1) -> UnifiedLog | ErrorCode:
         """Give the log of a partition that this broker leads, or the error that says why not.
 
@@ -207,6 +217,10 @@ class ReplicaManager:
         if isinstance(found, ErrorCode):
             return found
         return found.log or ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def log_dirs(self) -> Mapping[str, bool]:
+        """Give whether each configured log directory works, by path."""
+        return {log_dir: log_dir in self._log_dirs.online for log_dir in self.context.config.log_dirs}
 
     def alter_replica_log_dirs(self, wanted: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, ErrorCode]:
         """Begin to move replicas to other log directories, by path (KIP-113)."""
