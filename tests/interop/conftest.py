@@ -1,6 +1,7 @@
 """Fixtures for tests against real Kafka, and the rule that at most two clusters run at once."""
 
 import fcntl
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ from typing import IO
 import pytest
 from kafka_cluster import Clusters, KafkaCluster
 
-from fetch_kafka import cache_dir
+from fetch_kafka import cache_dir, required_program
 
+TOOLS_API = Path(__file__).parent / "java" / "tools-api"
 # Tests of one group run in one process (`--dist loadgroup`), so that they can share clusters.
 GROUPS = ("kafka-1", "kafka-2")
 # As many processes may have clusters at the same time, of this clone or of others with the same cache.
@@ -86,6 +88,15 @@ def module_clusters(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fi
     with TURN.taken():
         yield made
         made.kill()
+
+
+@pytest.fixture(scope="session")
+def tools_api(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Classes that Kafka's dump tool needs and that were never published."""
+    classes = tmp_path_factory.mktemp("tools-api")
+    command = [required_program("javac", "Kafka's dump tool"), "-d", str(classes), *map(str, TOOLS_API.glob("*.java"))]
+    subprocess.run(command, check=True)
+    return classes
 
 
 @pytest.fixture

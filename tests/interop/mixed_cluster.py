@@ -1,6 +1,6 @@
-"""A cluster of our controllers and real brokers, each of a release of its own."""
+"""A cluster of our controllers and of brokers, real ones or ours, each of a release of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from falkirk_node import FalkirkNode
@@ -19,7 +19,10 @@ QUORUM_SETTINGS = {
 
 
 class MixedCluster(KafkaCluster):
-    """Controllers of ours, from node 1 on, that run as the releases given, and real brokers from node 11 on."""
+    """Controllers of ours, from node 1 on, that run as the releases given, and brokers from node 11 on.
+
+    Brokers are real ones but for `own_brokers`, by node id.
+    """
 
     def __init__(
         self,
@@ -27,12 +30,14 @@ class MixedCluster(KafkaCluster):
         broker_releases: Sequence[str],
         *,
         home: Path,
+        own_brokers: Collection[int] = (),
         log_dirs: int = 1,
         dynamic: bool = False,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._controller_releases = dict(enumerate(controller_releases, FIRST_CONTROLLER_ID))
         self._broker_releases = dict(enumerate(broker_releases, FIRST_BROKER_ID))
+        self._own_nodes = {*self._controller_releases, *own_brokers}
         roles = dict.fromkeys(self._controller_releases, (CONTROLLER,))
         roles |= dict.fromkeys(self._broker_releases, (BROKER,))
         layouts = node_layouts(home, roles, log_dirs=log_dirs)
@@ -46,12 +51,12 @@ class MixedCluster(KafkaCluster):
 
     @property
     def controllers(self) -> list[KafkaNode]:
-        """Our nodes."""
+        """The controllers, which are ours."""
         return [self.nodes[node_id] for node_id in self._controller_releases]
 
     @property
     def brokers(self) -> list[KafkaNode]:
-        """Kafka's nodes."""
+        """The brokers."""
         return [self.nodes[node_id] for node_id in self._broker_releases]
 
     @property
@@ -85,9 +90,6 @@ class MixedCluster(KafkaCluster):
         return "\n".join(f"--- {node}\n{node.log_tail()}" for node in self.controllers)
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
-        kind, releases = (
-            (FalkirkNode, self._controller_releases)
-            if CONTROLLER in layout.roles
-            else (KafkaNode, self._broker_releases)
-        )
-        return kind(releases[layout.node_id], layout, quorum, home=home, settings=settings)
+        kind = FalkirkNode if layout.node_id in self._own_nodes else KafkaNode
+        release = (self._controller_releases | self._broker_releases)[layout.node_id]
+        return kind(release, layout, quorum, home=home, settings=settings)

@@ -17,10 +17,10 @@ _POLL_S = 0.05
 class Load:
     """`java/Load.java` as a process."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, folder: Path) -> None:
+    def __init__(self, bootstrap_servers: str, topic: str, folder: Path, *, codec: str = "none") -> None:
         self._output = folder / f"load-{topic}.txt"
         self._errors = folder / f"load-{topic}-errors.txt"
-        arguments = ["--bootstrap", bootstrap_servers, "--topic", topic]
+        arguments = ["--bootstrap", bootstrap_servers, "--topic", topic, "--codec", codec]
         command = jvm_command(
             CLIENT_RELEASE, "Load", arguments, heap_mb=128, log_level="warn", jars=[program_jar("Load", CLIENT_RELEASE)]
         )
@@ -64,9 +64,9 @@ class Load:
 
 
 @contextmanager
-def producing(bootstrap_servers: str, topic: str, folder: Path) -> Iterator[Load]:
+def producing(bootstrap_servers: str, topic: str, folder: Path, *, codec: str = "none") -> Iterator[Load]:
     """Produce while the block runs; it should `finish`."""
-    load = Load(bootstrap_servers, topic, folder)
+    load = Load(bootstrap_servers, topic, folder, codec=codec)
     try:
         yield load
     finally:

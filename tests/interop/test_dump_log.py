@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from kafka_java import jvm_command
 
-from fetch_kafka import kafka_libs, required_program
+from fetch_kafka import kafka_libs
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
 
 FALKIRK = Path(sys.executable).with_name("falkirk")
 ARCHIVE = Path(__file__).parents[2] / "demo" / "data" / "cluster-4.3.1.tar.gz"
-TOOLS_API = Path(__file__).parent / "java" / "tools-api"
 # The tool moved from Scala to Java with 4.1.
 TOOLS = {
     "3.7.2": "kafka.tools.DumpLogSegments",
@@ -32,14 +31,6 @@ DUMPS = [
     ([], ["*.snapshot", "*.txnindex", "*.index", "*.timeindex"]),
     (["--index-sanity-check"], ["*.index", "*.timeindex"]),
 ]
-
-
-@pytest.fixture(scope="module")
-def tools_api(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    classes = tmp_path_factory.mktemp("tools-api")
-    command = [required_program("javac", "Kafka's dump tool"), "-d", str(classes), *map(str, TOOLS_API.glob("*.java"))]
-    subprocess.run(command, check=True)
-    return classes
 
 
 @pytest.mark.parametrize(

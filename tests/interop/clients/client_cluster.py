@@ -1,27 +1,23 @@
 """Clusters for clients: two brokers that listen in plain text, with TLS, and with SASL over TLS; ours or Kafka's."""
 
-import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from certificates import CLIENT_PRINCIPAL, Certificates, make_certificates
 from falkirk_node import FalkirkNode
-from kafka_client import Access, becomes
+from kafka_client import Access
 from kafka_cluster import COMBINED, KafkaCluster, node_layouts
 from kafka_node import BROKER, CONTROLLER, KafkaNode, NodeLayout, Quorum
 from kafka_ports import free_ports
-
-from falkirk.protocol.connection import Connection, ResponseReceived, Role
-from falkirk.protocol.messages import MetadataRequest, MetadataResponse
-from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+from topic_state import topic_partitions
+from waiting import becomes
 
 ROLES = {1: COMBINED, 2: (BROKER,)}
 PLAIN_USER = ("plain-user", "plain-secret")
 SCRAM_USER = ("scram-user", "scram-secret")
 # May do nothing.
 NOBODY = ("nobody", "nobody-secret")
-_METADATA_VERSION = 12
 ACCESSES = ("PLAINTEXT", "SSL", "PLAIN", "SCRAM-SHA-512")
 
 
@@ -73,7 +69,8 @@ class ClientCluster(KafkaCluster):
     def await_topic(self, name: str, *, partitions: int) -> None:
         """Wait until each broker knows a leader of each partition. Raises AssertionError."""
         for layout in self.layouts:
-            becomes(lambda port=layout.broker_port: _partitions_led(port, name), partitions)
+            port = layout.broker_port
+            becomes(lambda port=port: _partitions_led(port, name), partitions)
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
         kind = FalkirkNode if self.is_ours else KafkaNode
@@ -112,16 +109,4 @@ def _servers(ports: Mapping[int, int]) -> str:
 
 
 def _partitions_led(port: int, topic: str) -> int:
-    """How many partitions of a topic have a leader, as one broker knows it."""
-    connection = Connection(role=Role.CLIENT, client_id="tests")
-    request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-    _, data = connection.send_request(request, _METADATA_VERSION)
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
-        sock.sendall(data)
-        while received := sock.recv(1 << 16):
-            for event in connection.receive_data(received):
-                assert isinstance(event, ResponseReceived)
-                message = event.message()
-                assert isinstance(message, MetadataResponse)
-                return sum(partition.leader_id >= 0 for partition in message.topics[0].partitions)
-    raise AssertionError(f"the broker at port {port} has closed the connection")
+    return sum(partition.leader >= 0 for partition in topic_partitions(port, topic).values())

@@ -1,14 +1,11 @@
 """What the tests ask of every client library: one seam, so that all are asked, and judged, alike."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from falkirk.protocol.error_codes import ErrorCode
-
-T = TypeVar("T")
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EARLIEST = -2
@@ -128,17 +125,3 @@ class Client(Protocol):
 
     def close(self) -> None:
         """Close all connections."""
-
-
-def becomes(ask: Callable[[], T], wanted: T) -> None:
-    """Ask until the answer is `wanted`: brokers learn of what is done a moment later. Raises AssertionError."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            found: T | RefusedError = ask()
-        except RefusedError as error:
-            found = error
-        if found == wanted:
-            return
-        assert time.monotonic() < deadline, f"{found} has not become {wanted}"
-        time.sleep(0.05)

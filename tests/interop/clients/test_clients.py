@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from client_cluster import ACCESSES, NOBODY, ClientCluster
 from client_factory import LIBRARIES, ClientFactory
-from kafka_client import CODECS, EARLIEST, LATEST, Acl, Client, NotConnectedError, Record, RefusedError, becomes
+from kafka_client import CODECS, EARLIEST, LATEST, Acl, Client, NotConnectedError, Record, RefusedError
+from waiting import becomes
 
 from falkirk.protocol.error_codes import ErrorCode
 

@@ -23,7 +23,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * everything back.
  *
  * <pre>
- *   Load --bootstrap SERVERS --topic NAME
+ *   Load --bootstrap SERVERS --topic NAME [--codec NAME]
  * </pre>
  *
  * Prints the count of records acked so far a few times a second, one line each, and at the end one JSON document:
@@ -45,7 +45,7 @@ public final class Load {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Load(new Arguments(arguments, Set.of("bootstrap", "topic"), Set.of())).run();
+        new Load(new Arguments(arguments, Set.of("bootstrap", "topic", "codec"), Set.of())).run();
     }
 
     private void run() throws Exception {
@@ -77,6 +77,7 @@ public final class Load {
         properties.put("bootstrap.servers", arguments.get("bootstrap", ""));
         properties.put("acks", "all");
         properties.put("linger.ms", "5");
+        properties.put("compression.type", arguments.get("codec", "none"));
         properties.put("metadata.max.age.ms", "5000");
         try (KafkaProducer<byte[], byte[]> producer =
                  new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer())) {

@@ -1,0 +1,48 @@
+"""What one broker knows of a topic, asked over a connection of its own: cheaper than a JVM."""
+
+import socket
+from dataclasses import dataclass
+
+from falkirk.protocol.connection import Connection, ResponseReceived, Role
+from falkirk.protocol.messages import MetadataRequest, MetadataResponse
+from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+
+_VERSION = 12
+_TIMEOUT_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """Where a partition is; `leader` is -1 where there is none."""
+
+    leader: int
+    replicas: tuple[int, ...]
+    in_sync: frozenset[int]
+
+
+def topic_partitions(port: int, topic: str) -> dict[int, PartitionState]:
+    """The partitions of a topic by number, as the broker at a port of this host knows them; none if it knows none."""
+    found = _ask(port, MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)).topics[0]
+    return {
+        one.partition_index: PartitionState(one.leader_id, tuple(one.replica_nodes), frozenset(one.isr_nodes))
+        for one in found.partitions
+    }
+
+
+def live_brokers(port: int) -> set[int]:
+    """The brokers that are not fenced, as the broker at a port of this host knows them."""
+    return {broker.node_id for broker in _ask(port, MetadataRequest([])).brokers}
+
+
+def _ask(port: int, request: MetadataRequest) -> MetadataResponse:
+    connection = Connection(role=Role.CLIENT, client_id="tests")
+    _, data = connection.send_request(request, _VERSION)
+    with socket.create_connection(("127.0.0.1", port), timeout=_TIMEOUT_S) as sock:
+        sock.sendall(data)
+        while received := sock.recv(1 << 16):
+            for event in connection.receive_data(received):
+                assert isinstance(event, ResponseReceived)
+                message = event.message()
+                assert isinstance(message, MetadataResponse)
+                return message
+    raise AssertionError(f"the broker at port {port} has closed the connection")

@@ -1,0 +1,22 @@
+"""Brokers learn of what is done a moment later: ask until it is so."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+PATIENCE_S = 60
+
+
+def becomes(ask: Callable[[], T], wanted: T, *, refusals: tuple[type[Exception], ...] = ()) -> None:
+    """Ask until the answer is `wanted`; any of `refusals` counts as another answer. Raises AssertionError."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            found: T | Exception = ask()
+        except refusals as error:
+            found = error
+        if found == wanted:
+            return
+        assert time.monotonic() < deadline, f"within {PATIENCE_S} s {found} has not become {wanted}"
+        time.sleep(0.05)
