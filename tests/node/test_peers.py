@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from falkirk.node.effects import Close, Connect, Send
@@ -27,7 +29,9 @@ PEER = Endpoint("peer", 9093)
 class Player:
     """The other side: keeps what was connected and sent, answers when it is told to."""
 
-    def __init__(self, release: str = "4.3", offered: dict[int, tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self, release: str = "4.3", offered: dict[int, tuple[int, int]] | None = None, logins: dict | None = None
+    ) -> None:
         self.effects = []
         self.offered = offered or {1: (4, 17), 18: (0, 4), 52: (0, 2)}
         self.answers = []
@@ -42,6 +46,8 @@ class Player:
             effects=self.effects.append,
             setup_timeout_ms=500,
             idle_ms_max=60_000,
+            logins=logins or {},
+            random=Random(1),
         )
 
     def send(self, message=None, timeout_ms: int = 10_000) -> None:

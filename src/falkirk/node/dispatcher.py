@@ -13,6 +13,7 @@ from falkirk.node.effects import Fact
 from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.handler import AnswerLater, AskRaft, EncodedResponse, InPieces, NoAnswer, Unwrapped
 from falkirk.node.handlers.routes import ROUTES
+from falkirk.node.handlers.token_authorization import refused_before_forwarding
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -53,6 +54,10 @@ class Dispatcher:
         if isinstance(message, ApiVersionsRequest):
             request.client.take_software(message)
         if self.forwarding is not None and self._is_forwarded(request):
+            refused = refused_before_forwarding(request.context, message)
+            if refused is not None:
+                self._answer(request, refused)
+                return
             self._state.has_work = True
             self.forwarding.forward(request)
             return

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Close, Connect, Fact, Send
+from falkirk.node.peer_authentication import PeerAuthentication
 from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FetchRequest
+from falkirk.protocol.sasl.errors import AuthenticationFailedError
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.versions.negotiation import highest_usable
 from falkirk.versions.supported_range import SupportedRange
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from falkirk.node.effects import Effect
+    from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.sasl.login import Login
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
 
@@ -63,6 +67,9 @@ class _Peer:
     connection_id: int | None = None
     connection: Connection | None = None
     ranges: Mapping[int, SupportedRange] | None = None
+    # What is asked at the beginning where the other side wants SASL, and again before the session ends.
+    authentication: PeerAuthentication | None = None
+    reauthenticate_at_ms: int | None = None
     in_flight: _Request | None = None
     failures: int = 0
     retry_at_ms: int = 0
@@ -70,11 +77,17 @@ class _Peer:
     setup_deadline_ms: int = 0
     last_used_ms: int = 0
 
+    @property
+    def is_ready(self) -> bool:
+        """Say whether requests can be sent: versions are negotiated, and the node has said who it is."""
+        return self.ranges is not None and self.authentication is None
+
 
 class Peers:
     """All connections that the node opens. What is to be done goes to `effects` at once.
 
     `setup_timeout_ms`: within which a connection must stand and be negotiated; `idle_ms_max`: after which it is closed.
+    `logins`: as whom to authenticate, by the name of the other side's listener.
     """
 
     def __init__(
@@ -86,6 +99,8 @@ class Peers:
         effects: Callable[[Effect], None],
         setup_timeout_ms: int,
         idle_ms_max: int,
+        logins: Mapping[str, Login],
+        random: Chance,
     ) -> None:
         self._own = {key: api.stable_versions for key, api in release.apis.items() if api.stable_versions is not None}
         self._versions_request = ApiVersionsRequest(
@@ -96,6 +111,8 @@ class Peers:
         self._effects = effects
         self._setup_timeout_ms = setup_timeout_ms
         self._idle_ms_max = idle_ms_max
+        self._logins = logins
+        self._random = random
         self._peers: dict[tuple[str, Endpoint], _Peer] = {}
         self._by_connection: dict[int, _Peer] = {}
         self._next_connection_id = 1
@@ -206,7 +223,7 @@ class Peers:
 
     def _times(self, peer: _Peer) -> Iterator[int]:
         if peer.connection_id is not None:
-            if peer.ranges is None:
+            if not peer.is_ready:
                 yield peer.setup_deadline_ms
             elif peer.in_flight is None:
                 yield peer.last_used_ms + self._idle_ms_max
@@ -223,7 +240,7 @@ class Peers:
             peer.queue.remove(request)
         if peer.in_flight is not None and peer.in_flight.deadline_ms <= now_ms:
             self._drop(peer, f"{peer.endpoint} did not answer in time", now_ms)
-        elif peer.connection_id is not None and peer.ranges is None and peer.setup_deadline_ms <= now_ms:
+        elif peer.connection_id is not None and not peer.is_ready and peer.setup_deadline_ms <= now_ms:
             self._drop(peer, f"no connection to {peer.endpoint} in time", now_ms)
         elif self._is_idle(peer, now_ms):
             self._drop(peer, "idle", now_ms, is_failure=False)
@@ -233,7 +250,7 @@ class Peers:
 
     def _is_idle(self, peer: _Peer, now_ms: int) -> bool:
         return (
-            peer.ranges is not None
+            peer.is_ready
             and peer.in_flight is None
             and not peer.queue
             and now_ms - peer.last_used_ms >= self._idle_ms_max
@@ -246,7 +263,10 @@ class Peers:
                 if now_ms >= peer.retry_at_ms:
                     self._connect(peer, now_ms)
                 return
-            if peer.ranges is None:
+            if peer.ranges is None or peer.authentication is not None:
+                return
+            if peer.reauthenticate_at_ms is not None and now_ms >= peer.reauthenticate_at_ms:
+                self._authenticate(peer, peer.ranges, now_ms)
                 return
             self._send_next(peer, peer.ranges, now_ms)
 
@@ -302,6 +322,9 @@ class Peers:
             assert isinstance(message, ApiVersionsResponse), "nothing else was asked before"
             self._take_versions(peer, event, message, now_ms)
             return
+        if peer.authentication is not None:
+            self._go_on_authenticating(peer, peer.authentication, message, now_ms)
+            return
         request, peer.in_flight = peer.in_flight, None
         assert request is not None, "the connection tells of no other answers"
         request.done(message)
@@ -320,20 +343,59 @@ class Peers:
             self._drop(peer, f"{peer.endpoint} answers ApiVersions with {error_name(message.error_code)}", now_ms)
         else:
             peer.ranges = offered
-            peer.failures = 0
-            self._advance(peer, now_ms)
+            if peer.listener in self._logins:
+                self._authenticate(peer, offered, now_ms)
+            else:
+                peer.failures = 0
+                self._advance(peer, now_ms)
+
+    def _authenticate(self, peer: _Peer, ranges: Mapping[int, SupportedRange], now_ms: int) -> None:
+        """Say who the node is, on a new connection or again."""
+        if peer.reauthenticate_at_ms is not None:
+            peer.setup_deadline_ms = now_ms + self._setup_timeout_ms
+        peer.authentication = PeerAuthentication(self._logins[peer.listener], ranges, self._random)
+        self._ask_authentication(peer, peer.authentication, now_ms)
+
+    def _ask_authentication(self, peer: _Peer, authentication: PeerAuthentication, now_ms: int) -> None:
+        assert peer.connection is not None
+        assert peer.connection_id is not None
+        try:
+            message, version = authentication.next_request()
+        except AuthenticationFailedError as error:
+            self._drop(peer, f"Failed authentication with {peer.endpoint}: {error}", now_ms)
+            return
+        _, data = peer.connection.send_request(message, version)
+        self._effects(Send(peer.connection_id, data))
+
+    def _go_on_authenticating(
+        self, peer: _Peer, authentication: PeerAuthentication, answer: WireMessage, now_ms: int
+    ) -> None:
+        try:
+            authentication.take(answer)
+        except AuthenticationFailedError as error:
+            self._drop(peer, f"Failed authentication with {peer.endpoint}: {error}", now_ms)
+            return
+        if not authentication.is_complete:
+            self._ask_authentication(peer, authentication, now_ms)
+            return
+        after_ms = authentication.reauthenticate_after_ms
+        peer.authentication = None
+        peer.reauthenticate_at_ms = None if after_ms is None else now_ms + after_ms
+        peer.failures = 0
+        self._advance(peer, now_ms)
 
     def _drop(self, peer: _Peer, reason: str, now_ms: int, *, is_gone: bool = False, is_failure: bool = True) -> None:
         """Forget a connection; what was on its way has failed, and all that waits for one that cannot be had."""
         assert peer.connection_id is not None
         failed = [peer.in_flight] if peer.in_flight is not None else []
-        if peer.ranges is None:
+        if not peer.is_ready:
             failed.extend(peer.queue)
             peer.queue.clear()
         del self._by_connection[peer.connection_id]
         if not is_gone:
             self._effects(Close(peer.connection_id))
         peer.connection_id = peer.connection = peer.ranges = peer.in_flight = None
+        peer.authentication = peer.reauthenticate_at_ms = None
         if is_failure:
             backoff = RECONNECT_BACKOFF_MS << min(peer.failures, 10)
             peer.retry_at_ms = now_ms + min(backoff, RECONNECT_BACKOFF_MAX_MS)
