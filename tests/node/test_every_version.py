@@ -11,34 +11,77 @@ from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, cont
 from falkirk.node.broker_lifecycle import BrokerState
 from falkirk.node.config import BROKER
 from falkirk.protocol.codec.layout import message_layout
-from falkirk.protocol.messages import REQUESTS, ApiVersionsRequest, message_class
+from falkirk.protocol.messages import (
+    REQUESTS,
+    ApiVersionsRequest,
+    CreateTopicsRequest,
+    ProduceRequest,
+    message_class,
+)
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.versions.api_support import Listener
 from falkirk.versions.release import all_releases
 
 PROFILES = [release for release in all_releases() if release.tables.kraft is not None]
 BROKER_ID = 101
+PRODUCE, DATA_APIS = 0, {0, 1, 2, 21, 23, 34, 35, 61}
+TOPIC = "t"
 
 
 def a_cluster(release: str) -> NodeNetwork:
-    """An active controller, a standby, a broker."""
+    """An active controller, a standby, a broker; a topic."""
     network = NodeNetwork(release=release)
     network.add_controllers(3)
     voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
     network.add(BROKER_ID, roles={BROKER}, quorum_voters=voters)
     network.start(BROKER_ID)
     network.run_until(lambda: network.hosts[BROKER_ID].running.broker.state is BrokerState.RUNNING)
+    client = network.client(BROKER_ID, BROKER_LISTENER)
+    assert client.ask(CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], 5000), 2).topics[0].error_code == 0
+    network.run_until(lambda: network.hosts[BROKER_ID].running.image.topics.topic(TOPIC))
     return network
 
 
 def advertised(network: NodeNetwork, node_id: int, listener: str) -> dict[int, range]:
     answer = network.client(node_id, listener).ask(ApiVersionsRequest(), 0)
     assert answer.error_code == 0
-    return {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
+    told = {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
+    if PRODUCE in told:
+        # Told from 0 on, whatever is served.
+        lowest = network.release.api_ranges(Listener.BROKER)[PRODUCE].lowest
+        told[PRODUCE] = range(lowest, told[PRODUCE].stop)
+    return told
 
 
 def request(key: int, version: int):
     """One of each list's elements, so that no handler gets away with an empty answer."""
     cls = message_class(REQUESTS[key])
     return even_message(message_layout(cls, version, None), 1, 1)
+
+
+def named(message, topic_id: bytes):
+    """Name the topic that there is wherever a topic is named."""
+    for attribute in message.__struct_fields__:
+        value = getattr(message, attribute)
+        if attribute in {"name", "topic"}:
+            setattr(message, attribute, TOPIC)
+        elif attribute == "topic_id":
+            message.topic_id = topic_id
+        for element in value if isinstance(value, list) else ():
+            named(element, topic_id)
+    return message
+
+
+def requests(network: NodeNetwork, key: int, version: int):
+    """Requests of one version that want an answer."""
+    made = [message_class(REQUESTS[key])(), request(key, version)]
+    if key in DATA_APIS:
+        topic = network.hosts[BROKER_ID].running.image.topics.topic(TOPIC)
+        made.append(named(request(key, version), topic.topic_id))
+    for message in made:
+        if isinstance(message, ProduceRequest):
+            message.acks = -1
+    return made
 
 
 def standby(network: NodeNetwork) -> int:
@@ -61,13 +104,26 @@ def test_every_version_that_is_advertised_is_answered_in_that_version(release):
     ):
         for key, versions in advertised(network, node_id, listener).items():
             for version in versions:
-                for message in (message_class(REQUESTS[key])(), request(key, version)):
+                for message in requests(network, key, version):
                     # Decoded in the version of the request, or the client raises.
                     answer = network.client(node_id, listener).ask(message, version)
                     assert answer.SCHEMA.info.key == key
                     asked += 1
     assert asked > 300
     assert errors(network) == []
+
+
+@pytest.mark.slow
+def test_versions_of_produce_that_are_told_but_not_served_close_the_connection():
+    network = a_cluster("4.0")
+    answer = network.client(BROKER_ID, BROKER_LISTENER).ask(ApiVersionsRequest(), 0)
+    told = next(api for api in answer.api_keys if api.api_key == PRODUCE)
+    assert (told.min_version, told.max_version) == (0, 12)
+    for version in (0, 1, 2):
+        client = network.client(BROKER_ID, BROKER_LISTENER)
+        client.send(ProduceRequest(None, 1), version)
+        network.run_until(lambda client=client: client.is_closed)
+    assert network.client(BROKER_ID, BROKER_LISTENER).ask(ProduceRequest(None, 1), 3).responses == []
 
 
 @cache
@@ -81,11 +137,15 @@ def shared_cluster() -> NodeNetwork:
 def test_no_request_whatever_it_says_makes_a_handler_fail(data):
     network = shared_cluster()
     network.run_until(lambda: network.active is not None)
-    node_id = network.active.config.node_id
-    served = advertised(network, node_id, CONTROLLER_LISTENER)
+    node_id, listener = data.draw(
+        st.sampled_from([(network.active.config.node_id, CONTROLLER_LISTENER), (BROKER_ID, BROKER_LISTENER)])
+    )
+    served = advertised(network, node_id, listener)
     key = data.draw(st.sampled_from(sorted(served)))
     version = data.draw(st.sampled_from(served[key]))
     message = data.draw(message_strategy(message_class(REQUESTS[key]), version, None))
-    answer = network.client(node_id).ask(message, version)
+    if isinstance(message, ProduceRequest):
+        message.acks = message.acks or 1
+    answer = network.client(node_id, listener).ask(message, version)
     assert answer.SCHEMA.info.key == key
     assert errors(network) == []

@@ -20,7 +20,6 @@ from falkirk.versions.supported_range import SupportedRange
 
 ANSWERS = Path(__file__).parent.parent / "data" / "api_versions.jsonl"
 TELEMETRY = {71, 72}
-PRODUCE = 0
 
 
 def answers() -> Iterator[dict[str, Any]]:
@@ -30,14 +29,10 @@ def answers() -> Iterator[dict[str, Any]]:
 
 
 def ranges_of(release: Release, listener: Listener) -> dict[int, SupportedRange]:
-    """Give what a real node of the release tells without client metrics and with only stable versions.
-
-    A broker from 4.0 on tells of Produce that it begins at 0, though it serves it from 3 on: some clients count on it.
-    """
+    """Give what a real node of the release serves without client metrics and with only stable versions."""
     ranges = release.api_ranges(listener)
     if listener is Listener.BROKER:
         ranges = {key: offered for key, offered in ranges.items() if key not in TELEMETRY}
-        ranges[PRODUCE] = SupportedRange(0, ranges[PRODUCE].highest)
     return ranges
 
 

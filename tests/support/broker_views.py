@@ -55,7 +55,7 @@ def broker_view(replicas: FakeReplicas | None = None, *, release: str = "4.3", *
     """Give the view of broker 1; `fields` are those of NodeView."""
     image = fields.pop("image", None) or image_of(*broker_records())
     replicas = replicas or FakeReplicas()
-    replicas.image = image
+    replicas.context.image = image
     view = NodeView(
         node_id=NODE_ID,
         cluster_id="cluster",

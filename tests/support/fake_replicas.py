@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.node.replication.fetch_params import PartitionFetched
 from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
+from falkirk.node.replication.fetch_params import PartitionFetched
 from falkirk.node.replication.replica_manager import ReplicaManager
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -81,7 +82,8 @@ class FakeReplicas(ReplicaManager):
     """
 
     def __init__(self, image: MetadataImage = EMPTY, *, answers_later: bool = False) -> None:
-        self.image = image
+        self.context = SimpleNamespace(image=image)
+        self.is_started = True
         self.current: dict[TopicPartition, FakeLog | ErrorCode] = {}
         self.other_logs: list[FakeLog] = []
         self.directories: dict[str, bool] = {"/d0": True}

@@ -194,7 +194,7 @@ def test_the_leader_is_told_as_it_is_when_the_answer_comes():
     replicas.results[TopicPartition("a", 0)] = PartitionProduced(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     answer = asked_later(view, request((A, 0, BATCH)))
     assert answer() is None
-    replicas.image = image_of(*broker_records(), PartitionChangeRecord(0, A, leader=2))
+    replicas.context.image = image_of(*broker_records(), PartitionChangeRecord(0, A, leader=2))
     replicas.answer()
     leader = answer().responses[0].partition_responses[0].current_leader
     assert (leader.leader_id, leader.leader_epoch) == (2, 6)

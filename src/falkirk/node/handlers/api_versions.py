@@ -2,6 +2,8 @@
 
 Behaviour: needs no right, not even authentication. Version 0 is served by every release. A version that is not served
 is answered in version 0: UNSUPPORTED_VERSION and the versions of ApiVersions that are.
+Of Produce all versions are told, those too that a release does not serve any more: such a request closes the
+connection, as in Kafka.
 Version notes: v1 adds the throttle time; v3 the client's software, which must look like a name (else INVALID_REQUEST),
 and in tagged fields supported features, finalized features and their epoch. Below v4 a supported feature whose lowest
 level is 0 is not told, because older clients cannot read it (KAFKA-17011). v5 lets a client say which node of which
@@ -106,7 +108,7 @@ def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:
     finalized = view.image.features.levels(kraft_version=view.kraft_version)
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(api_key=key, min_version=offered.lowest, max_version=offered.highest)
+            ApiVersion(api_key=key, min_version=_TOLD_LOWEST.get(key, offered.lowest), max_version=offered.highest)
             for key, offered in sorted(view.api_ranges.items())
         ],
         supported_features=[
@@ -123,6 +125,8 @@ def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:
 
 
 _TELLS_FEATURES_FROM: Final = 3
+# Produce is told from 0 on, whatever is served: librdkafka compresses nothing otherwise (KAFKA-18659).
+_TOLD_LOWEST: Final[Mapping[int, int]] = {0: 0}
 # A few listeners, versions and, while a roll goes on, epochs.
 _CACHED_MAX: Final = 64
 _CACHE: Final[dict[tuple[object, ...], _Cached]] = {}

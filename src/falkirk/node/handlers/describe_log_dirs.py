@@ -48,7 +48,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Des
 def _directories(view: NodeView, wanted: AbstractSet[TopicPartition] | None) -> Iterator[DescribeLogDirsResult]:
     assert view.replicas is not None, "only brokers serve it"
     logs: dict[str, list[UnifiedLog]] = {}
-    for log in view.replicas.logs.logs():
+    for log in view.replicas.logs.logs() if view.replicas.is_started else ():
         if wanted is None or log.topic_partition in wanted:
             logs.setdefault(log.directory.rpartition("/")[0], []).append(log)
     for log_dir, is_online in view.replicas.log_dirs().items():
