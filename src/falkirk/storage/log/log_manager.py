@@ -2,26 +2,114 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Self
+
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
+from falkirk.storage.log.file_deletions import FileDeletions, log_dir_of
+from falkirk.storage.log.log_directory import LogDirectory
+from falkirk.storage.log.log_housekeeping import LogHousekeeping
+from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.offset_checkpoints import (
+    LOG_START_FILE_NAME,
+    RECOVERY_POINT_FILE_NAME,
+    REPLICATION_FILE_NAME,
+)
+from falkirk.storage.partition_directory import (
+    METADATA_DIRECTORY,
+    DirectoryState,
+    PartitionDirectory,
+    format_partition_directory,
+    parse_partition_directory,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from falkirk.protocol.topic_partition import TopicPartition
+    from falkirk.protocol.chance import Chance
+    from falkirk.storage.disk import Disk
+    from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
-    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class DuplicateLogError(Exception):
+    """Two directories for one partition, as one line: whoever runs the broker must remove one of them."""
 
 
 class LogManager:
     """Opens, makes, moves and deletes logs; does the housekeeping piece by piece.
 
     A log directory that fails is taken offline, with the logs in it, and no other: `take_offline` is to be called by
-    whoever gets an OSError out of a log. The directories are known by path and by id.
+    whoever gets an OSError out of a log; those that fail in the housekeeping are told by `take_failed`. The
+    directories are known by path and by id.
     """
+
+    def __init__(
+        self,
+        disk: Disk,
+        log_dirs: Mapping[str, bytes],
+        *,
+        settings: HousekeepingSettings,
+        config_of: Callable[[str], LogConfig],
+        chance: Chance,
+        now_ms: int,
+    ) -> None:
+        """To be made with `open`."""
+        self._disk = disk
+        self._settings = settings
+        self._config_of = config_of
+        self._chance = chance
+        self._now_ms = now_ms
+        self._directories = {path: LogDirectory(disk, path, each) for path, each in log_dirs.items()}
+        self._current: dict[TopicPartition, UnifiedLog] = {}
+        self._future: dict[TopicPartition, UnifiedLog] = {}
+        self._failed: dict[str, OSError] = {}
+        self.stray_directories: list[str] = []
+        """Directories of logs that `open` put aside, as they were called."""
+        self._deletions = FileDeletions(disk, self._fail)
+        self._housekeeping = LogHousekeeping(
+            self._directories, settings=settings, deletions=self._deletions, failed=self._fail, now_ms=now_ms
+        )
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        log_dirs: Mapping[str, bytes],
+        *,
+        clean_log_dirs: Collection[str],
+        settings: HousekeepingSettings,
+        config_of: Callable[[str], LogConfig],
+        wanted_directory: Callable[[TopicPartition, bytes], bytes | None],
+        chance: Chance,
+        now_ms: int,
+    ) -> Self:
+        """Load all logs of these directories (ids by path); those of `clean_log_dirs` were closed in order.
+
+        `config_of` gives a topic's config. `wanted_directory` gives, for a partition and topic id, the id of the
+        directory that the image wants its replica in; None if it wants none here: then it is put aside as a stray. It
+        decides what a move between directories that was broken off has come to. A directory that fails is told by
+        `take_failed`. Raises CorruptFileError if one of the small files of a partition cannot be read,
+        DuplicateLogError.
+        """
+        manager = cls(disk, log_dirs, settings=settings, config_of=config_of, chance=chance, now_ms=now_ms)
+        for directory in list(manager._directories.values()):
+            try:
+                manager._load(directory, wanted_directory, had_clean_shutdown=directory.path in clean_log_dirs)
+            except OSError as error:
+                manager._fail(directory.path, error)
+        for partition in list(manager._future):
+            manager._end_broken_off_move(partition, wanted_directory)
+        return manager
+
+    # --- The logs
 
     def get(self, partition: TopicPartition, *, is_future: bool = False) -> UnifiedLog | None:
         """Give a log that is online; `is_future`: the replica that moves to another directory (KIP-113)."""
-        raise NotImplementedError
+        return (self._future if is_future else self._current).get(partition)
 
     def get_or_create(
         self,
@@ -37,37 +125,240 @@ class LogManager:
         Raises LogDirFailedError if the directory is offline or fails, InconsistentTopicIdError if the log belongs to a
         topic of another id.
         """
-        raise NotImplementedError
+        log = self.get(partition, is_future=is_future)
+        if log is not None:
+            if log.topic_id not in (topic_id, ZERO_UUID):
+                reason = (
+                    f"Tried to assign topic ID {uuid_text(topic_id)} to log for topic partition {partition}, but log "
+                    f"already contained topic ID {uuid_text(log.topic_id)}"
+                )
+                raise InconsistentTopicIdError(reason)
+            return log
+        failure: LogDirFailedError | None = None
+        for directory in self._places(directory_id):
+            try:
+                return self._create(directory, partition, topic_id, config, is_future=is_future)
+            except OSError as error:
+                self._fail(directory.path, error)
+                failure = LogDirFailedError(directory.path, str(error))
+        raise failure or LogDirFailedError("log directory", f"none can be used for {partition}")
 
     def delete(self, partition: TopicPartition, *, is_future: bool = False, is_stray: bool = False) -> None:
-        """Rename a log's directory to `-delete` (or `-stray`); its files go after file.delete.delay.ms."""
-        raise NotImplementedError
+        """Rename a log's directory to `-delete` (or `-stray`); its files go after file.delete.delay.ms.
+
+        Nothing happens if there is no such log. An OSError comes through: its directory has failed.
+        """
+        log = (self._future if is_future else self._current).pop(partition, None)
+        if log is None:
+            return
+        directory = self._directories[log_dir_of(log.directory)]
+        self._forget(directory, log)
+        log.close_files()
+        self._put_aside(log, DirectoryState.STRAY if is_stray else DirectoryState.DELETE)
 
     def replace_current_by_future(self, partition: TopicPartition) -> None:
-        """End a move between directories: the future log becomes the current one, the old one is deleted."""
-        raise NotImplementedError
+        """End a move between directories: the future log becomes the current one, the old one is deleted.
+
+        An OSError comes through: a crash in between leaves two directories, of which `open` is told which is stray.
+        """
+        future, current = self._future[partition], self._current[partition]
+        future.rename(_plain(partition))
+        future.update_high_watermark(current.high_watermark)
+        del self._future[partition]
+        self._current[partition] = future
+        source = self._directories[log_dir_of(current.directory)]
+        self._forget(source, current)
+        current.close_files()
+        self._put_aside(current, DirectoryState.DELETE)
 
     def logs(self) -> Iterator[UnifiedLog]:
         """Give all online logs, future ones too."""
-        raise NotImplementedError
+        return chain(self._current.values(), self._future.values())
 
     def directory_id_of(self, log: UnifiedLog) -> bytes:
         """Give the id of the log directory that a log is in."""
-        raise NotImplementedError
+        return self._directories[log_dir_of(log.directory)].directory_id
 
     def take_offline(self, log_dir: str, error: OSError) -> None:
         """Use a log directory no longer."""
-        raise NotImplementedError
+        del error
+        directory = self._directories.pop(log_dir, None)
+        if directory is None:
+            return
+        for logs in (self._current, self._future):
+            for partition in [each for each, log in logs.items() if log_dir_of(log.directory) == log_dir]:
+                logs.pop(partition).close_files()
+        self._deletions.drop(log_dir)
+
+    def take_failed(self) -> Mapping[str, OSError]:
+        """Give the directories that failed since this was last asked; they are offline already."""
+        failed, self._failed = self._failed, {}
+        return failed
+
+    # --- Housekeeping
 
     def tick(self, now_ms: int) -> None:
         """Do a bounded piece of what is due: retention, flushes, checkpoints, deletions, compaction."""
-        raise NotImplementedError
+        self._now_ms = now_ms
+        self._housekeeping.run(now_ms)
 
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
-        raise NotImplementedError
+        return self._now_ms if self._failed else self._housekeeping.next_wakeup_ms
 
     def shutdown(self) -> None:
-        """Close all logs and write all checkpoints; the clean-shutdown file is the caller's."""
-        raise NotImplementedError
+        """Close all logs and write all checkpoints; the clean-shutdown file is the caller's.
+
+        It must not be left in a directory that `take_failed` tells of.
+        """
+        for directory in list(self._directories.values()):
+            try:
+                directory.close()
+            except OSError as error:
+                self._fail(directory.path, error)
+
+    # --- Inside: loading and making
+
+    def _load(
+        self,
+        directory: LogDirectory,
+        wanted_directory: Callable[[TopicPartition, bytes], bytes | None],
+        *,
+        had_clean_shutdown: bool,
+    ) -> None:
+        recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE_NAME)
+        log_starts = directory.read_checkpoint(LOG_START_FILE_NAME)
+        high_watermarks = directory.read_checkpoint(REPLICATION_FILE_NAME)
+        for name in self._disk.list(directory.path):
+            path = f"{directory.path}/{name}"
+            found = parse_partition_directory(name)
+            if found is None or name == METADATA_DIRECTORY or not self._disk.is_directory(path):
+                continue
+            config = self._config_of(found.topic)
+            if found.state is DirectoryState.DELETE:
+                self._deletions.add_directory(path, self._now_ms + config.file_delete_delay_ms)
+            if found.state in (DirectoryState.DELETE, DirectoryState.STRAY):
+                continue
+            partition = TopicPartition(found.topic, found.partition)
+            log = UnifiedLog.open(
+                self._disk,
+                path,
+                config=config,
+                topic_partition=partition,
+                topic_id=ZERO_UUID,
+                recovery_point=recovery_points.get(partition, 0),
+                log_start_offset=log_starts.get(partition, 0),
+                had_clean_shutdown=had_clean_shutdown,
+                now_ms=self._now_ms,
+                producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
+            )
+            log.update_high_watermark(high_watermarks.get(partition, 0))
+            wanted = wanted_directory(partition, log.topic_id)
+            self._add_loaded(directory, log, wanted, is_future=found.state is DirectoryState.FUTURE)
+
+    def _add_loaded(self, directory: LogDirectory, log: UnifiedLog, wanted: bytes | None, *, is_future: bool) -> None:
+        partition = log.topic_partition
+        logs = self._future if is_future else self._current
+        other = logs.get(partition)
+        directory.logs[log] = None
+        if wanted is None or (other is not None and self.directory_id_of(other) == wanted):
+            self._set_aside(directory, log)
+            return
+        if other is not None:
+            if directory.directory_id != wanted:
+                reason = (
+                    f"Duplicate log directories for {partition} are found in both {log.directory} and "
+                    f"{other.directory}; delete one of the two, that in the log directory which failed last"
+                )
+                raise DuplicateLogError(reason)
+            self._set_aside(self._directories[log_dir_of(other.directory)], other)
+        logs[partition] = log
+
+    def _set_aside(self, directory: LogDirectory, log: UnifiedLog) -> None:
+        self._forget(directory, log)
+        log.close_files()
+        self.stray_directories.append(log.directory)
+        self._put_aside(log, DirectoryState.STRAY)
+
+    def _end_broken_off_move(
+        self, partition: TopicPartition, wanted_directory: Callable[[TopicPartition, bytes], bytes | None]
+    ) -> None:
+        """Let a future log take over that the controller knows as the replica: only the renaming was missing.
+
+        Source: LogManager.recoverAbandonedFutureLogs.
+        """
+        log = self._future.get(partition)
+        if log is None or self.directory_id_of(log) != wanted_directory(partition, log.topic_id):
+            return
+        try:
+            if partition in self._current:
+                self.replace_current_by_future(partition)
+            else:
+                log.rename(_plain(partition))
+                self._current[partition] = self._future.pop(partition)
+        except OSError as error:
+            # Whichever of the two directories it was: the log that was to go is in the other, and harmless.
+            self._fail(log_dir_of(log.directory), error)
+
+    def _places(self, directory_id: bytes | None) -> list[LogDirectory]:
+        directories = list(self._directories.values())
+        if directory_id is not None:
+            return [each for each in directories if each.directory_id == directory_id]
+        cordoned = self._settings.cordoned_log_dirs
+        return sorted((each for each in directories if each.path not in cordoned), key=lambda each: len(each.logs))
+
+    def _create(
+        self,
+        directory: LogDirectory,
+        partition: TopicPartition,
+        topic_id: bytes,
+        config: LogConfig,
+        *,
+        is_future: bool,
+    ) -> UnifiedLog:
+        if directory.must_write:
+            # A checkpoint that speaks of an earlier log of that name would cut this one short after a crash.
+            directory.write_all()
+        name = self._suffixed(partition, DirectoryState.FUTURE) if is_future else _plain(partition)
+        log = UnifiedLog.open(
+            self._disk,
+            f"{directory.path}/{name}",
+            config=config,
+            topic_partition=partition,
+            topic_id=topic_id,
+            recovery_point=0,
+            log_start_offset=0,
+            had_clean_shutdown=False,
+            now_ms=self._now_ms,
+            producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
+        )
+        (self._future if is_future else self._current)[partition] = log
+        directory.logs[log] = None
+        return log
+
+    def _forget(self, directory: LogDirectory, log: UnifiedLog) -> None:
+        del directory.logs[log]
+        directory.must_write = True
+
+    def _put_aside(self, log: UnifiedLog, state: DirectoryState) -> None:
+        log.rename(self._suffixed(log.topic_partition, state))
+        if state is DirectoryState.DELETE:
+            self._deletions.add_directory(log.directory, self._now_ms + log.config.file_delete_delay_ms)
+
+    def _suffixed(self, partition: TopicPartition, state: DirectoryState) -> str:
+        unique_id = self._chance.randbytes(_UNIQUE_ID_BYTES).hex()
+        return format_partition_directory(
+            PartitionDirectory(topic=partition.topic, partition=partition.partition, state=state, unique_id=unique_id)
+        )
+
+    def _fail(self, log_dir: str, error: OSError) -> None:
+        self._failed.setdefault(log_dir, error)
+        self.take_offline(log_dir, error)
+
+
+_UNIQUE_ID_BYTES: Final = 16
+
+
+def _plain(partition: TopicPartition) -> str:
+    return format_partition_directory(PartitionDirectory(topic=partition.topic, partition=partition.partition))

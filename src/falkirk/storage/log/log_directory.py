@@ -1,0 +1,90 @@
+"""One log directory of a broker: the logs in it, and the checkpoints that tell of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.offset_checkpoints import (
+    LOG_START_FILE_NAME,
+    RECOVERY_POINT_FILE_NAME,
+    REPLICATION_FILE_NAME,
+    OffsetCheckpoint,
+    PartitionOffset,
+    format_offset_checkpoint,
+    parse_offset_checkpoint,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.storage.disk import Disk
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class LogDirectory:
+    """A directory that works. `logs` are all that are in it and online, future ones too.
+
+    A checkpoint is written only if it says something new. `must_write` is set when a log has gone: until the
+    checkpoints are written they speak of it, and a log of the same name must not be taken for it.
+    """
+
+    def __init__(self, disk: Disk, path: str, directory_id: bytes) -> None:
+        self.path = path
+        self.directory_id = directory_id
+        self.logs: dict[UnifiedLog, None] = {}
+        self.must_write = False
+        self._disk = disk
+        self._written: dict[str, Mapping[tuple[str, int], int]] = {}
+
+    def read_checkpoint(self, name: str) -> Mapping[tuple[str, int], int]:
+        """Give the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
+        path = f"{self.path}/{name}"
+        if not self._disk.exists(path):
+            return {}
+        try:
+            return parse_offset_checkpoint(self._disk.read(path), file=path).as_dict()
+        except CorruptFileError:
+            return {}
+
+    def write_checkpoint(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Replace one of the four files."""
+        if self._written.get(name) == offsets:
+            return
+        entries = tuple(
+            PartitionOffset(topic=topic, partition=partition, offset=offset)
+            for (topic, partition), offset in offsets.items()
+        )
+        data = format_offset_checkpoint(OffsetCheckpoint(entries=entries))
+        self._disk.write(f"{self.path}/{name}", [data])
+        self._written[name] = offsets
+
+    def write_of_logs(self, name: str) -> None:
+        """Replace one of the three files that say what the logs know: recovery points, log starts, high watermarks."""
+        offset_of = _OFFSETS[name]
+        self.write_checkpoint(
+            name, {log.topic_partition: offset for log in self.logs if (offset := offset_of(log)) is not None}
+        )
+
+    def write_all(self) -> None:
+        """Write all that tells of logs."""
+        for name in _OFFSETS:
+            self.write_of_logs(name)
+        self.must_write = False
+
+    def close(self) -> None:
+        """Close the logs, and write all that tells of them."""
+        for log in self.logs:
+            log.close()
+        self.write_all()
+
+
+def _log_start(log: UnifiedLog) -> int | None:
+    return log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
+
+
+_OFFSETS: Final[Mapping[str, Callable[[UnifiedLog], int | None]]] = {
+    RECOVERY_POINT_FILE_NAME: lambda log: log.recovery_point,
+    LOG_START_FILE_NAME: _log_start,
+    REPLICATION_FILE_NAME: lambda log: log.high_watermark,
+}

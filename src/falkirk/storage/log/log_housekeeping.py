@@ -1,0 +1,193 @@
+"""What is done to logs time and again, a bounded piece at a time: retention, flushes, checkpoints."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from falkirk.storage.log.file_deletions import log_dir_of
+from falkirk.storage.offset_checkpoints import (
+    LOG_START_FILE_NAME,
+    RECOVERY_POINT_FILE_NAME,
+    REPLICATION_FILE_NAME,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from falkirk.storage.log.file_deletions import FileDeletions
+    from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
+    from falkirk.storage.log.log_directory import LogDirectory
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class LogHousekeeping:
+    """Works through queues that its intervals fill; logs that have gone meanwhile are passed over.
+
+    `directories` are those that work, by path, and may change at any time; `failed` is told of one that fails.
+    """
+
+    def __init__(
+        self,
+        directories: Mapping[str, LogDirectory],
+        *,
+        settings: HousekeepingSettings,
+        deletions: FileDeletions,
+        failed: Callable[[str, OSError], None],
+        now_ms: int,
+    ) -> None:
+        self._directories = directories
+        self._deletions = deletions
+        self._failed = failed
+        self._now_ms = now_ms
+        self._to_check: deque[UnifiedLog] = deque()
+        # With a word whether the active segment is flushed, too.
+        self._to_flush: deque[tuple[UnifiedLog, bool]] = deque()
+        self._to_write: deque[tuple[str, str]] = deque()
+        self._are_recovery_points_due = False
+        self._dirty_since_ms: dict[UnifiedLog, int] = {}
+        begin = now_ms + settings.log_initial_task_delay_ms
+        self._tasks: list[_Task] = [
+            _Task(self._begin_checks, settings.log_retention_check_interval_ms, begin),
+            _Task(self._begin_flushes, settings.log_flush_scheduler_interval_ms, begin),
+            _Task(self._begin_recovery_points, settings.log_flush_offset_checkpoint_interval_ms, begin),
+            _Task(self._begin_log_starts, settings.log_flush_start_offset_checkpoint_interval_ms, begin),
+            # Without delay, as in Kafka: a broker must not forget what it has told consumers.
+            _Task(self._begin_high_watermarks, settings.replica_high_watermark_checkpoint_interval_ms, now_ms),
+        ]
+
+    @property
+    def next_wakeup_ms(self) -> int:
+        """When `run` has something to do."""
+        if self._has_begun:
+            return self._now_ms
+        next_ms = min(task.next_ms for task in self._tasks)
+        next_deletion_ms = self._deletions.next_wakeup_ms
+        return next_ms if next_deletion_ms is None else min(next_ms, next_deletion_ms)
+
+    def run(self, now_ms: int) -> None:
+        """Do a piece of everything that is due."""
+        self._now_ms = now_ms
+        if now_ms < self.next_wakeup_ms:
+            return
+        for task in self._tasks:
+            if now_ms >= task.next_ms:
+                task.next_ms = now_ms + task.interval_ms
+                task.begin()
+        for _ in range(min(_CHECKS_AT_ONCE, len(self._to_check))):
+            self._guarded(self._to_check.popleft(), self._check)
+        if self._to_flush:
+            log, is_whole = self._to_flush.popleft()
+            self._guarded(log, self._flush_whole if is_whole else self._flush_next)
+        elif self._are_recovery_points_due:
+            self._are_recovery_points_due = False
+            self._write_everywhere(RECOVERY_POINT_FILE_NAME)
+        self._write_one()
+        self._deletions.run(now_ms)
+
+    # --- Inside
+
+    @property
+    def _has_begun(self) -> bool:
+        return (
+            bool(self._to_check or self._to_flush or self._to_write)
+            or self._are_recovery_points_due
+            or self._deletions.has_begun
+            or any(directory.must_write for directory in self._directories.values())
+        )
+
+    def _logs(self) -> Iterator[UnifiedLog]:
+        for directory in self._directories.values():
+            yield from directory.logs
+
+    def _begin_checks(self) -> None:
+        if not self._to_check:
+            self._to_check.extend(self._logs())
+
+    def _begin_flushes(self) -> None:
+        dirty: dict[UnifiedLog, int] = {}
+        for log in self._logs():
+            if log.recovery_point < log.log_end_offset:
+                dirty[log] = self._dirty_since_ms.get(log, self._now_ms)
+                if self._now_ms - dirty[log] >= log.config.flush_ms:
+                    self._to_flush.append((log, True))
+        self._dirty_since_ms = dirty
+
+    def _begin_recovery_points(self) -> None:
+        # A segment is not flushed when it is rolled: that would hold up the append.
+        waiting = {log for log, _ in self._to_flush}
+        self._to_flush.extend(
+            (log, False)
+            for log in self._logs()
+            if log.recovery_point < log.segments.active.base_offset and log not in waiting
+        )
+        self._are_recovery_points_due = True
+
+    def _begin_log_starts(self) -> None:
+        self._write_everywhere(LOG_START_FILE_NAME)
+
+    def _begin_high_watermarks(self) -> None:
+        self._write_everywhere(REPLICATION_FILE_NAME)
+
+    def _write_everywhere(self, name: str) -> None:
+        self._to_write.extend((path, name) for path in self._directories if (path, name) not in self._to_write)
+
+    def _write_one(self) -> None:
+        directory = next((each for each in self._directories.values() if each.must_write), None)
+        try:
+            if directory is not None:
+                directory.write_all()
+            elif self._to_write:
+                path, name = self._to_write.popleft()
+                directory = self._directories.get(path)
+                if directory is not None:
+                    directory.write_of_logs(name)
+        except OSError as error:
+            assert directory is not None
+            self._failed(directory.path, error)
+
+    def _check(self, log: UnifiedLog) -> None:
+        log.roll_if_due(self._now_ms)
+        log.delete_old_segments(self._now_ms)
+        log.remove_expired_producers(self._now_ms)
+        names = log.take_deleted_files()
+        if names:
+            self._deletions.add_files(log, names, self._now_ms + log.config.file_delete_delay_ms)
+
+    def _flush_whole(self, log: UnifiedLog) -> None:
+        log.flush()
+        self._dirty_since_ms.pop(log, None)
+
+    def _flush_next(self, log: UnifiedLog) -> None:
+        """Flush one segment that is not active; the next one comes with the next piece."""
+        active = log.segments.active.base_offset
+        end = next((each for each in log.segments.base_offsets if each > log.recovery_point), active)
+        if log.recovery_point < end <= active:
+            log.flush(up_to=end)
+        if log.recovery_point < active:
+            self._to_flush.appendleft((log, False))
+
+    def _guarded(self, log: UnifiedLog, action: Callable[[UnifiedLog], None]) -> None:
+        log_dir = log_dir_of(log.directory)
+        directory = self._directories.get(log_dir)
+        if directory is None or log not in directory.logs:
+            return
+        try:
+            action(log)
+        except OSError as error:
+            self._failed(log_dir, error)
+
+
+# A check costs a look at the oldest segment, unless there is something to delete.
+_CHECKS_AT_ONCE: Final = 32
+
+
+class _Task:
+    """Something that begins again and again."""
+
+    __slots__ = ("begin", "interval_ms", "next_ms")
+
+    def __init__(self, begin: Callable[[], None], interval_ms: int, next_ms: int) -> None:
+        self.begin = begin
+        self.interval_ms = interval_ms
+        self.next_ms = next_ms
