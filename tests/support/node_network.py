@@ -273,8 +273,12 @@ class NodeNetwork:
         for other in self.hosts:
             if other != node_id:
                 self.cut.add(frozenset((node_id, other)))
+                self.unlink(node_id, other)
+
+    def unlink(self, node_id: int, other: int) -> None:
+        """End the connections between two nodes; both hear of it."""
         for end, peer in list(self._links.items()):
-            if end[0] == node_id and isinstance(peer, tuple) and peer[0] != node_id:
+            if end[0] == node_id and isinstance(peer, tuple) and peer[0] == other:
                 self._unlink(end, "unreachable")
 
     def heal(self) -> None:

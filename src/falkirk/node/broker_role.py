@@ -8,6 +8,7 @@ from falkirk.node.active_controller_channel import ActiveControllerChannel
 from falkirk.node.broker_configs import static_value
 from falkirk.node.broker_lifecycle import BrokerLifecycle, BrokerState
 from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, read_broker_epoch, take_clean_log_dirs, write_broker_epoch
+from falkirk.node.errors import FatalError
 from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
 from falkirk.node.producer_ids import ProducerIds
@@ -17,6 +18,7 @@ from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.replication.replica_manager import ReplicaManager
 from falkirk.node.topic_creation import TopicCreation
 from falkirk.protocol.uuid import random_uuid
+from falkirk.storage.log.log_manager import DuplicateLogError
 from falkirk.versions.negotiation import broker_ranges
 
 if TYPE_CHECKING:
@@ -96,12 +98,11 @@ class BrokerRole:
             self._log_dirs,
         )
         state.replicas = self.replicas
-        self._has_loaded_logs = False
         self._take_offline(failed)
 
     def tick(self) -> None:
         """Do what is due. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
-        if self.state is BrokerState.RECOVERY and not self._has_loaded_logs:
+        if self.state is BrokerState.RECOVERY and not self.replicas.is_started:
             # Before the next heartbeat, which asks for leaderships.
             self._start_replicas()
         self._lifecycle.tick()
@@ -137,17 +138,18 @@ class BrokerRole:
 
     def end_shutdown(self) -> None:
         """Close the logs and, last of all, leave a word that the broker stopped in order."""
-        if self._has_loaded_logs:
+        if self.replicas.is_started:
             self.replicas.shutdown()
             self._take_offline(write_broker_epoch(self._disk, self._log_dirs.online, self.broker_epoch))
 
     def _start_replicas(self) -> None:
         clean, failed = take_clean_log_dirs(self._disk, self._log_dirs.online)
         self._take_offline(failed)
-        logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
-        self._has_loaded_logs = True
-        if logs is not None:
-            self.replicas.start(logs)
+        try:
+            logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
+        except DuplicateLogError as error:
+            raise FatalError(str(error)) from error
+        self.replicas.start(logs)
 
     def _take_offline(self, failed: Mapping[str, OSError]) -> None:
         """Use these directories no longer; without that of the metadata log the node cannot go on (raises OSError)."""

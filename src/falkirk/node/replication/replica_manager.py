@@ -82,6 +82,7 @@ class ReplicaManager:
         self.logs = logs
         self.is_started = True
         self._changes.logs = logs
+        self._take_failed()
         image = self.context.image
         self.on_metadata(MetadataDelta.between(EMPTY, image), image)
 
@@ -109,6 +110,7 @@ class ReplicaManager:
         self._sender.tick()
         self._fetchers.tick()
         self.logs.tick(now_ms)
+        self._take_failed()
         self._waits.complete()
 
     def complete(self) -> None:
@@ -143,6 +145,7 @@ class ReplicaManager:
         if self.is_started:
             self.is_started = False
             self.logs.shutdown()
+            self._take_failed()
 
     # --- Requests
 
@@ -235,6 +238,10 @@ class ReplicaManager:
     def _disk_failed(self, partition: Partition, error: OSError) -> None:
         if partition.log is not None:
             self.disk_failed(partition.log, error)
+
+    def _take_failed(self) -> None:
+        for log_dir, error in self.logs.take_failed().items():
+            self._log_dir_failed(log_dir, error)
 
     def _log_dir_failed(self, log_dir: str, error: OSError) -> None:
         """Take a directory and all that is in it offline; without any, or that of the metadata, the broker stops."""
