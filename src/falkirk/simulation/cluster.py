@@ -1,4 +1,4 @@
-"""The cluster of a run: controllers and brokers on hosts of their own, scripted brokers, administrators."""
+"""The cluster of a run: controllers and brokers on hosts of their own, scripted brokers, administrators, clients."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final, cast
 from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.events import ShutdownRequested
 from falkirk.node.node import Node
+from falkirk.simulation.data_clients import DataClients
 from falkirk.simulation.formatted_disk import format_broker_disk, format_controller_disk
+from falkirk.simulation.node_logs import NodeLogs
 from falkirk.simulation.scenario import CLUSTER_ID, RELEASES
 from falkirk.simulation.workload.administrator import Administrator
 from falkirk.simulation.workload.quorum_administrator import QuorumAdministrator
 from falkirk.simulation.workload.scripted_broker import ScriptedBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.protocol.chance import Chance
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
     from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
     from falkirk.simulation.scenario import Scenario
+    from falkirk.simulation.workload.data_history import DataHistory
     from falkirk.simulation.workload.history import History
     from falkirk.simulation.world import World
 
 LOG_DIR: Final = "/data"
+_SECOND_LOG_DIR: Final = "/more"
 _CONTROLLER_LISTENER: Final = "CONTROLLER"
 _BROKER_LISTENER: Final = "PLAINTEXT"
 _FIRST_SCRIPTED_BROKER: Final = 11
@@ -35,6 +39,18 @@ _SUPER_USERS: Final = "User:ANONYMOUS"
 # From here on releases know controller.quorum.auto.join.enable.
 _FIRST_TO_JOIN_ITSELF: Final = RELEASES.index("4.2")
 _SKEW_MS_MAX: Final = 3_600_000
+# What Kafka does in minutes has to happen in seconds.
+_PROPERTIES: Final = {
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.wait.max.ms": "300",
+    "replica.fetch.backoff.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "log.flush.offset.checkpoint.interval.ms": "2000",
+    "log.flush.start.offset.checkpoint.interval.ms": "2000",
+    "log.retention.check.interval.ms": "1500",
+    "log.initial.task.delay.ms": "1000",
+    "log.cleaner.backoff.ms": "1000",
+}
 # Simulated time starts here, so that time stamps look like such.
 _EPOCH_MS: Final = 1_700_000_000_000
 # A voter's disk is wiped only while so many are voters.
@@ -44,7 +60,7 @@ _VOTERS_MIN: Final = 3
 class Cluster:
     """All hosts of a run. `directory_ids`: of the disks that the controllers have now."""
 
-    def __init__(self, world: World, scenario: Scenario, history: History) -> None:
+    def __init__(self, world: World, scenario: Scenario, history: History, data_history: DataHistory) -> None:
         self._world = world
         self._scenario = scenario
         self._history = history
@@ -53,11 +69,16 @@ class Cluster:
         self._controllers = {node_id: self._add_controller(node_id) for node_id in scenario.controller_ids}
         self._broker_nodes = {node_id: self._add_broker_node(node_id) for node_id in scenario.broker_nodes}
         scripted = range(_FIRST_SCRIPTED_BROKER, _FIRST_SCRIPTED_BROKER + scenario.broker_count)
-        self._broker_ids = [*scripted, *scenario.broker_nodes]
+        self._broker_ids = [*scripted, *scenario.brokers]
         self._scripted_brokers = [self._add_scripted_broker(broker_id) for broker_id in scripted]
         self._administrators = [self._add_administrator(number + 1) for number in range(scenario.administrator_count)]
         if scenario.has_dynamic_voters:
             self._administrators.append(self._add_quorum_administrator())
+        self._data_clients = None
+        if scenario.data is not None:
+            self._data_clients = DataClients(
+                world, scenario, scenario.data, data_history, log_dirs=self._log_dirs, epoch_ms=_EPOCH_MS
+            )
 
     @property
     def controllers(self) -> list[Host]:
@@ -83,10 +104,15 @@ class Cluster:
             self._format(node_id, first_voters if is_first else None)
         for node_id, host in self._broker_nodes.items():
             format_broker_disk(host.disk, LOG_DIR, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
+        for log_dir in self._log_dirs[1:]:
+            for node_id in scenario.brokers:
+                disk = (self._controllers | self._broker_nodes)[node_id].disk
+                format_broker_disk(disk, log_dir, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
 
     def start(self) -> None:
         """Start all hosts."""
-        for host in [*self.nodes, *self._scripted_brokers, *self._administrators]:
+        clients = [] if self._data_clients is None else self._data_clients.hosts
+        for host in [*self.nodes, *self._scripted_brokers, *self._administrators, *clients]:
             host.start()
 
     def shut_down(self, host: Host) -> None:
@@ -99,8 +125,8 @@ class Cluster:
 
         A voter with another disk is another voter: until it is replaced it only counts as one that is gone.
         """
-        node_id = next((node_id for node_id, other in self._controllers.items() if other is host), None)
-        if node_id is None or not self._may_lose(node_id):
+        node_id = self.node_id_of(host)
+        if node_id not in self._controllers or not self._may_lose(node_id):
             return False
         host.crash("its disk is gone")
         host.disk.wipe()
@@ -108,17 +134,34 @@ class Cluster:
         self._format(node_id, None)
         return True
 
+    def node_id_of(self, host: Host) -> int | None:
+        """Give the id of the node that runs on a host; None: another program does."""
+        nodes = self._controllers | self._broker_nodes
+        return next((node_id for node_id, other in nodes.items() if other is host), None)
+
     def end_workload(self) -> None:
-        """Let the administrators ask nothing more."""
+        """Let administrators and producers begin nothing new."""
         for host in self._administrators:
             if isinstance(host.program, Administrator | QuorumAdministrator):
                 host.program.is_over = True
+        if self._data_clients is not None:
+            self._data_clients.end()
 
     @property
     def replicas(self) -> dict[int, ReplicaView]:
         """The nodes that run, by node id."""
         running = [cast("ReplicaView", host.program) for host in self.nodes if host.program is not None]
         return {replica.node_id: replica for replica in running}
+
+    @property
+    def brokers_with_logs(self) -> dict[int, NodeLogs]:
+        """The brokers that run and have opened their logs, by node id."""
+        nodes = [host.program for host in self.nodes if isinstance(host.program, Node)]
+        return {
+            node.node_id: NodeLogs(node.node_id, node.broker.replicas)
+            for node in nodes
+            if node.broker is not None and node.broker.replicas.is_started
+        }
 
     def is_settled(self) -> bool:
         """Say whether all is as it should be without faults."""
@@ -132,18 +175,27 @@ class Cluster:
         active = [node_id for node_id, replica in replicas.items() if replica.is_active_controller]
         if len(active) != 1:
             return f"controllers {active} are active"
-        leader = replicas[active[0]]
+        image = replicas[active[0]].image
+        problem = self._unequal(replicas, replicas[active[0]]) or self._unregistered(image)
+        if problem is None and self._data_clients is not None:
+            problem = self._data_clients.unsettled(image, self.brokers_with_logs)
+        return problem
+
+    def _unequal(self, replicas: Mapping[int, ReplicaView], leader: ReplicaView) -> str | None:
         for node_id, replica in replicas.items():
             if replica.log.end_offset != leader.log.end_offset:
                 ends = f"ends at {replica.log.end_offset}, the leader's at {leader.log.end_offset}"
                 return f"the log of node {node_id} {ends}"
             if not replica.image.has_same_content(leader.image):
                 return f"the image of node {node_id} is not the leader's"
-        registered = leader.image.cluster.brokers
+        return None
+
+    def _unregistered(self, image: MetadataImage) -> str | None:
+        registered = image.cluster.brokers
         fenced = [each for each in self._broker_ids if each not in registered or registered[each].fenced]
         if fenced:
             return f"brokers {fenced} cannot get unfenced"
-        missing = [node_id for node_id in self._controllers if not self._is_registered(node_id, leader.image)]
+        missing = [node_id for node_id in self._controllers if not self._is_registered(node_id, image)]
         return f"controllers {missing} cannot register" if missing else None
 
     def _is_registered(self, node_id: int, image: MetadataImage) -> bool:
@@ -179,8 +231,11 @@ class Cluster:
 
     def _add_controller(self, node_id: int) -> Host:
         endpoint = self._scenario.controllers[node_id]
+        listeners = {_CONTROLLER_LISTENER: endpoint}
+        if node_id in self._scenario.brokers:
+            listeners[_BROKER_LISTENER] = self._scenario.brokers[node_id]
         return self._world.add_host(
-            endpoint.host, {_CONTROLLER_LISTENER: endpoint}, partial(self._make_node, node_id), skew_ms=self._skew_ms()
+            endpoint.host, listeners, partial(self._make_node, node_id), skew_ms=self._skew_ms()
         )
 
     def _add_broker_node(self, node_id: int) -> Host:
@@ -202,18 +257,19 @@ class Cluster:
         scenario = self._scenario
         is_dynamic, release = scenario.has_dynamic_voters, scenario.release_of(node_id)
         is_controller = node_id in scenario.controllers
+        roles = [CONTROLLER] * is_controller + [BROKER] * (node_id in scenario.brokers)
         return NodeConfig(
             release=release,
             node_id=node_id,
-            process_roles=frozenset({CONTROLLER if is_controller else BROKER}),
-            listeners=(self._listener(node_id, is_controller=is_controller),),
+            process_roles=frozenset(roles),
+            listeners=tuple(self._listener(node_id, role) for role in roles),
             controller_listener_names=(_CONTROLLER_LISTENER,),
             quorum_voters=None if is_dynamic else scenario.controllers,
             quorum_bootstrap_servers=tuple(scenario.controllers.values()) if is_dynamic else (),
             quorum_auto_join=is_controller
             and scenario.joins_itself
             and RELEASES.index(release.word) >= _FIRST_TO_JOIN_ITSELF,
-            log_dirs=(LOG_DIR,),
+            log_dirs=self._log_dirs if BROKER in roles else (LOG_DIR,),
             metadata_log_dir=LOG_DIR,
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
@@ -224,10 +280,17 @@ class Cluster:
             broker_heartbeat_interval_ms=500,
             authorizer_class_name=_AUTHORIZER,
             super_users=_SUPER_USERS,
+            properties=_PROPERTIES if scenario.data is not None else {},
         )
 
-    def _listener(self, node_id: int, *, is_controller: bool) -> Listener:
-        endpoint = self._scenario.controllers[node_id] if is_controller else self._scenario.broker_nodes[node_id]
+    @property
+    def _log_dirs(self) -> tuple[str, ...]:
+        data = self._scenario.data
+        return (LOG_DIR, _SECOND_LOG_DIR)[: 1 if data is None else data.log_dir_count]
+
+    def _listener(self, node_id: int, role: str) -> Listener:
+        is_controller = role == CONTROLLER
+        endpoint = (self._scenario.controllers if is_controller else self._scenario.brokers)[node_id]
         return Listener(
             name=_CONTROLLER_LISTENER if is_controller else _BROKER_LISTENER,
             security_protocol="PLAINTEXT",
@@ -251,8 +314,8 @@ class Cluster:
 
     def _add_administrator(self, number: int) -> Host:
         """Every second one asks brokers, where there are broker nodes."""
-        asks_brokers = number % 2 == 0 and bool(self._scenario.broker_nodes)
-        servers = list(self._scenario.broker_nodes.values()) if asks_brokers else self._controller_endpoints
+        asks_brokers = number % 2 == 0 and bool(self._scenario.brokers)
+        servers = list(self._scenario.brokers.values()) if asks_brokers else self._controller_endpoints
 
         def make(host: Host) -> Program:
             return Administrator(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.node.node import Node
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from falkirk.simulation.network import Network
     from falkirk.simulation.timeline import Timeline
 
-KINDS = (
+POWER_LOSSES: Final = "power losses"
+WIPED_DISKS: Final = "wiped disks"
+KINDS: Final = (
     "slow network",
     "broken connections",
     "repeated requests",
@@ -32,10 +34,11 @@ KINDS = (
     "clock jumps",
     "disk errors",
     "restarts",
-    "wiped disks",
+    WIPED_DISKS,
 )
-"""`restarts` are asked for: a host shuts down in an orderly way and comes up again. Disks are wiped only where the
-quorum can bear it: of one voter at a time, and only after the one before has been replaced.
+"""What any cluster bears. A crash ends the process alone: what it had written is there. Power losses come beside these,
+where there are data. `restarts` are asked for: a host shuts down in an orderly way and comes up again. Disks are wiped
+only where the quorum can bear it: of one voter at a time, and only after the one before has been replaced.
 """
 # How often something happens to a controller; else it does to a broker.
 _SHARE_OF_CONTROLLERS = 0.75
@@ -68,14 +71,15 @@ class FaultPlan:
 
     def __str__(self) -> str:
         """List the kinds in the order in which the fault model names them."""
-        chosen = ", ".join(kind for kind in KINDS if kind in self.kinds) or "none"
+        chosen = ", ".join(kind for kind in (*KINDS, POWER_LOSSES) if kind in self.kinds) or "none"
         return f"{chosen}; every {self.interval_ms} ms"
 
 
 class Faults:
     """Lets things happen to hosts and network until it is told to stop; then all is made well again.
 
-    `wipe`: replaces a host's disk, if that is safe now, and says whether it did.
+    `wipe`: replaces a host's disk, if that is safe now, and says whether it did. `lost_power`: is told which host did.
+    `disks_are_busy`: those of brokers, with data.
     """
 
     def __init__(
@@ -90,7 +94,9 @@ class Faults:
         timeline: Timeline,
         shut_down: Callable[[Host], None],
         wipe: Callable[[Host], bool],
+        lost_power: Callable[[Host], None],
         marks: Marks,
+        disks_are_busy: bool,
     ) -> None:
         self._plan = plan
         self._chance = chance
@@ -101,7 +107,9 @@ class Faults:
         self._hosts = [*controllers, *brokers]
         self._timeline = timeline
         self._wipe = wipe
+        self._lost_power = lost_power
         self._marks = marks
+        self._disks_are_busy = disks_are_busy
         self._is_over = False
         self._events: dict[str, Callable[[Host], None]] = {
             "partitions": self._partition,
@@ -112,7 +120,8 @@ class Faults:
             "clock jumps": self._jump,
             "disk errors": self._fail_disk,
             "restarts": shut_down,
-            "wiped disks": self._wipe_disk,
+            WIPED_DISKS: self._wipe_disk,
+            POWER_LOSSES: self._lose_power,
         }
 
     def begin(self) -> None:
@@ -179,7 +188,15 @@ class Faults:
     def _crash(self, host: Host) -> None:
         if _leads(host):
             self._marks.leader_crashed()
+        host.crash("killed")
+
+    def _lose_power(self, host: Host) -> None:
+        if _leads(host):
+            self._marks.leader_crashed()
+        self._marks.add("power lost")
         host.crash("power cut")
+        host.disk.lose_power()
+        self._lost_power(host)
 
     def _partition(self, host: Host) -> None:
         if self._chance.random() < 0.5:
@@ -208,7 +225,8 @@ class Faults:
             self._network.heal()
 
     def _plan_crash(self, host: Host) -> None:
-        host.disk.changes_until_crash = self._chance.randrange(1, 12)
+        is_busy = self._disks_are_busy and host in self._brokers
+        host.disk.changes_until_crash = self._chance.randrange(1, 150 if is_busy else 12)
 
     def _freeze(self, host: Host) -> None:
         for_ms = self._chance.choice((100, 1000, 4000))

@@ -40,6 +40,7 @@ MARKS: Final = (
     "connection broken",
     "disk failed",
     "disk wiped",
+    "power lost",
     "administrator served through a broker",
 )
 

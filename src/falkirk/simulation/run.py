@@ -7,22 +7,33 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, cast
 
+from falkirk.node.node import Node
+from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
 from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
+from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
+from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncReplicasHaveCommitted
+from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
 from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
+from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighWatermarks
+from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.faults import Faults
+from falkirk.simulation.log_watch import LogWatch
 from falkirk.simulation.marks import Marks
+from falkirk.simulation.node_logs import NodeLogs
 from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.workload.data_history import DataHistory
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.world import World
 
@@ -36,6 +47,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.replica_view import ReplicaView
 
 HEALING_MS: Final = 40_000
+_WARM_UP_MS: Final = 5_000
 # Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
 _DEFECTS: Final = frozenset(
     (
@@ -113,10 +125,13 @@ class _Run:
     def __init__(self, seed: int, *, keeps_timeline: bool, scenario: Scenario | None, crash: CrashPoint | None) -> None:
         self._seed = seed
         self._world = World(seed, keeps_timeline=keeps_timeline)
-        self._scenario = Scenario.of(self._world.chance("scenario")) if scenario is None else scenario
+        if scenario is None:
+            scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
+        self._scenario = scenario
         self._crash = crash
         self._history = History()
-        self._cluster = Cluster(self._world, self._scenario, self._history)
+        self._data_history = DataHistory()
+        self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history)
         self._marks = Marks()
         self._checkers: tuple[Checker, ...] = (
             SingleLeader(),
@@ -131,7 +146,20 @@ class _Run:
             AckedWritesSurvive(self._history, are_requests_repeated="repeated requests" in self._scenario.faults.kinds),
             LogsMatch(),
         )
+        self._logs = LogWatch(
+            self._data_history,
+            (
+                ReplicasMatch(),
+                CommittedRecordsStay(),
+                AckedRecordsSurvive(),
+                Idempotence(),
+                InSyncReplicasHaveCommitted(),
+                PartitionHighWatermarks(),
+                LeaderEpochsFit(),
+            ),
+        )
         self._seen_starts: dict[str, int] = {}
+        self._brokers: dict[str, tuple[int, NodeLogs]] = {}
         self._changes: dict[str, int] = {}
 
     def result(self) -> SimulationResult:
@@ -184,29 +212,41 @@ class _Run:
             timeline=world.timeline,
             shut_down=cluster.shut_down,
             wipe=cluster.wipe,
+            lost_power=self._lost_power,
             marks=self._marks,
+            disks_are_busy=self._scenario.data is not None,
         )
+        if self._scenario.data is not None:
+            # Until topics are made and the first records are written.
+            world.run(_WARM_UP_MS)
         self._faults.begin()
-        world.run(self._scenario.faults_ms)
+        world.run(world.clock.now_ms + self._scenario.faults_ms)
         self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.controllers}
         self._faults.end()
         healed_at_ms = world.clock.now_ms
-        acknowledged = self._history.acknowledged
-        world.run(healed_at_ms + HEALING_MS, until=lambda: self._moves(acknowledged))
+        acknowledged, acked = self._history.acknowledged, self._data_history.acked
+        world.run(healed_at_ms + HEALING_MS, until=lambda: self._moves(acknowledged, acked))
         cluster.end_workload()
         world.run(healed_at_ms + 2 * HEALING_MS, until=cluster.is_settled)
         problem = cluster.unsettled()
-        if problem is None and self._history.acknowledged <= acknowledged:
+        if problem is None and not self._moves(acknowledged - 2, acked - 9):
             problem = "nothing was acknowledged after the last fault"
         if problem is not None:
             return problem
         replicas = cluster.replicas
         for checker in self._checkers:
             checker.at_end(replicas)
+        self._logs.at_end(cluster.brokers_with_logs)
         return None
 
-    def _moves(self, acknowledged_before: int) -> bool:
-        return self._history.acknowledged >= acknowledged_before + 3
+    def _moves(self, acknowledged_before: int, acked_before: int) -> bool:
+        moves = self._history.acknowledged >= acknowledged_before + 3
+        return moves and (self._scenario.data is None or self._data_history.acked >= acked_before + 10)
+
+    def _lost_power(self, host: Host) -> None:
+        node_id = self._cluster.node_id_of(host)
+        if node_id is not None:
+            self._logs.lost_power(node_id)
 
     def _look(self, host: Host, program: Program) -> None:
         replica = cast("ReplicaView", program)
@@ -224,6 +264,18 @@ class _Run:
             if is_new:
                 checker.started(replica)
             checker.after_step(replica)
+        self._look_at_logs(host, program)
+
+    def _look_at_logs(self, host: Host, program: Program) -> None:
+        if self._scenario.data is None or not isinstance(program, Node):
+            return
+        self._logs.published(program.image)
+        if program.broker is None or not program.broker.replicas.is_started:
+            return
+        if host.name not in self._brokers or self._brokers[host.name][0] != host.starts:
+            self._brokers[host.name] = host.starts, NodeLogs(program.node_id, program.broker.replicas)
+            self._logs.started(self._brokers[host.name][1])
+        self._logs.after_step(self._brokers[host.name][1])
 
     def _hear(self, host: Host, fact: Fact) -> None:
         self._marks.take(fact)
@@ -243,4 +295,15 @@ class _Run:
             "starts": sum(host.starts for host in hosts),
             "asked": self._history.asked,
             "acknowledged": self._history.acknowledged,
+            **(self._data_counts() if self._scenario.data is not None else {}),
+        }
+
+    def _data_counts(self) -> dict[str, int]:
+        history = self._data_history
+        return {
+            "produced": history.produced,
+            "acked": history.acked,
+            "given up": history.given_up,
+            "read": history.read,
+            "lossy": len(history.lossy),
         }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.faults import POWER_LOSSES, WIPED_DISKS, FaultPlan
+from falkirk.simulation.workload.data_plan import DataPlan
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Scenario:
     """One cluster. Controllers have the ids from 1 on, scripted brokers from 11, broker nodes from 21 on.
 
     `releases`: of all controllers; the last `spare_count` are no voters at first (dynamic voters only). `joins_itself`:
-    those of 4.2 on become voters without being asked to be. `node_releases`: of the broker nodes.
+    those of 4.2 on become voters without being asked to be. `node_releases`: of the broker nodes. `is_combined`:
+    controllers are brokers, too. `data`: what is produced and consumed; None: nothing.
     """
 
     releases: tuple[Release, ...]
@@ -45,6 +47,8 @@ class Scenario:
     # Small, so that snapshots and their fetching happen in a short run.
     snapshot_bytes: int = 2_000
     segment_bytes: int = 4_000
+    is_combined: bool = False
+    data: DataPlan | None = None
 
     @classmethod
     def of(cls, chance: Chance) -> Scenario:
@@ -71,6 +75,29 @@ class Scenario:
             segment_bytes=chance.choice((4_000, 1024 * 1024)),
         )
 
+    def with_data(self, chance: Chance) -> Scenario:
+        """Give it brokers with data, half of the time; a scripted broker has none, so there is one at most.
+
+        No quorum of brokers bears the loss of a disk: where controllers are brokers theirs are not wiped.
+        """
+        if chance.random() < 0.5:
+            return self
+        oldest = min(RELEASES.index(release.word) for release in self.releases)
+        is_combined = chance.random() < 0.25
+        words = [] if is_combined else _words(chance, chance.choice((1, 2, 3, 3, 3, 4)), RELEASES[oldest:])
+        broker_count = len(self.releases) if is_combined else len(words)
+        kinds = self.faults.kinds - {WIPED_DISKS} if is_combined else self.faults.kinds
+        if kinds and chance.random() < 0.4:
+            kinds |= {POWER_LOSSES}
+        return replace(
+            self,
+            broker_count=chance.randrange(0, 2),
+            node_releases=tuple(map(Release.parse, words)),
+            is_combined=is_combined,
+            faults=replace(self.faults, kinds=kinds),
+            data=DataPlan.of(chance, broker_count),
+        )
+
     @property
     def controllers(self) -> dict[int, Endpoint]:
         """Give where each controller listens."""
@@ -88,9 +115,18 @@ class Scenario:
 
     @property
     def broker_nodes(self) -> dict[int, Endpoint]:
-        """Give where each broker node listens."""
+        """Give where each node listens that is a broker alone."""
         ids = range(_FIRST_BROKER_NODE, _FIRST_BROKER_NODE + len(self.node_releases))
         return {node_id: Endpoint(f"broker-{node_id}", BROKER_PORT) for node_id in ids}
+
+    @property
+    def brokers(self) -> dict[int, Endpoint]:
+        """Give where each node listens as a broker."""
+        combined = self.controllers if self.is_combined else {}
+        return {
+            **{node_id: Endpoint(endpoint.host, BROKER_PORT) for node_id, endpoint in combined.items()},
+            **self.broker_nodes,
+        }
 
     def release_of(self, node_id: int) -> Release:
         """Give what a node runs as."""
@@ -107,9 +143,10 @@ class Scenario:
             voters = f"dynamic voters, {self.spare_count} spare{joins}"
         nodes = ", ".join(release.word for release in self.node_releases) or "none"
         return (
-            f"controllers {words} with {voters} at {self.metadata_version}; broker nodes {nodes}, "
+            f"controllers {words} with {voters} at {self.metadata_version}"
+            f"{', brokers as well' if self.is_combined else ''}; broker nodes {nodes}, "
             f"{self.broker_count} scripted brokers, {self.administrator_count} administrators; "
-            f"snapshots after {self.snapshot_bytes} bytes; faults: {self.faults}"
+            f"snapshots after {self.snapshot_bytes} bytes; data: {self.data or 'none'}; faults: {self.faults}"
         )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.simulation.workload.broker_client import PartitionPlace
     from falkirk.simulation.workload.data_history import DataHistory
+    from falkirk.simulation.workload.data_plan import ConsumerPlan
 
 _EARLIEST: Final = -2
 _RETRY_MS: Final = 100
@@ -49,8 +50,6 @@ class Position:
     topic: str
     key: PartitionKey
     offset: int | None = 0
-    # A leader's, where the last answer came from one.
-    high_watermark: int = -1
     read_from: int | None = None
     retry_at_ms: int = 0
     is_asking: bool = False
@@ -74,7 +73,7 @@ class _Session:
 
 
 class Consumer(BrokerClient):
-    """Reads all partitions of topics with a known `Keeping`. `reads_from_followers`: from any replica."""
+    """Reads all partitions of topics with a known `Keeping`, from leaders or from any replica in sync."""
 
     def __init__(
         self,
@@ -83,17 +82,27 @@ class Consumer(BrokerClient):
         chance: Chance,
         history: DataHistory,
         *,
-        reads_from_followers: bool,
-        has_sessions: bool,
+        plan: ConsumerPlan,
     ) -> None:
         super().__init__(name, brokers, chance)
         self.positions: dict[PartitionKey, Position] = {}
         self._history = history
-        self._reads_from_followers = reads_from_followers
-        self._has_sessions = has_sessions
+        self._reads_from_followers = plan.reads_from_followers
+        self._has_sessions = plan.has_sessions
         self._tells_epoch = chance.random() < 0.7
         self._isolation_level = chance.choice((0, 1))
         self._sessions: dict[int, _Session] = {broker_id: _Session() for broker_id in brokers}
+
+    def behind(self, high_watermarks: Mapping[PartitionKey, int]) -> str | None:
+        """Say which partition has not been read up to its high watermark, None if all have been."""
+        for key, high_watermark in high_watermarks.items():
+            position = self.positions.get(key)
+            if position is None:
+                if Keeping.of(self._history.topics.get(key.topic_id, "")) is not None:
+                    return f"{self._history.name(key)} is not known yet"
+            elif position.offset is None or position.offset < high_watermark:
+                return f"{self._history.name(key)} is read up to {position.offset} of {high_watermark}"
+        return None
 
     @property
     def due_ms(self) -> int | None:
@@ -248,8 +257,6 @@ class Consumer(BrokerClient):
             position.read_from = None
             self.refresh()
             return
-        if self._leads(broker_id, position):
-            position.high_watermark = answer.high_watermark
         offset = position.offset
         assert offset is not None
         for batch in whole_batches(answer.records or b""):

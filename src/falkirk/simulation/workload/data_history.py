@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from falkirk.simulation.checkers.checker import InvariantViolatedError
 
@@ -28,7 +28,10 @@ class Keeping(Enum):
     @classmethod
     def of(cls, topic: str) -> Keeping | None:
         """Tell by the name; None: a topic that nobody produces to."""
-        return next((each for each in cls if topic.startswith(f"{each.value}-")), None)
+        return _BY_WORD.get(topic.partition("-")[0])
+
+
+_BY_WORD: Final = {keeping.value: keeping for keeping in Keeping}
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ class TopicPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerPlan:
-    """One producer; `interval_ms` is the mean time between two batches."""
+    """One producer: `acks` is -1, 0 or 1, an idempotent one's -1. `interval_ms`: mean time between two batches."""
 
     is_idempotent: bool
     acks: int

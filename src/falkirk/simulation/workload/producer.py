@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.simulation.workload.broker_client import PartitionPlace
     from falkirk.simulation.workload.data_history import DataHistory
+    from falkirk.simulation.workload.data_plan import ProducerPlan
 
 ALL: Final = -1
 """acks=all."""
@@ -83,10 +84,7 @@ class _Lane:
 
 
 class Producer(BrokerClient):
-    """Produces to all partitions of topics with a known `Keeping`, until it is over, and then until all is answered.
-
-    `acks` is -1, 0 or 1, and -1 with `is_idempotent`.
-    """
+    """Produces to all partitions of topics with a known `Keeping`, until it is over, and then until all is answered."""
 
     def __init__(
         self,
@@ -95,16 +93,14 @@ class Producer(BrokerClient):
         chance: Chance,
         history: DataHistory,
         *,
-        is_idempotent: bool,
-        acks: int,
-        interval_ms: int,
+        plan: ProducerPlan,
     ) -> None:
-        assert acks == ALL or not is_idempotent
+        assert plan.acks == ALL or not plan.is_idempotent
         super().__init__(name, brokers, chance)
         self._history = history
-        self._is_idempotent = is_idempotent
-        self._acks = acks
-        self._interval_ms = interval_ms
+        self._is_idempotent = plan.is_idempotent
+        self._acks = plan.acks
+        self._interval_ms = plan.interval_ms
         self._codec = chance.choice((Compression.NONE, Compression.NONE, Compression.GZIP))
         self._producer_id: int | None = None
         self._producer_epoch = NO_PRODUCER_EPOCH
@@ -113,7 +109,7 @@ class Producer(BrokerClient):
         self._lanes: dict[PartitionKey, _Lane] = {}
         self._next_batch_ms = 0
         self._retry_id_ms = 0
-        if is_idempotent:
+        if plan.is_idempotent:
             history.idempotent.add(name)
 
     @property
@@ -151,7 +147,7 @@ class Producer(BrokerClient):
             return
         self._is_asking_for_id = True
         self._retry_id_ms = self.now_ms + _RETRY_MS
-        request = InitProducerIdRequest(transaction_timeout_ms=60_000)
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
         self.ask(self.chance.choice(sorted(self.brokers)), request, self._got_id)
 
     def _got_id(self, response: WireMessage | None) -> None:

@@ -1,0 +1,111 @@
+"""Those who produce, consume, and administer data, and when they are content."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.workload.broker_administrator import BrokerAdministrator
+from falkirk.simulation.workload.broker_client import BrokerClient
+from falkirk.simulation.workload.consumer import Consumer
+from falkirk.simulation.workload.data_administrator import DataAdministrator
+from falkirk.simulation.workload.producer import Producer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.simulation.host import Host, Program
+    from falkirk.simulation.log_view import BrokerView
+    from falkirk.simulation.scenario import Scenario
+    from falkirk.simulation.workload.data_history import DataHistory
+    from falkirk.simulation.workload.data_plan import ConsumerPlan, DataPlan, ProducerPlan
+    from falkirk.simulation.world import World
+
+
+class DataClients:
+    """`log_dirs`: of every broker; `epoch_ms`: when simulated time begins. The clients' clocks are right."""
+
+    def __init__(
+        self,
+        world: World,
+        scenario: Scenario,
+        plan: DataPlan,
+        history: DataHistory,
+        *,
+        log_dirs: Sequence[str],
+        epoch_ms: int,
+    ) -> None:
+        self._world = world
+        self._plan = plan
+        self._history = history
+        self._controllers = list(scenario.controllers.values())
+        self._brokers = scenario.brokers
+        self._log_dirs = log_dirs
+        self._epoch_ms = epoch_ms
+        self.hosts = [
+            self._add("data-admin", self._administrator),
+            *([self._add("broker-admin", self._broker_administrator)] if plan.is_administered else []),
+            *(self._add(f"producer-{at}", partial(self._producer, each)) for at, each in enumerate(plan.producers, 1)),
+            *(self._add(f"consumer-{at}", partial(self._consumer, each)) for at, each in enumerate(plan.consumers, 1)),
+        ]
+
+    def end(self) -> None:
+        """Let nothing new be begun."""
+        for host in self.hosts:
+            if isinstance(host.program, DataAdministrator | BrokerClient):
+                host.program.is_over = True
+
+    def unsettled(self, image: MetadataImage, brokers: Mapping[int, BrokerView]) -> str | None:
+        """Say which partition is not led and in sync, or who has not got through."""
+        for topic_plan in self._plan.topics:
+            topic = image.topics.topic(topic_plan.name)
+            problem = f"topic {topic_plan.name} is not there" if topic is None else _not_in_sync(topic)
+            if problem is not None:
+                return problem
+        planned = {topic_plan.name for topic_plan in self._plan.topics}
+        logs = [
+            log
+            for broker in brokers.values()
+            for log in broker.logs
+            if image.topics.names.get(log.key.topic_id) in planned
+        ]
+        high_watermarks = {log.key: log.high_watermark for log in logs if log.led_epoch is not None}
+        for log in logs:
+            if log.high_watermark != high_watermarks.get(log.key) or log.high_watermark != log.log_end_offset:
+                return f"{self._history.name(log.key)} is not committed up to its end everywhere"
+        for host in self.hosts:
+            if isinstance(host.program, Producer) and not host.program.is_done:
+                return f"{host.name} waits for answers"
+            if isinstance(host.program, Consumer):
+                behind = host.program.behind(high_watermarks)
+                if behind is not None:
+                    return f"{host.name} does not get on: {behind}"
+        return None
+
+    def _add(self, name: str, make: Callable[[Host], Program]) -> Host:
+        return self._world.add_host(name, {}, make, skew_ms=self._epoch_ms)
+
+    def _administrator(self, host: Host) -> Program:
+        return DataAdministrator(self._controllers, self._world.chance(host.name), self._plan, list(self._brokers))
+
+    def _broker_administrator(self, host: Host) -> Program:
+        chance = self._world.chance(host.name)
+        return BrokerAdministrator(host.name, self._brokers, chance, self._history, log_dirs=self._log_dirs)
+
+    def _producer(self, plan: ProducerPlan, host: Host) -> Program:
+        return Producer(host.name, self._brokers, self._world.chance(host.name), self._history, plan=plan)
+
+    def _consumer(self, plan: ConsumerPlan, host: Host) -> Program:
+        return Consumer(host.name, self._brokers, self._world.chance(host.name), self._history, plan=plan)
+
+
+def _not_in_sync(topic: Topic) -> str | None:
+    for partition_id, partition in topic.items():
+        name = f"{topic.name}-{partition_id}"
+        if partition.adding_replicas or partition.removing_replicas:
+            return f"{name} is still being moved: {partition}"
+        if partition.leader < 0 or set(partition.isr) != set(partition.replicas):
+            return f"{name} is not in sync: {partition}"
+    return None
