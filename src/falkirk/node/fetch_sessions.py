@@ -45,14 +45,19 @@ class FetchContext:
         self.error = error
         """Why nothing is fetched at all."""
         self._partitions = partitions
+        self._names: Mapping[bytes, str] = {}
 
     def partitions(self, names: Mapping[bytes, str]) -> Iterator[tuple[PartitionKey, str | None, FetchPartition]]:
         """Give (key, name of the topic, what is asked) in the order in which it is fetched.
 
         `names`: of all topics, by id. The name is None if there is no topic of the id.
         """
+        self._names = names
         for key, asked in self._partitions.items():
-            yield key, key.topic or names.get(key.topic_id), asked
+            yield key, self._name(key), asked
+
+    def _name(self, key: PartitionKey) -> str | None:
+        return key.topic or self._names.get(key.topic_id)
 
     def answer(self, results: dict[PartitionKey, PartitionData]) -> FetchAnswer:
         """Give what is told of the results, and remember it where there is a session."""
@@ -254,7 +259,10 @@ class _FullContext(FetchContext):
     def answer(self, results: dict[PartitionKey, PartitionData]) -> FetchAnswer:
         cached = {
             key: _CachedPartition(
-                asked=self._partitions[key], high_watermark=told.high_watermark, log_start_offset=told.log_start_offset
+                asked=self._partitions[key],
+                topic=self._name(key),
+                high_watermark=told.high_watermark,
+                log_start_offset=told.log_start_offset,
             )
             for key, told in results.items()
         }

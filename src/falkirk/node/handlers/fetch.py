@@ -74,8 +74,7 @@ def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: 
     """Read what may be read, and answer."""
     assert view.replicas is not None, "only brokers come here"
     access = _Access(view, context, params)
-    reads: list[tuple[TopicIdPartition, FetchPartition]] = []
-    keys: dict[TopicIdPartition, PartitionKey] = {}
+    reads: dict[TopicIdPartition, tuple[PartitionKey, FetchPartition]] = {}
     refused: dict[PartitionKey, PartitionData] = {}
     topics = view.image.topics
     for key, name, asked in fetch.partitions(topics.names):
@@ -84,21 +83,21 @@ def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: 
             refused[key] = refused_partition(key.partition, why)
         else:
             assert name is not None, "else it is refused"
-            partition = TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)
-            reads.append((partition, asked))
-            keys[partition] = key
+            reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, asked)
 
     def done(fetched: Sequence[tuple[TopicIdPartition, PartitionFetched]]) -> None:
         leaders: dict[int, LeaderNode] = {}
-        results = {
-            keys[partition]: fetched_partition(view, context, partition, result, leaders)
-            for partition, result in fetched
-        }
+        results: dict[PartitionKey, PartitionData] = {}
+        for partition, result in fetched:
+            key, asked = reads[partition]
+            results[key] = fetched_partition(
+                view, context, partition, result, first_offset=asked.fetch_offset, leaders=leaders
+            )
         results.update(refused)
         answer(InPieces(response(fetch.answer(results), leaders)))
 
     if reads:
-        view.replicas.fetch_records(params, reads, done)
+        view.replicas.fetch_records(params, [(partition, asked) for partition, (_, asked) in reads.items()], done)
     else:
         done(())
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers.partition_leaders import current_leader, leader_node
+from falkirk.protocol.down_conversion import NotConvertibleError, down_converted
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import FetchResponse
 from falkirk.protocol.messages.fetch_response import (
     AbortedTransaction,
@@ -15,7 +17,6 @@ from falkirk.protocol.messages.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
-from falkirk.storage.log.unified_log import UnifiedLog
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.partition_leaders import LeaderNode
     from falkirk.node.replication.fetch_params import PartitionFetched
     from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.storage.log.unified_log import UnifiedLog
 
+_MAGIC_1_SINCE: Final = 2
+_MAGIC_2_SINCE: Final = 4
 _STORAGE_ERROR_SINCE: Final = 6
 _ZSTD_SINCE: Final = 10
 _LEADER_HINTS_SINCE: Final = 16
@@ -43,13 +47,25 @@ def fetched_partition(
     context: RequestContext,
     partition: TopicIdPartition,
     fetched: PartitionFetched,
+    *,
+    first_offset: int,
     leaders: dict[int, LeaderNode],
 ) -> PartitionData:
-    """Give the answer for a partition; `leaders` takes up whom the client is sent to."""
+    """Give the answer for a partition; `leaders` takes up whom the client is sent to.
+
+    `first_offset`: the one that was asked for.
+    """
     version = context.api_version
     error = fetched.error_code
     if version < _ZSTD_SINCE and _is_zstd(view, partition):
         return refused_partition(partition.partition, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    records: bytes | memoryview = fetched.records
+    if version < _MAGIC_2_SINCE and records:
+        magic = 1 if version >= _MAGIC_1_SINCE else 0
+        converted = _down_converted(view, partition, records, magic=magic, first_offset=first_offset)
+        if isinstance(converted, ErrorCode):
+            return refused_partition(partition.partition, converted)
+        records = converted
     if error is ErrorCode.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_SINCE:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
     aborted = fetched.aborted_transactions
@@ -64,7 +80,7 @@ def fetched_partition(
         else [AbortedTransaction(each.producer_id, each.first_offset) for each in aborted],
         preferred_read_replica=fetched.preferred_read_replica,
         # Any buffer is written as it is.
-        records=fetched.records,  # type: ignore[arg-type]
+        records=records,  # type: ignore[arg-type]
     )
     if fetched.diverging_epoch is not None:
         told.diverging_epoch = EpochEndOffset(fetched.diverging_epoch.epoch, fetched.diverging_epoch.end_offset)
@@ -94,7 +110,27 @@ def response(answer: FetchAnswer, leaders: Mapping[int, LeaderNode]) -> FetchRes
     )
 
 
+def _down_converted(
+    view: NodeView, partition: TopicIdPartition, records: bytes | memoryview, *, magic: int, first_offset: int
+) -> bytes | ErrorCode:
+    """Give the records as old clients read them, or why they cannot have them."""
+    log = _log(view, partition)
+    if log is not None and not log.config.message_downconversion_enable:
+        return ErrorCode.UNSUPPORTED_VERSION
+    try:
+        return down_converted(records, magic=magic, first_offset=first_offset)
+    except NotConvertibleError:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    except RemoteProtocolError:
+        return ErrorCode.CORRUPT_MESSAGE
+
+
 def _is_zstd(view: NodeView, partition: TopicIdPartition) -> bool:
+    log = _log(view, partition)
+    return log is not None and log.config.compression_type == "zstd"
+
+
+def _log(view: NodeView, partition: TopicIdPartition) -> UnifiedLog | None:
     assert view.replicas is not None, "only brokers come here"
     log = view.replicas.log(partition.topic_partition)
-    return isinstance(log, UnifiedLog) and log.config.compression_type == "zstd"
+    return None if isinstance(log, ErrorCode) else log

@@ -43,6 +43,8 @@ class LogConfig:
     compression_type: str = PRODUCER_COMPRESSION
     min_insync_replicas: int = 1
     unclean_leader_election_enable: bool = False
+    # Until 3.9.
+    message_downconversion_enable: bool = True
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> LogConfig:
