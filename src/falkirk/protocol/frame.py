@@ -11,6 +11,8 @@ MIB: Final = 1024 * 1024
 # Default of socket.request.max.bytes.
 FRAME_BYTES_MAX: Final = 100 * MIB
 
+# Handshakes and alerts of TLS 1.0 to 1.3.
+_TLS_LENGTHS: Final = frozenset({0x160301, 0x160303, 0x150301, 0x150303})
 _LENGTH: Final = struct.Struct(">i")
 
 
@@ -74,6 +76,9 @@ class FrameReader:
             found: int = length
             return found
         limit = f", the limit is {self.frame_bytes_max}" if length > 0 else ""
+        # The first bytes of TLS, taken for a length.
+        if length >> 8 in _TLS_LENGTHS:
+            limit = ": the other side speaks TLS, which is not spoken here"
         raise RemoteProtocolError(f"a frame of {length} bytes{limit}", offset=self._offset)
 
 

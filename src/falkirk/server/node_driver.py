@@ -7,6 +7,7 @@ gathers, and is one step, and one sync, the next time.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
@@ -20,6 +21,7 @@ from falkirk.node.events import (
     ShutdownRequested,
 )
 from falkirk.server.idle_connections import IdleConnections
+from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.peer import Peer
 
 if TYPE_CHECKING:
@@ -57,12 +59,14 @@ class NodeDriver:
         max_idle_ms: int,
         connect_timeout_ms: int,
         request_log: RequestLog | None = None,
+        tls: ListenerTls | None = None,
     ) -> None:
         self._node = node
         self._clock = clock
         self._log = log
         self._limits = limits
         self._request_log = request_log
+        self._tls = ListenerTls() if tls is None else tls
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
         self._events: list[Event] = []
@@ -78,6 +82,9 @@ class NodeDriver:
         self._standing: set[Peer] = set()
         self._none_standing = asyncio.Event()
         self._connecting: dict[int, asyncio.Task[None]] = {}
+        # Those that the node wants and that shake hands, by id; and all whose handshake has something to do.
+        self._shaking: dict[int, Peer] = {}
+        self._handshakes: deque[Peer] = deque()
         # The node chooses odd numbers.
         self._next_id = 2
 
@@ -93,7 +100,7 @@ class NodeDriver:
         """Make the protocol of a connection that was accepted; for `loop.create_server`."""
         connection_id = self._next_id
         self._next_id += 2
-        return Peer(self, connection_id, listener)
+        return Peer(self, connection_id, listener, self._tls.accepting(listener))
 
     def request_shutdown(self) -> None:
         """Ask the node to stop."""
@@ -119,6 +126,8 @@ class NodeDriver:
         self._standing.add(peer)
         self._none_standing.clear()
         self.peer_is_active(peer)
+        if not peer.is_established:
+            peer.handshake_deadline = self._loop.call_later(HANDSHAKE_TIMEOUT_S, peer.cut_off, _SLOW_HANDSHAKE)
         if peer.listener is None:
             self._opened(peer)
             return
@@ -128,8 +137,27 @@ class NodeDriver:
             peer.cut_off(refusal)
             return
         peer.is_admitted = True
-        self._peers[peer.connection_id] = peer
-        self._tell(ConnectionAccepted(peer.connection_id, peer.listener, peer.host))
+        if peer.is_established:
+            self._accepted(peer, peer.listener)
+
+    def peer_waits(self, peer: Peer) -> None:
+        """Go on with a handshake when it is its turn.
+
+        One in a round of the loop: they cost a ms each, and a storm of them must not keep the node from its work.
+        """
+        self._handshakes.append(peer)
+        if len(self._handshakes) == 1:
+            self._loop.call_soon(self._shake_hands)
+
+    def peer_shook_hands(self, peer: Peer) -> None:
+        """Take in a connection whose handshake is done."""
+        if peer.handshake_deadline is not None:
+            peer.handshake_deadline.cancel()
+        if peer.listener is not None:
+            self._accepted(peer, peer.listener)
+        elif self._shaking.pop(peer.connection_id, None) is not None:
+            self._peers[peer.connection_id] = peer
+            self._tell(ConnectionOpened(peer.connection_id))
 
     def peer_sent(self, peer: Peer, data: bytes) -> None:
         """Pass bytes on."""
@@ -151,8 +179,15 @@ class NodeDriver:
         if not self._standing:
             self._none_standing.set()
         self._idle.remove(peer)
+        if peer.handshake_deadline is not None:
+            peer.handshake_deadline.cancel()
         if peer.is_admitted:
             self._limits.leave(peer.host)
+            if not peer.is_established:
+                fields = {"listener": peer.listener, "host": peer.host, "reason": reason}
+                self._log.write(Fact("info", "TLS handshake failed", fields))
+        if self._shaking.pop(peer.connection_id, None) is not None:
+            self._tell(ConnectionLost(peer.connection_id, reason))
         if self._peers.pop(peer.connection_id, None) is not None:
             self._tell(ConnectionLost(peer.connection_id, reason))
 
@@ -236,9 +271,10 @@ class NodeDriver:
     async def _connect(self, wanted: Connect) -> None:
         host, port = wanted.endpoint
         try:
+            tls = self._tls.connecting(wanted.listener, host)
             async with asyncio.timeout(self._connect_timeout_s):
-                await self._loop.create_connection(lambda: Peer(self, wanted.connection_id, None), host, port)
-        except (OSError, UnicodeError) as error:  # UnicodeError: a host that is no name
+                await self._loop.create_connection(lambda: Peer(self, wanted.connection_id, None, tls), host, port)
+        except (OSError, ValueError) as error:  # ValueError: a host that is no name
             reason = "timed out" if isinstance(error, TimeoutError) else str(error)
             if self._connecting.pop(wanted.connection_id, None) is not None:
                 self._tell(ConnectionLost(wanted.connection_id, f"no connection to {wanted.endpoint}: {reason}"))
@@ -248,6 +284,10 @@ class NodeDriver:
         if self._connecting.pop(peer.connection_id, None) is None:
             peer.cut_off("the node closed it")
             return
+        if not peer.is_established:
+            self._shaking[peer.connection_id] = peer
+            peer.shake_hands()
+            return
         self._peers[peer.connection_id] = peer
         self._tell(ConnectionOpened(peer.connection_id))
 
@@ -255,9 +295,19 @@ class NodeDriver:
         connecting = self._connecting.pop(connection_id, None)
         if connecting is not None:
             connecting.cancel()
-        peer = self._peers.pop(connection_id, None)
+        peer = self._peers.pop(connection_id, None) or self._shaking.pop(connection_id, None)
         if peer is not None:
             peer.close()
+
+    def _accepted(self, peer: Peer, listener: str) -> None:
+        self._peers[peer.connection_id] = peer
+        self._tell(ConnectionAccepted(peer.connection_id, listener, peer.host, peer.peer_name))
+
+    def _shake_hands(self) -> None:
+        peer = self._handshakes.popleft()
+        if self._handshakes:
+            self._loop.call_soon(self._shake_hands)
+        peer.shake_hands()
 
     def _check_idle(self) -> None:
         self._idle_check = None
@@ -286,5 +336,8 @@ class NodeDriver:
             peer.cut_off("the node has stopped")
 
 
+# A handshake takes two or three round trips.
+HANDSHAKE_TIMEOUT_S: Final = 30.0
+_SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
 _IDLE: Final = "nothing came or went for connections.max.idle.ms"
 _LINGER_S: Final = 1.0

@@ -1,4 +1,4 @@
-"""One connection: what the loop tells of it goes to the driver, and what the driver writes goes out.
+"""One connection: what the loop tells of it goes to the driver, and what the driver writes goes out, with TLS or not.
 
 A peer that does not read its answers is not read from any more, so that what waits for it stays small. The other way
 round this must not be done: on connections that we opened, answers are read whatever waits to go out, or two nodes
@@ -10,8 +10,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from falkirk.server.tls_session import TlsFailedError
+
 if TYPE_CHECKING:
     from asyncio import BaseTransport, Transport
+
+    from falkirk.server.tls_session import TlsSession
 
 # Beyond this the peer is no longer read from.
 WRITE_BUFFER_BYTES: Final = 1024 * 1024
@@ -23,7 +27,13 @@ class PeerObserver(Protocol):
     """Who is told of a connection."""
 
     def peer_connected(self, peer: Peer) -> None:
-        """Tell that it stands."""
+        """Tell that it stands; a handshake of TLS may come first before it is of use."""
+
+    def peer_waits(self, peer: Peer) -> None:
+        """Tell that there is something to do for its handshake: `shake_hands` is to be called."""
+
+    def peer_shook_hands(self, peer: Peer) -> None:
+        """Tell that its handshake is done."""
 
     def peer_sent(self, peer: Peer, data: bytes) -> None:
         """Tell that bytes came."""
@@ -38,12 +48,17 @@ class PeerObserver(Protocol):
 class Peer(asyncio.Protocol):
     """A connection in either direction; `listener` is None for those that the node opened."""
 
-    def __init__(self, observer: PeerObserver, connection_id: int, listener: str | None) -> None:
+    def __init__(
+        self, observer: PeerObserver, connection_id: int, listener: str | None, tls: TlsSession | None = None
+    ) -> None:
         self.connection_id = connection_id
         self.listener = listener
         self.host = ""
         # Whether it is counted among the connections that were let in.
         self.is_admitted = False
+        # When the handshake must be done.
+        self.handshake_deadline: asyncio.TimerHandle | None = None
+        self._tls = tls
         self._observer = observer
         self._transport: Transport | None = None
         self._cut_off: str | None = None
@@ -57,9 +72,48 @@ class Peer(asyncio.Protocol):
         self.host = address[0] if address else ""
         self._observer.peer_connected(self)
 
+    @property
+    def is_established(self) -> bool:
+        """Say whether it is of use: there is no TLS, or its handshake is done."""
+        return self._tls is None or self._tls.is_established
+
+    @property
+    def peer_name(self) -> str | None:
+        """The subject of the certificate that the peer has shown."""
+        return None if self._tls is None else self._tls.peer_name
+
     def data_received(self, data: bytes) -> None:
         """Pass on what came."""
-        self._observer.peer_sent(self, data)
+        if self._tls is None:
+            self._observer.peer_sent(self, data)
+            return
+        try:
+            self._tls.receive(data)
+            if self._tls.is_established:
+                self._pass_on(self._tls)
+                return
+        except TlsFailedError as error:
+            self._fail(self._tls, error)
+            return
+        if self._transport is not None:
+            # What comes meanwhile can wait where it is: nobody knows yet who sends it.
+            self._transport.pause_reading()
+            self._observer.peer_waits(self)
+
+    def shake_hands(self) -> None:
+        """Go on with the handshake of TLS."""
+        tls, transport = self._tls, self._transport
+        if tls is None or transport is None or transport.is_closing():
+            return
+        try:
+            is_done = tls.shake_hands()
+            transport.write(tls.outgoing())
+            transport.resume_reading()
+            if is_done:
+                self._observer.peer_shook_hands(self)
+                self._pass_on(tls)
+        except TlsFailedError as error:
+            self._fail(tls, error)
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read."""
@@ -86,17 +140,45 @@ class Peer(asyncio.Protocol):
         if waiting > UNREAD_BYTES_MAX:
             self.cut_off(f"it left {waiting} bytes unread")
             return
+        if self._tls is not None:
+            self._tls.write(data)
+            data = self._tls.outgoing()
         self._transport.write(data)
         if waiting == 0:
             self._observer.peer_is_active(self)
 
     def close(self) -> None:
         """Close once all is out."""
-        if self._transport is not None:
-            self._transport.close()
+        if self._transport is None:
+            return
+        if self._tls is not None and self._tls.is_established and not self._transport.is_closing():
+            self._tls.close()
+            self._transport.write(self._tls.outgoing())
+        self._transport.close()
 
     def cut_off(self, reason: str) -> None:
         """Close at once."""
         self._cut_off = reason
         if self._transport is not None:
             self._transport.abort()
+
+    # --- TLS
+
+    def _pass_on(self, tls: TlsSession) -> None:
+        data = tls.read()
+        if self._transport is not None and not self._transport.is_closing():
+            # An answer to what is TLS's own.
+            own = tls.outgoing()
+            if own:
+                self._transport.write(own)
+        if data:
+            self._observer.peer_sent(self, data)
+        if tls.is_ended:
+            self.close()
+
+    def _fail(self, tls: TlsSession, error: TlsFailedError) -> None:
+        """Let the peer have the alert, which says as much as it may know, and close."""
+        self._cut_off = f"TLS: {error}"
+        if self._transport is not None:
+            self._transport.write(tls.outgoing())
+            self._transport.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,14 +15,15 @@ from falkirk.server import event_loop, listening
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.errors import ServerError
+from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.log_dir_locks import LogDirLocks
 from falkirk.server.node_driver import NodeDriver
-from falkirk.server.startup_checks import check_is_served
+from falkirk.server.startup_checks import check_is_served, security_settings
 from falkirk.storage.meta_properties import FILE_NAME
 from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from falkirk.node.config import NodeConfig
     from falkirk.node.server_properties import ServerProperties
@@ -47,12 +49,23 @@ def serve(
     *,
     request_log: RequestLog | None = None,
 ) -> Stop:
-    """Run a node until it stops. `when_serving` is told the configuration, with the ports that listeners got.
+    """Run a node until it stops, by itself or at a signal.
 
+    `when_serving` is told the configuration, with the ports that listeners got.
     Raises ServerError if it cannot start: then its directories are as they were.
     """
-    config = properties.config
+    with opened(properties, make_node, log, request_log=request_log) as node:
+        return event_loop.run(node.run(when_serving, partial(_stop_on_signals, log)))
+
+
+@contextmanager
+def opened(
+    properties: ServerProperties, make_node: MakeNode, log: FactLog, *, request_log: RequestLog | None = None
+) -> Iterator[OpenedNode]:
+    """Open a node: sockets, locks, directories. Raises ServerError: then its directories are as they were."""
+    config = replace(properties.config, security=security_settings(properties))
     check_is_served(config)
+    tls = ListenerTls.of(properties)
     sockets = listening.bind(config.listeners)
     locks = LogDirLocks()
     try:
@@ -70,21 +83,69 @@ def serve(
             if isinstance(error, StartupError):
                 raise ServerError(str(error)) from error
             raise
-        return event_loop.run(
-            _drive(
-                node,
-                properties,
-                config=bound,
-                sockets=sockets,
-                clock=clock,
-                log=log,
-                when_serving=when_serving,
-                request_log=request_log,
-            )
+        yield OpenedNode(
+            node=node,
+            properties=properties,
+            config=bound,
+            sockets=sockets,
+            clock=clock,
+            log=log,
+            request_log=request_log,
+            tls=tls,
         )
     finally:
         locks.release()
         listening.close(sockets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedNode:
+    """A node that is ready to run. `config` has the ports that listeners got."""
+
+    node: DrivenNode
+    properties: ServerProperties
+    config: NodeConfig
+    sockets: Sequence[ListeningSocket]
+    clock: Clock
+    log: FactLog
+    request_log: RequestLog | None
+    tls: ListenerTls
+
+    async def run(self, when_serving: Callable[[NodeConfig], None], when_driven: Callable[[NodeDriver], None]) -> Stop:
+        """Run it to its end; `when_driven` is told who to ask to stop. It may share a loop with others."""
+        connect_timeout_ms, backlog = (
+            self.properties.values[key] for key in ("socket.connection.setup.timeout.ms", "socket.listen.backlog.size")
+        )
+        assert isinstance(connect_timeout_ms, int)
+        assert isinstance(backlog, int)
+        driver = NodeDriver(
+            self.node,
+            clock=self.clock,
+            log=self.log,
+            limits=ConnectionLimits.of(self.properties.values),
+            max_idle_ms=self.config.connections_max_idle_ms,
+            connect_timeout_ms=connect_timeout_ms,
+            request_log=self.request_log,
+            tls=self.tls,
+        )
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(driver.fail_with)
+        when_driven(driver)
+        servers = []
+        try:
+            for one in self.sockets:
+                accept = partial(driver.accept, one.listener.name)
+                servers.append(await loop.create_server(accept, sock=one.socket, backlog=backlog))
+            self.log.write(Fact("info", f"[KafkaRaftServer nodeId={self.config.node_id}] Kafka Server started"))
+            when_serving(self.config)
+            return await driver.run()
+        except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told
+            self.log.write_bug(error)
+            return Stop(1, f"{type(error).__name__}: {error}")
+        finally:
+            # All of them: uvloop's loop does not end while one listens.
+            for server in servers:
+                server.close()
 
 
 def _lock(locks: LogDirLocks, config: NodeConfig) -> None:
@@ -94,53 +155,9 @@ def _lock(locks: LogDirLocks, config: NodeConfig) -> None:
     locks.acquire(log_dir for log_dir in log_dirs if disk.exists(f"{log_dir}/{FILE_NAME}"))
 
 
-async def _drive(
-    node: DrivenNode,
-    properties: ServerProperties,
-    *,
-    config: NodeConfig,
-    sockets: Sequence[ListeningSocket],
-    clock: Clock,
-    log: FactLog,
-    when_serving: Callable[[NodeConfig], None],
-    request_log: RequestLog | None,
-) -> Stop:
-    connect_timeout_ms, backlog = (
-        properties.values[key] for key in ("socket.connection.setup.timeout.ms", "socket.listen.backlog.size")
-    )
-    assert isinstance(connect_timeout_ms, int)
-    assert isinstance(backlog, int)
-    driver = NodeDriver(
-        node,
-        clock=clock,
-        log=log,
-        limits=ConnectionLimits.of(properties.values),
-        max_idle_ms=config.connections_max_idle_ms,
-        connect_timeout_ms=connect_timeout_ms,
-        request_log=request_log,
-    )
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(driver.fail_with)
-    _stop_on_signals(loop, driver, log)
-    servers = []
-    try:
-        for one in sockets:
-            accept = partial(driver.accept, one.listener.name)
-            servers.append(await loop.create_server(accept, sock=one.socket, backlog=backlog))
-        log.write(Fact("info", f"[KafkaRaftServer nodeId={config.node_id}] Kafka Server started"))
-        when_serving(config)
-        return await driver.run()
-    except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told
-        log.write_bug(error)
-        return Stop(1, f"{type(error).__name__}: {error}")
-    finally:
-        # All of them: uvloop's loop does not end while one listens.
-        for server in servers:
-            server.close()
-
-
-def _stop_on_signals(loop: asyncio.AbstractEventLoop, driver: NodeDriver, log: FactLog) -> None:
+def _stop_on_signals(log: FactLog, driver: NodeDriver) -> None:
     """Let the first signal ask the node to stop, and a second one end it."""
+    loop = asyncio.get_running_loop()
     was_asked = False
 
     def on_signal(number: signal.Signals) -> None:

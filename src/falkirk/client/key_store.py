@@ -1,0 +1,146 @@
+"""Keys and certificates as Kafka's configuration names them: PEM inline or in a file, and PKCS12 files.
+
+Rules and texts are those of Kafka's DefaultSslEngineFactory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+from cryptography.x509 import load_pem_x509_certificates
+
+from falkirk.client.errors import ClientConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+    Settings = Callable[[str], str | None]
+    """Gives the text of a key such as `ssl.keystore.type`."""
+
+PEM: Final = "PEM"
+# A file of type JKS may be either: Java reads both.
+_PKCS12_TYPES: Final = ("PKCS12", "JKS")
+_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
+_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A private key and its certificates, own first, in PEM."""
+
+    pem: bytes = field(repr=False)
+    password: str | None = field(default=None, repr=False)
+
+
+def read_key_store(settings: Settings) -> KeyPair | None:
+    """Read the node's own key; None if there is none. Raises ClientConfigError."""
+    kind, path = settings("ssl.keystore.type") or "JKS", settings("ssl.keystore.location")
+    password, key_password = settings("ssl.keystore.password"), settings("ssl.key.password")
+    key, chain = settings("ssl.keystore.key"), settings("ssl.keystore.certificate.chain")
+    _require(key is not None or chain is None, "SSL certificate chain is specified, but private key is not specified")
+    if key is not None:
+        _require(kind == PEM, f"SSL private key can be specified only for PEM, but key store type is {kind}.")
+        _require(chain is not None, "SSL private key is specified, but certificate chain is not specified.")
+        _require(path is None, "Both SSL key store location and separate private key are specified.")
+        _require(
+            password is None,
+            "SSL key store password cannot be specified with PEM format, only key password may be specified.",
+        )
+        return KeyPair(f"{_lines(key)}\n{_lines(chain or '')}\n".encode(), key_password)
+    if path is None:
+        _require(password is None, "SSL key store is not specified, but key store password is specified.")
+        return None
+    if kind == PEM:
+        _require(
+            password is None,
+            "SSL key store password cannot be specified with PEM format, only key password may be specified",
+        )
+        return KeyPair(_read(path, kind), key_password)
+    _require(password is not None, "SSL key store is specified, but key store password is not specified.")
+    return _key_pair(_load(path, kind, password, "ssl.keystore"), path, kind)
+
+
+def read_trust_store(settings: Settings) -> str | None:
+    """Give the certificates that are trusted, in PEM; None for those of the machine. Raises ClientConfigError."""
+    kind, path = settings("ssl.truststore.type") or "JKS", settings("ssl.truststore.location")
+    password, certificates = settings("ssl.truststore.password"), settings("ssl.truststore.certificates")
+    if certificates is not None:
+        _require(kind == PEM, f"SSL trust store certs can be specified only for PEM, but trust store type is {kind}.")
+        _require(path is None, "Both SSL trust store location and separate trust certificates are specified.")
+    if kind == PEM and (certificates is not None or path is not None):
+        _require(password is None, "SSL trust store password cannot be specified for PEM format.")
+        text = _lines(certificates) if path is None else _read(path, kind).decode("latin-1")
+        return _trusted(text or "", "ssl.truststore.certificates" if path is None else path)
+    if path is None:
+        _require(password is None, "SSL trust store is not specified, but trust store password is specified.")
+        return None
+    loaded = _load(path, kind, password, "ssl.truststore")
+    found = [one.certificate for one in loaded.additional_certs]
+    if loaded.cert is not None:
+        found.append(loaded.cert.certificate)
+    _require(bool(found), f"{path}: the trustAnchors parameter must be non-empty")
+    return b"".join(one.public_bytes(Encoding.PEM) for one in found).decode()
+
+
+def _require(holds: bool, text: str) -> None:  # noqa: FBT001 - it reads like the sentence that it is
+    if not holds:
+        raise ClientConfigError(text)
+
+
+def _lines(text: str | None) -> str:
+    """Give PEM its lines back: properties files may have it in one line, with spaces in their place."""
+    words = (text or "").replace("-----BEGIN ", "\n-----BEGIN~").replace("-----END ", "\n-----END~").split("\n")
+    lines = []
+    for line in words:
+        if line.startswith(("-----BEGIN~", "-----END~")):
+            head, _, rest = line.partition("~")
+            name, _, body = rest.partition("-----")
+            lines += [f"{head} {name}-----", *body.split()]
+        else:
+            lines += line.split()
+    return "\n".join(lines)
+
+
+def _trusted(text: str, where: str) -> str:
+    try:
+        load_pem_x509_certificates(text[text.find(_CERTIFICATE) :].encode("latin-1"))
+    except ValueError as error:
+        raise ClientConfigError(f"Invalid PEM keystore configs: no certificates can be read from {where}") from error
+    return text[text.find(_CERTIFICATE) :]
+
+
+def _read(path: str, kind: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ClientConfigError(
+            f"Failed to load SSL keystore {path} of type {kind}: {error.strerror or error}"
+        ) from error
+
+
+def _load(path: str, kind: str, password: str | None, key: str) -> PKCS12KeyAndCertificates:
+    _require(kind.upper() in _PKCS12_TYPES, f"{key}.type: falkirk reads PEM and PKCS12, not {kind}")
+    data = _read(path, kind)
+    _require(
+        not data.startswith(_JKS_MAGIC),
+        f"{key}.location: {path} is in the format JKS, falkirk reads PEM and PKCS12 "
+        "(keytool -importkeystore -deststoretype PKCS12 converts it)",
+    )
+    try:
+        return load_pkcs12(data, None if password is None else password.encode())
+    except ValueError as error:
+        raise ClientConfigError(f"Failed to load SSL keystore {path} of type {kind}: {error}") from error
+
+
+def _key_pair(loaded: PKCS12KeyAndCertificates, path: str, kind: str) -> KeyPair:
+    if loaded.key is None or loaded.cert is None:
+        raise ClientConfigError(f"Failed to load SSL keystore {path} of type {kind}: it has no private key")
+    key = loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    chain = [loaded.cert, *loaded.additional_certs]
+    return KeyPair(b"".join([key, *(one.certificate.public_bytes(Encoding.PEM) for one in chain)]))

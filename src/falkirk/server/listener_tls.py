@@ -1,0 +1,85 @@
+"""TLS of each listener, for those who connect to it, and for the node itself where it connects to such a listener."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.errors import ClientConfigError
+from falkirk.node.security_settings import listener_prefix
+from falkirk.server.errors import ServerError
+from falkirk.server.tls_session import TlsSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from falkirk.node.server_properties import ServerProperties
+
+TLS_PROTOCOLS: Final = ("SSL", "SASL_SSL")
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerTls:
+    """Contexts by name of a listener; a listener that is not in there speaks plain text."""
+
+    servers: Mapping[str, ssl.SSLContext] = field(default_factory=dict)
+    clients: Mapping[str, ssl.SSLContext] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, properties: ServerProperties) -> ListenerTls:
+        """Make all that the configuration asks for. Raises ServerError naming the listener."""
+        config, protocols = properties.config, properties.security_protocols
+        own = {one.name for one in config.listeners if one.security_protocol in TLS_PROTOCOLS}
+        met = {config.controller_listener_names[0], config.inter_broker_listener_name} - {None}
+        others = {name for name in met if name is not None and protocols.get(name) in TLS_PROTOCOLS}
+        if not own and not others:
+            return cls()
+        # Here and not above: whoever has no TLS need not wait for it to be loaded.
+        from falkirk.client import tls  # noqa: PLC0415
+
+        def server(name: str) -> ssl.SSLContext:
+            is_sasl = protocols[name] == "SASL_SSL"
+            return tls.server_context(
+                _settings(properties, name), client_auth=_client_auth(config.properties, name, is_sasl=is_sasl)
+            )
+
+        return cls(
+            servers=_made(own, server),
+            clients=_made(others, lambda name: tls.client_context(_settings(properties, name))),
+        )
+
+    def accepting(self, listener: str) -> TlsSession | None:
+        """Begin a session on a connection that was accepted; None: without TLS."""
+        context = self.servers.get(listener)
+        return None if context is None else TlsSession(context)
+
+    def connecting(self, listener: str, host: str) -> TlsSession | None:
+        """Begin a session on a connection that the node opens; None: without TLS."""
+        context = self.clients.get(listener)
+        return None if context is None else TlsSession(context, server_hostname=host)
+
+
+def _made(names: Iterable[str], make: Callable[[str], ssl.SSLContext]) -> dict[str, ssl.SSLContext]:
+    contexts = {}
+    for name in sorted(names):
+        try:
+            contexts[name] = make(name)
+        except (ClientConfigError, ssl.SSLError, OSError) as error:
+            raise ServerError(f"listener {name}: {error}") from error
+    return contexts
+
+
+def _settings(properties: ServerProperties, listener: str) -> Callable[[str], str | None]:
+    given, prefix = properties.config.properties, listener_prefix(listener)
+
+    def setting(key: str) -> str | None:
+        return given.get(prefix + key, given.get(key))
+
+    return setting
+
+
+def _client_auth(given: Mapping[str, str], listener: str, *, is_sasl: bool) -> str | None:
+    """Give what is asked of clients: with SASL a certificate only where the listener's own key says so, as in Kafka."""
+    own = given.get(f"{listener_prefix(listener)}ssl.client.auth")
+    return own or ("none" if is_sasl else None)

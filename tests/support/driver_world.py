@@ -1,0 +1,85 @@
+"""A driver with a listening socket and a stand-in for its node, for as long as a test's story takes."""
+
+import asyncio
+import io
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+
+from driven_node import DrivenNode
+
+from falkirk.node.effects import Effect, Stop
+from falkirk.node.events import Event
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.server import event_loop
+from falkirk.server.clock import Clock
+from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.listener_tls import ListenerTls
+from falkirk.server.node_driver import NodeDriver
+
+HOUR_MS = 3_600_000
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Driven:
+    """A driver with a listening socket, running as a task."""
+
+    def __init__(
+        self,
+        node: DrivenNode,
+        *,
+        limits: ConnectionLimits | None = None,
+        max_idle_ms: int = HOUR_MS,
+        connect_timeout_ms: int = 30_000,
+        tls: ListenerTls | None = None,
+    ) -> None:
+        self.node = node
+        self.log = io.StringIO()
+        self.driver = NodeDriver(
+            node,
+            clock=Clock(),
+            log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
+            limits=limits or ConnectionLimits(),
+            max_idle_ms=max_idle_ms,
+            connect_timeout_ms=connect_timeout_ms,
+            tls=tls,
+        )
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self.driver.fail_with)
+        self.server = await loop.create_server(lambda: self.driver.accept("CONTROLLER"), "127.0.0.1", 0)
+        self.ended = asyncio.create_task(self.driver.run())
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(*self.server.sockets[0].getsockname())
+
+    async def connect(self, context: ssl.SSLContext | None = None) -> Client:
+        return await asyncio.open_connection(*self.endpoint, ssl=context)
+
+    async def stop(self) -> Stop:
+        self.driver.request_shutdown()
+        return await self.ended
+
+
+def driven(
+    story: Callable[[Driven], Awaitable[None]],
+    answer: Callable[[Event], Sequence[Effect] | None] = lambda _: None,
+    **options: object,
+) -> Driven:
+    """Run a story with a driver, which is stopped at its end."""
+
+    async def main() -> Driven:
+        world = Driven(DrivenNode(answer), **options)
+        await world.start()
+        async with asyncio.timeout(60):
+            try:
+                await story(world)
+                if not world.ended.done():
+                    await world.stop()
+            finally:
+                world.server.close()
+        return world
+
+    return event_loop.run(main())
