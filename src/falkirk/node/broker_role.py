@@ -94,7 +94,6 @@ class BrokerRole:
         self.replicas = ReplicaManager(
             ReplicationContext(state, effects),
             peers,
-            ActiveControllerChannel(state, peers, "alter-partition"),
             self._log_dirs,
         )
         state.replicas = self.replicas

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition as PartitionState
     from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
     from falkirk.node.replication.context import ReplicationContext
+    from falkirk.node.replication.directory_assignments import DirectoryAssignments
+    from falkirk.node.replication.future_replicas import FutureReplicas
     from falkirk.node.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.replication.log_dir_moves import LogDirMoves
     from falkirk.node.replication.replica_fetchers import ReplicaFetchers
     from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.replication.waits import Waits
@@ -42,7 +45,10 @@ class ReplicaChanges:
         sender: AlterPartitionSender,
         waits: Waits,
         log_dirs: ReplicaLogDirs,
-        disk_failed: Callable[[Partition, OSError], None],
+        moves: LogDirMoves,
+        futures: FutureReplicas,
+        assignments: DirectoryAssignments,
+        log_failed: Callable[[UnifiedLog, OSError], None],
     ) -> None:
         self.configs = TopicLogConfigs(context.config)
         self._context = context
@@ -51,7 +57,10 @@ class ReplicaChanges:
         self._sender = sender
         self._waits = waits
         self._log_dirs = log_dirs
-        self._disk_failed = disk_failed
+        self._moves = moves
+        self._futures = futures
+        self._assignments = assignments
+        self._log_failed = log_failed
 
     def take(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Take over a change of the image."""
@@ -64,6 +73,10 @@ class ReplicaChanges:
                 self._lead(key, state)
             for key, state in changes.followed:
                 self._follow(key, state)
+            version = image.features.metadata_version
+            if version is not None and version.directory_assignment_supported:
+                for key, directory_id in changes.moved:
+                    self._tell_directory(key, directory_id)
         if delta.configs is not None:
             topics = {partition.topic_partition.topic for partition in self._partitions}
             changed = set(self.configs.changed(delta.configs, image.configs, topics))
@@ -77,6 +90,7 @@ class ReplicaChanges:
             future = partition.future_log
             if future is not None and _log_dir(future) == log_dir:
                 partition.future_log = None
+                self._futures.stop(partition.topic_partition)
             if partition.log is not None and _log_dir(partition.log) == log_dir:
                 self._give_up(partition)
 
@@ -87,22 +101,28 @@ class ReplicaChanges:
         self._fetchers.stop(name)
         self._partitions.offline.pop(name, None)
         partition = self._partitions.online.pop(name, None)
-        if partition is not None:
-            has_future = partition.future_log is not None
-            log = partition.log
-            partition.close()
-            self._waits.touch(name)
-            if log is not None:
-                self._delete_log(log)
-            if has_future:
-                self.logs.delete(name, is_future=True)
+        if partition is None:
+            return
+        log, future = partition.log, partition.future_log
+        partition.close()
+        self._futures.stop(name)
+        self._assignments.forget(key)
+        self._waits.touch(name)
+        for is_future, gone in ((False, log), (True, future)):
+            if gone is not None:
+                try:
+                    self.logs.delete(name, is_future=is_future)
+                except OSError as error:
+                    self._log_failed(gone, error)
 
-    def _delete_log(self, log: UnifiedLog) -> None:
-        log_dir = _log_dir(log)
-        try:
-            self.logs.delete(log.topic_partition)
-        except OSError as error:
-            self._log_dirs.fail(log_dir, error)
+    def _tell_directory(self, key: TopicIdPartition, directory_id: bytes) -> None:
+        """Tell the controller where a replica lies, if it has something else."""
+        partition = self._partitions.online.get(key.topic_partition)
+        if partition is None or partition.log is None or self._futures.is_known_elsewhere(key.topic_partition):
+            return
+        actual = self.logs.directory_id_of(partition.log)
+        if actual != directory_id:
+            self._assignments.assign(key, actual)
 
     def _lead(self, key: TopicIdPartition, state: PartitionState) -> None:
         self._fetchers.stop(key.topic_partition)
@@ -112,7 +132,7 @@ class ReplicaChanges:
             try:
                 partition.make_leader(state, log)
             except OSError as error:
-                self._disk_failed(partition, error)
+                self._log_failed(log, error)
         self._waits.touch(key.topic_partition)
 
     def _follow(self, key: TopicIdPartition, state: PartitionState) -> None:
@@ -152,18 +172,22 @@ class ReplicaChanges:
             # It may be in a directory that cannot be looked at: a second, empty one would be a lie.
             self._give_up(partition)
             return None
+        preferred = self._log_dirs.online.get(self._moves.preferred.pop(name, ""))
         try:
-            return self.logs.get_or_create(
+            log = self.logs.get_or_create(
                 name,
                 partition.topic_id,
                 self.configs.of(self._context.image.configs, name.topic),
-                directory_id=wanted if is_wanted_online else None,
+                directory_id=preferred or (wanted if is_wanted_online else None),
             )
+            partition.log = log
+            self._moves.resume(partition)
         except (LogDirFailedError, InconsistentTopicIdError, OSError) as error:
             fields = {"partition": str(name), "reason": str(error)}
             self._context.effects(Fact("error", "replica-has-no-log", fields))
             self._give_up(partition)
             return None
+        return log
 
     def _give_up(self, partition: Partition) -> None:
         name = partition.topic_partition
@@ -171,6 +195,7 @@ class ReplicaChanges:
         self._partitions.online.pop(name, None)
         self._partitions.offline[name] = partition.topic_id
         partition.close()
+        self._futures.stop(name)
         self._waits.touch(name)
 
     def _progressed(self, partition: Partition) -> None:

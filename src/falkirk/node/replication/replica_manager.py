@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.active_controller_channel import ActiveControllerChannel
 from falkirk.node.errors import FatalError
 from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.replication.appends import Appends
+from falkirk.node.replication.directory_assignments import DirectoryAssignments
 from falkirk.node.replication.fetches import Fetches
+from falkirk.node.replication.future_replicas import FutureReplicas
 from falkirk.node.replication.hosted_partitions import HostedPartitions
+from falkirk.node.replication.log_dir_moves import LogDirMoves
 from falkirk.node.replication.record_deletions import RecordDeletions
 from falkirk.node.replication.replica_changes import ReplicaChanges
 from falkirk.node.replication.replica_fetchers import ReplicaFetchers
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.node.active_controller_channel import ActiveControllerChannel
     from falkirk.node.peers import Peers
     from falkirk.node.replication.context import ReplicationContext
     from falkirk.node.replication.fetch_params import FetchParams, FetchPartition, PartitionFetched
@@ -49,14 +52,18 @@ class ReplicaManager:
         self,
         context: ReplicationContext,
         peers: Peers,
-        channel: ActiveControllerChannel,
         log_dirs: ReplicaLogDirs,
     ) -> None:
         self.context = context
         self.partitions = HostedPartitions(context)
         self.is_started = False
         self._waits = Waits(self.partitions.outcome)
-        self._sender = AlterPartitionSender(context, channel)
+        self._sender = AlterPartitionSender(context, ActiveControllerChannel(context.state, peers, "alter-partition"))
+        self._assignments = DirectoryAssignments(
+            context, ActiveControllerChannel(context.state, peers, "directory-assignments")
+        )
+        self._futures = FutureReplicas(context, self._assignments, self.disk_failed)
+        self._moves = LogDirMoves(context, self.partitions, self._futures, log_dirs)
         self._fetchers = ReplicaFetchers(context, peers, self._disk_failed)
         self._log_dirs = log_dirs
         self._changes = ReplicaChanges(
@@ -66,7 +73,10 @@ class ReplicaManager:
             sender=self._sender,
             waits=self._waits,
             log_dirs=log_dirs,
-            disk_failed=self._disk_failed,
+            moves=self._moves,
+            futures=self._futures,
+            assignments=self._assignments,
+            log_failed=self.disk_failed,
         )
         parts = (context, self.partitions, self._waits, self._disk_failed)
         self._appends = Appends(*parts)
@@ -81,7 +91,7 @@ class ReplicaManager:
         """Begin with these logs, which are loaded, as the image is now."""
         self.logs = logs
         self.is_started = True
-        self._changes.logs = logs
+        self._changes.logs = self._moves.logs = self._futures.logs = logs
         self._take_failed()
         image = self.context.image
         self.on_metadata(MetadataDelta.between(EMPTY, image), image)
@@ -109,6 +119,8 @@ class ReplicaManager:
                 partition.shrink()
         self._sender.tick()
         self._fetchers.tick()
+        self._futures.tick()
+        self._assignments.tick()
         self.logs.tick(now_ms)
         self._take_failed()
         self._waits.complete()
@@ -134,6 +146,8 @@ class ReplicaManager:
             self._waits.next_deadline_ms,
             self._sender.next_wakeup_ms,
             self._fetchers.next_wakeup_ms,
+            self._futures.next_wakeup_ms,
+            self._assignments.next_wakeup_ms,
             self.logs.next_wakeup_ms,
             self._next_shrink_ms,
         )
@@ -227,7 +241,7 @@ class ReplicaManager:
 
     def alter_replica_log_dirs(self, wanted: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, ErrorCode]:
         """Begin to move replicas to other log directories, by path (KIP-113)."""
-        raise NotImplementedError
+        return {key: self._moves.alter(key, log_dir) for key, log_dir in wanted.items()}
 
     def disk_failed(self, log: UnifiedLog, error: OSError) -> None:
         """Take note that a log cannot be used any more, nor the directory that it is in."""
