@@ -58,9 +58,9 @@ BROKER_LISTENER = "PLAINTEXT"
 START_MS = 1_770_000_000_000
 
 
-def directory_id(node_id: int) -> bytes:
-    """Give the id of a node's log directory."""
-    return bytes([0x40, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0]) + node_id.to_bytes(4, "big")
+def directory_id(node_id: int, number: int = 0) -> bytes:
+    """Give the id of a node's log directory, by its number if it has more than one."""
+    return bytes([0x40, 0, 0, 0, 0, number, 0x40, 0, 0x80, 0, 0, 0]) + node_id.to_bytes(4, "big")
 
 
 def controller_endpoint(node_id: int) -> Endpoint:
@@ -79,8 +79,10 @@ def format_disk(
     release: Release,
     level: MetadataVersion | None = None,
     dynamic_voters: tuple[int, ...] | None = None,
+    *,
+    further_log_dirs: tuple[str, ...] = (),
 ) -> None:
-    """Format a node's directory as `storage format` does.
+    """Format a node's directories as `storage format` does.
 
     `dynamic_voters`: kraft.version is 1, and these are the first voters (none: whoever joins later). None: they are
     configured.
@@ -91,6 +93,12 @@ def format_disk(
     )
     disk.make_directory(LOG_DIR)
     disk.write(f"{LOG_DIR}/meta.properties", [format_meta_properties(meta)])
+    for number, log_dir in enumerate(further_log_dirs, 1):
+        further = make_meta_properties(
+            cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_id(node_id, number), now_ms=START_MS
+        )
+        disk.make_directory(log_dir)
+        disk.write(f"{log_dir}/meta.properties", [format_meta_properties(further)])
     records = [VersionedRecord(FeatureLevelRecord(METADATA_VERSION, version.level), 0)]
     values = [encode_metadata_record(*record) for record in records]
     if not release.bootstraps_from_snapshot:
@@ -211,6 +219,7 @@ class NodeNetwork:
         disk: MemoryDisk | None = None,
         is_formatted: bool = True,
         dynamic_voters: tuple[int, ...] | None = None,
+        further_log_dirs: tuple[str, ...] = (),
         **settings: Any,
     ) -> Host:
         """Add a host that is not started yet."""
@@ -228,13 +237,13 @@ class NodeNetwork:
             controller_listener_names=(CONTROLLER_LISTENER,),
             quorum_voters=settings.pop("quorum_voters", None),
             quorum_bootstrap_servers=settings.pop("quorum_bootstrap_servers", ()),
-            log_dirs=(LOG_DIR,),
+            log_dirs=(LOG_DIR, *further_log_dirs),
             metadata_log_dir=LOG_DIR,
             **settings,
         )
         host = Host(config, disk or MemoryDisk())
         if is_formatted:
-            format_disk(host.disk, node_id, runs, level, dynamic_voters)
+            format_disk(host.disk, node_id, runs, level, dynamic_voters, further_log_dirs=further_log_dirs)
         self.hosts[node_id] = host
         for listener in listeners:
             self._endpoints[listener.endpoint] = (host, listener.name)
