@@ -5,10 +5,9 @@ from fake_node import FakeNode, ranges, told
 
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
-from falkirk.client.errors import ClientConfigError, ConnectionFailedError, NodeRefusedError, RequestTimedOutError
+from falkirk.client.errors import ConnectionFailedError, NodeRefusedError, RequestTimedOutError
 from falkirk.client.event_loop import run
 from falkirk.protocol import codec
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.frame import frame
 from falkirk.protocol.messages import (
     ApiVersionsResponse,
@@ -260,8 +259,3 @@ def test_nobody_listening_is_told_with_the_address():
             await NodeConnection(endpoint, CONFIG).versions()
 
     run(scenario())
-
-
-def test_a_security_protocol_that_we_do_not_have_is_refused():
-    with pytest.raises(ClientConfigError, match=r"security\.protocol is 'SASL_SSL'"):
-        run(NodeConnection(Endpoint("127.0.0.1", 1), ClientConfig(security_protocol="SASL_SSL")).versions())

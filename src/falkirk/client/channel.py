@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ConnectionFailedError, RequestTimedOutError
-from falkirk.client.transport import open_transport
+from falkirk.client.transport import open_transport, tls_reason
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.errors import RemoteProtocolError
 
@@ -41,7 +42,7 @@ class Channel:
 
     @classmethod
     async def open(cls, endpoint: Endpoint, config: ClientConfig) -> Channel:
-        """Connect. Raises ConnectionFailedError, ClientConfigError."""
+        """Connect. Raises ConnectionFailedError."""
         return cls(endpoint, config, *await open_transport(endpoint, config))
 
     @property
@@ -102,6 +103,8 @@ class Channel:
                         answered.set_result(event)
         except RemoteProtocolError as error:
             reason = f"the node sent what cannot be read: {error}"
+        except ssl.SSLError as error:
+            reason = f"the node ended the connection over TLS: {tls_reason(error)}"
         except OSError as error:
             reason = f"the connection broke: {error.strerror or error}"
         self._break(reason)

@@ -9,24 +9,33 @@ from falkirk.client.errors import ClientConfigError
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.frame import FRAME_BYTES_MAX
 from falkirk.protocol.messages import REQUESTS
+from falkirk.protocol.sasl.errors import JaasConfigError
+from falkirk.protocol.sasl.login import MECHANISMS, read_login
 from falkirk.versions.negotiation import AvoidedVersionsError, parse_avoided
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
+    from falkirk.protocol.sasl.login import Login
     from falkirk.versions.negotiation import AvoidedVersions
 
 PLAINTEXT: Final = "PLAINTEXT"
+SECURITY_PROTOCOLS: Final = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # Ours: versions of APIs that are not to be used, as in KIP-35's "deprecation by configuration".
 AVOID_API_VERSIONS: Final = "avoid.api.versions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """Times are in ms. `avoided`: versions that are not used though both sides have them, by API key."""
+    """Times are in ms. `avoided`: versions that are not used though both sides have them, by API key.
+
+    `tls`: None for plain text; `login`: None without SASL.
+    """
 
     client_id: str = "falkirk"
-    security_protocol: str = PLAINTEXT
+    tls: ssl.SSLContext | None = None
+    login: Login | None = None
     request_timeout_ms: int = 30_000
     socket_connection_setup_timeout_ms: int = 10_000
     max_in_flight_requests_per_connection: int = 100
@@ -37,12 +46,18 @@ class ClientConfig:
     def from_properties(cls, properties: Mapping[str, str]) -> ClientConfig:
         """Read a client's properties; names that we have no use for are passed over.
 
-        Raises ClientConfigError naming key and value.
+        Reads the key stores that they name. Raises ClientConfigError naming the key, and its value if it is no secret.
         """
         default = cls()
+        protocol = properties.get("security.protocol", PLAINTEXT).strip().upper()
+        if protocol not in SECURITY_PROTOCOLS:
+            raise ClientConfigError(
+                f"security.protocol is '{protocol}': one of {', '.join(SECURITY_PROTOCOLS)} was expected"
+            )
         return cls(
             client_id=properties.get("client.id", default.client_id),
-            security_protocol=properties.get("security.protocol", default.security_protocol),
+            tls=_tls(properties) if protocol.endswith("SSL") else None,
+            login=_login(properties) if protocol.startswith("SASL") else None,
             request_timeout_ms=_milliseconds(properties, "request.timeout.ms", default.request_timeout_ms),
             socket_connection_setup_timeout_ms=_milliseconds(
                 properties, "socket.connection.setup.timeout.ms", default.socket_connection_setup_timeout_ms
@@ -65,6 +80,26 @@ def parse_servers(text: str) -> tuple[Endpoint, ...]:
     if not endpoints:
         raise ClientConfigError("no server to connect to was named")
     return endpoints
+
+
+def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
+    # Here and not above: whoever connects in plain text need not wait for it to be loaded.
+    from falkirk.client.tls import client_context  # noqa: PLC0415
+
+    return client_context(properties.get)
+
+
+def _login(properties: Mapping[str, str]) -> Login:
+    mechanism = properties.get("sasl.mechanism", "GSSAPI").strip()
+    if mechanism not in MECHANISMS:
+        raise ClientConfigError(f"sasl.mechanism is '{mechanism}': falkirk has {', '.join(MECHANISMS)}")
+    text = properties.get("sasl.jaas.config")
+    if text is None:
+        raise ClientConfigError("sasl.jaas.config is not set: SASL needs it")
+    try:
+        return read_login(mechanism, text)
+    except JaasConfigError as error:
+        raise ClientConfigError(f"sasl.jaas.config: {error}") from error
 
 
 def _parse_server(text: str) -> Endpoint:

@@ -6,9 +6,10 @@ What a node offers is good for one connection only: after a break it may run ano
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import falkirk
+from falkirk.client.authentication import authenticate
 from falkirk.client.channel import Channel
 from falkirk.client.errors import ConnectionFailedError, NodeRefusedError, RequestTimedOutError
 from falkirk.client.node_versions import API_VERSIONS, NodeVersions, fallback_version, known_range
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
 
+# How much of a session's life is used.
+_SESSION_USE: Final = 0.85
+
 
 class NodeConnection:
     """Connects on the first request. Not tied to one TCP connection: a broken one is replaced by the next request."""
@@ -32,6 +36,7 @@ class NodeConnection:
         self._connecting = asyncio.Lock()
         self._channel: Channel | None = None
         self._versions: NodeVersions | None = None
+        self._session_end_s: float | None = None
 
     async def versions(self) -> NodeVersions:
         """Give what the node told on this connection. Raises as `request`."""
@@ -94,15 +99,31 @@ class NodeConnection:
 
     async def _connected(self) -> tuple[Channel, NodeVersions]:
         async with self._connecting:
+            if self._channel is not None and self._session_has_ended:
+                await self._channel.close()
             if self._channel is None or self._versions is None or not self._channel.is_open:
                 self._channel = await Channel.open(self.endpoint, self._config)
                 try:
                     self._versions = await self._negotiate(self._channel)
+                    await self._authenticate(self._channel, self._versions)
                 except BaseException:
                     await self._channel.close()
                     self._channel = None
                     raise
             return self._channel, self._versions
+
+    async def _authenticate(self, channel: Channel, versions: NodeVersions) -> None:
+        self._session_end_s = None
+        if self._config.login is not None:
+            lifetime_ms = await authenticate(channel, self._config.login, versions.api_ranges)
+            if lifetime_ms is not None:
+                lifetime_s = lifetime_ms * _SESSION_USE / 1000
+                self._session_end_s = asyncio.get_running_loop().time() + lifetime_s
+
+    @property
+    def _session_has_ended(self) -> bool:
+        """Say whether a new connection is due: the node closes one whose session has ended."""
+        return self._session_end_s is not None and asyncio.get_running_loop().time() >= self._session_end_s
 
     async def _negotiate(self, channel: Channel) -> NodeVersions:
         """Ask in our highest version, and in a lower one as often as the node says that it has no such version."""

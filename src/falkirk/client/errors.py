@@ -29,6 +29,15 @@ class ConnectionFailedError(ClientError):
         super().__init__(f"{endpoint}: {reason}")
 
 
+class NotAuthenticatedError(ClientError):
+    """The node does not take us for who we say we are, or we do not take it for a node that knows us."""
+
+    def __init__(self, endpoint: Endpoint, reason: str) -> None:
+        self.endpoint = endpoint
+        self.reason = reason
+        super().__init__(f"{endpoint}: authentication failed: {reason}")
+
+
 class RequestTimedOutError(ConnectionFailedError):
     """The node did not answer in time; the connection is closed."""
 

@@ -44,7 +44,7 @@ class SaslListeners:
         *,
         frame_bytes_max: int,
         effects: Callable[[Effect], None],
-        close: Callable[[ClientConnection, str, str], None],
+        close: Callable[[ClientConnection, str, str, str], None],
         wake: Callable[[], None],
     ) -> None:
         self._settings = settings
@@ -107,7 +107,7 @@ class SaslListeners:
                 break
             del self._waiting[client.connection_id]
             reason = f"it did not authenticate within {AUTHENTICATION_TIMEOUT_MS} ms"
-            self._close(client, "authentication-timed-out", reason)
+            self._close(client, "authentication-timed-out", reason, "info")
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -140,7 +140,7 @@ class SaslListeners:
                 self._refuse(client, verdict, event, now_ms)
                 return False
             case Expired():
-                self._close(client, "session-expired", f"the session of {client.principal} has ended")
+                self._close(client, "session-expired", f"the session of {client.principal} has ended", "info")
                 return False
             case _:
                 assert_never(verdict)
@@ -176,7 +176,7 @@ class SaslListeners:
     def _end(self, client: ClientConnection, answer: bytes) -> None:
         if not client.is_closed:
             self._send(client, answer)
-            self._close(client, "connection-closed", "it is not authenticated")
+            self._close(client, "connection-closed", "it is not authenticated", "debug")
 
     def _send(self, client: ClientConnection, data: bytes) -> None:
         if data:
@@ -193,4 +193,4 @@ class SaslListeners:
             return
         most = max(self._pending_bytes, key=self._pending_bytes.__getitem__)
         reason = f"clients that are not authenticated have sent {UNAUTHENTICATED_BYTES_MAX} bytes of unfinished frames"
-        self._close(self._waiting[most][1], "connection-flooded", reason)
+        self._close(self._waiting[most][1], "connection-flooded", reason, "info")
