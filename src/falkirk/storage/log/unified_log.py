@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.record_batch import IncompleteBatchError, RecordBatch, read_batch
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.storage import partition_metadata
 from falkirk.storage.errors import InconsistentTopicIdError
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
-from falkirk.storage.log.data_segment import CLEANED, DELETED, SWAP, DataSegment
 from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
+from falkirk.storage.log.local_log import LocalLog
 from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
+from falkirk.storage.log.log_reader import LogReader
 from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError
 from falkirk.storage.log.record_validator import validate_produced
+from falkirk.storage.log.replicated_batches import read_replicated
+from falkirk.storage.log.retention import expired_segments
 from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp
-from falkirk.storage.producer_state import transaction_marker
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+    from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk
     from falkirk.storage.leader_epochs import LeaderEpochs
+    from falkirk.storage.log.data_segment import DataSegment
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_loader import LoadedLog
     from falkirk.storage.log.log_producers import RecentBatch
     from falkirk.storage.log.log_segments import LogSegments
     from falkirk.storage.log.read import TimestampOffset
     from falkirk.storage.producer_state import ProducerEntry
-    from falkirk.storage.transaction_index import AbortedTransaction
 
 PRODUCER_ID_EXPIRATION_MS: Final = 24 * 3600 * 1000
 """Default of producer.id.expiration.ms."""
-
-
-@dataclass(frozen=True, slots=True)
-class _EndPosition:
-    """Where a reader's view ends in the files: the segment, and the first byte there that it does not see."""
-
-    offset: int
-    base_offset: int
-    position: int
 
 
 class UnifiedLog:
@@ -70,9 +61,14 @@ class UnifiedLog:
         now_ms: int,
     ) -> None:
         """To be made with `open`."""
-        self._disk = disk
-        self.directory = directory
-        """Its path; it changes when the log is renamed."""
+        self._local = LocalLog(
+            disk,
+            directory,
+            loaded.segments,
+            loaded.snapshots,
+            now_ms=now_ms,
+            index_interval_bytes=config.index_interval_bytes,
+        )
         self.config = config
         """May be set anew at any time."""
         self.topic_partition = topic_partition
@@ -85,18 +81,10 @@ class UnifiedLog:
         self.recovery_point = max(loaded.recovery_point, loaded.log_start_offset)
         self.segments: LogSegments = loaded.segments
         """For the cleaner and for tests; changed by this class only."""
-        self.size = self.segments.size
-        """Bytes of all `.log` files."""
+        self._reader = LogReader(loaded.segments)
         self._epochs = epochs
-        self._snapshots = loaded.snapshots
         self._producers = loaded.producers
         self._producer_id_expiration_ms = producer_id_expiration_ms
-        self._ends: dict[FetchIsolation, _EndPosition] = {}
-        self._deleted_files: list[str] = []
-        # The time as last heard of: a follower is not told it, and it need not be exact.
-        self._now_ms = now_ms
-        # Files were made whose names may not survive a crash of the host.
-        self._has_new_names = True
 
     @classmethod
     def open(
@@ -147,6 +135,16 @@ class UnifiedLog:
         )
 
     @property
+    def directory(self) -> str:
+        """Its path; it changes when the log is renamed."""
+        return self._local.directory
+
+    @property
+    def size(self) -> int:
+        """Bytes of all `.log` files."""
+        return self._local.size
+
+    @property
     def latest_epoch(self) -> int | None:
         """The latest leader epoch that the log knows: that of the last batch, or one that has begun behind it."""
         return self._epochs.cache.latest_epoch
@@ -175,7 +173,7 @@ class UnifiedLog:
 
         Raises AppendRefusedError with Kafka's error code; nothing was written then.
         """
-        self._now_ms = now_ms
+        self._local.now_ms = now_ms
         first_offset = self.log_end_offset
         validated = validate_produced(
             records,
@@ -214,7 +212,7 @@ class UnifiedLog:
         (KAFKA-18723). None if there was none. Raises CorruptRecordsError for batches that do not follow on one
         another or whose CRC does not fit (as Kafka's follower does: the partition is tried again later).
         """
-        batches = self._leader_batches(memoryview(records), leader_epoch)
+        batches = read_replicated(memoryview(records), leader_epoch)
         if not batches:
             return None
         first_offset = batches[0].base_offset
@@ -245,25 +243,19 @@ class UnifiedLog:
         if not self.log_start_offset <= offset <= self.log_end_offset:
             reason = f"offset {offset} is not between {self.log_start_offset} and {self.log_end_offset}"
             raise OffsetOutOfRangeError(reason)
-        aborted: tuple[AbortedTransaction, ...] | None = () if isolation is FetchIsolation.TXN_COMMITTED else None
-        end_offset = self._end_offset(isolation)
-        if offset >= end_offset:
-            return FetchedData(first_offset=offset, aborted_transactions=aborted)
-        end = self._end_position(isolation, end_offset)
-        for at in range(max(self.segments.floor(offset), 0), len(self.segments)):
-            segment = self.segments[at]
-            if segment.base_offset > end.base_offset:
-                break
-            limit = end.position if segment.base_offset == end.base_offset else segment.size
-            found = segment.read(offset, bytes_max, limit, is_one_batch_needed=is_one_batch_needed)
-            if found is None:
-                continue
-            place, data = found
-            if aborted is not None:
-                end_position = place.position + len(data)
-                aborted = self.segments.aborted_transactions(at, offset, end_position, self.log_end_offset)
-            return FetchedData(records=data, first_offset=place.base_offset, aborted_transactions=aborted)
-        return FetchedData(first_offset=offset, aborted_transactions=aborted)
+        if isolation is FetchIsolation.LOG_END:
+            end_offset = self.log_end_offset
+        else:
+            is_committed = isolation is FetchIsolation.TXN_COMMITTED
+            end_offset = self.last_stable_offset if is_committed else self.high_watermark
+        return self._reader.read(
+            offset,
+            bytes_max,
+            isolation,
+            end_offset=end_offset,
+            log_end_offset=self.log_end_offset,
+            is_one_batch_needed=is_one_batch_needed,
+        )
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """Give the first record with at least this timestamp."""
@@ -320,33 +312,24 @@ class UnifiedLog:
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return True
-        # From the end on: what a crash leaves is the log's beginning.
-        while self.segments.active.base_offset > offset:
-            self._delete_segment(self.segments.active)
-        active = self.segments.active
-        self.size -= active.size
-        offset = active.truncate(offset)
-        self.size += active.size
+        offset = self._local.truncate(offset)
         self._end_at(offset)
         self._epochs.truncate_from_end(offset)
         self._producers = rebuild_producers(
             self.segments,
-            self._snapshots,
+            self._local.snapshots,
             log_start_offset=self.log_start_offset,
             end_offset=offset,
-            now_ms=self._now_ms,
+            now_ms=self._local.now_ms,
             expiration_ms=self._producer_id_expiration_ms,
         )
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Throw all away and begin anew at `offset`."""
-        while len(self.segments):
-            self._delete_segment(self.segments.active)
-        self._snapshots.clear()
+        self._local.restart_at(offset)
         self._producers = type(self._producers)(end_offset=offset)
         self._epochs.clear()
-        self.segments.add(self._new_segment(offset))
         self.log_start_offset = offset
         self._end_at(offset)
         self.high_watermark = offset
@@ -356,7 +339,7 @@ class UnifiedLog:
 
         Differs from Kafka: there a segment that nothing is appended to stays active, and is never compacted.
         """
-        self._now_ms = now_ms
+        self._local.now_ms = now_ms
         if self.segments.active.is_older_than(self.config.segment_ms, now_ms):
             self._roll(self.log_end_offset)
 
@@ -365,41 +348,35 @@ class UnifiedLog:
 
         Files are renamed to `.deleted` and removed by the log manager later (`take_deleted_files`).
         """
-        self._now_ms = now_ms
-        count = self._delete_oldest(lambda _, end: end <= self.log_start_offset, is_last_included=False)
-        if not self.config.is_deleted:
-            return count
-        if self.config.retention_bytes >= 0:
-            surplus = self.size - self.config.retention_bytes
-
-            def is_surplus(segment: DataSegment, _: int) -> bool:
-                nonlocal surplus
-                surplus -= segment.size
-                return surplus >= 0
-
-            count += self._delete_oldest(is_surplus)
-        if self.config.retention_ms >= 0:
-            count += self._delete_oldest(lambda segment, _: now_ms - _age_timestamp(segment) > self.config.retention_ms)
-        return count
+        self._local.now_ms = now_ms
+        expired = expired_segments(
+            self.segments,
+            self.config,
+            log_start_offset=self.log_start_offset,
+            log_end_offset=self.log_end_offset,
+            high_watermark=self.high_watermark,
+            now_ms=now_ms,
+        )
+        if not expired:
+            return 0
+        if len(expired) == len(self.segments):
+            self._roll(self.log_end_offset)
+        self.increment_log_start_offset(self.segments[len(expired)].base_offset)
+        for segment in expired:
+            self._local.delete_segment(segment)
+        self._reader.forget_ends()
+        return len(expired)
 
     def take_deleted_files(self) -> tuple[str, ...]:
         """Give the names of the files that were renamed to `.deleted` since this was last asked; to be removed."""
-        names = tuple(self._deleted_files)
-        self._deleted_files.clear()
-        return names
+        return self._local.take_deleted_files()
 
     def flush(self, *, up_to: int | None = None) -> None:
         """Sync what is before `up_to` (all by default) and move the recovery point."""
         if up_to is not None and up_to <= self.recovery_point:
             return
         end = self.log_end_offset if up_to is None else up_to
-        segments = self.segments.covering(self.recovery_point, end)
-        for segment in segments:
-            segment.sync()
-        self._snapshots.sync(self.recovery_point, end)
-        if self._has_new_names:
-            self._disk.sync_directory(self.directory)
-            self._has_new_names = False
+        self._local.sync(self.recovery_point, end)
         self.recovery_point = end
 
     def active_producers(self) -> list[ProducerEntry]:
@@ -415,17 +392,7 @@ class UnifiedLog:
 
         Its files end in `.cleaned`; if it is not needed any more, `remove` it.
         """
-        segment = DataSegment(
-            self._disk,
-            self.directory,
-            base_offset,
-            created_ms=self._now_ms,
-            index_interval_bytes=self.config.index_interval_bytes,
-            marker=CLEANED,
-            is_new=True,
-        )
-        segment.remove()
-        return segment
+        return self._local.create_cleaned_segment(base_offset)
 
     def replace_segments(self, new: Sequence[DataSegment], old: Sequence[DataSegment]) -> None:
         """Put cleaned segments in the place of old ones, none of them active. A crash leaves the old or the new ones.
@@ -434,49 +401,33 @@ class UnifiedLog:
         """
         assert new
         assert all(segment is not self.segments.active for segment in old)
-        for segment in new:
-            segment.write_indexes()
-            segment.sync()
-        # In falling order: while one is `.cleaned` those behind it count for nothing.
-        for segment in reversed(new):
-            segment.change_marker(SWAP)
-        new_bases = {segment.base_offset for segment in new}
-        for segment in old:
-            self._delete_segment(segment, is_snapshot_kept=segment.base_offset in new_bases)
-        for segment in new:
-            segment.change_marker("")
-            self.segments.add(segment)
-            self.size += segment.size
-        self._disk.sync_directory(self.directory)
-        self._ends.clear()
+        self._local.replace_segments(new, old)
+        self._reader.forget_ends()
 
     def rename(self, directory_name: str) -> None:
         """Move the directory to another name in the same log directory."""
         target = f"{self.directory.rpartition('/')[0]}/{directory_name}"
-        self._disk.rename(self.directory, target)
-        self.directory = self._snapshots.directory = self._epochs.directory = target
-        for segment in self.segments:
-            segment.directory = target
+        self._local.rename(target)
+        self._epochs.directory = target
 
     def close(self) -> None:
         """Flush, trim the indexes, write a producer snapshot; for an orderly stop."""
         self._producers.end_offset = self.log_end_offset
-        self._snapshots.take(self._producers, is_synced=True)
+        self._local.snapshots.take(self._producers, is_synced=True)
         self.segments.active.write_indexes()
         self.flush()
         self.close_files()
 
     def close_files(self) -> None:
         """Give up the open files without writing anything: the log is deleted, or its disk has failed."""
-        for segment in self.segments:
-            segment.close()
+        self._local.close()
 
     def _append(self, data: bytes | bytearray | memoryview, batches: Sequence[RecordBatch]) -> None:
         segment, last = self.segments.active, batches[-1]
-        if segment.must_roll(len(data), last, _largest_timestamp(batches), self._now_ms, self.config):
+        if segment.must_roll(len(data), last, _largest_timestamp(batches), self._local.now_ms, self.config):
             segment = self._roll(batches[0].base_offset)
         segment.append(data, batches)
-        self.size += len(data)
+        self._local.size += len(data)
         self.log_end_offset = last.end_offset
         producers = self._producers
         for batch in batches:
@@ -484,7 +435,7 @@ class UnifiedLog:
                 completed = producers.append(batch)
                 if completed is not None and completed.is_aborted:
                     segment.add_aborted(aborted_transaction(completed))
-                    self._has_new_names = True
+                    self._local.has_new_names = True
         producers.end_offset = self.log_end_offset
         if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -497,99 +448,18 @@ class UnifiedLog:
             # Empty, and its indexes have no room at all: there is nothing to gain.
             return active
         active.write_indexes()
-        segment = self._new_segment(offset)
-        self.segments.add(segment)
+        self._local.index_interval_bytes = self.config.index_interval_bytes
+        segment = self._local.add_segment(offset)
         self._producers.end_offset = offset
-        self._snapshots.take(self._producers, is_synced=False)
+        self._local.snapshots.take(self._producers, is_synced=False)
         return segment
-
-    def _new_segment(self, base_offset: int) -> DataSegment:
-        segment = DataSegment(
-            self._disk,
-            self.directory,
-            base_offset,
-            created_ms=self._now_ms,
-            index_interval_bytes=self.config.index_interval_bytes,
-            is_new=True,
-        )
-        assert segment.file.size == 0
-        self._has_new_names = True
-        return segment
-
-    def _delete_segment(self, segment: DataSegment, *, is_snapshot_kept: bool = False) -> None:
-        """Take a segment out, and rename its files to `.deleted`."""
-        self.segments.remove(segment.base_offset)
-        self.size -= segment.size
-        segment.close()
-        self._deleted_files += segment.change_marker(DELETED)
-        if not is_snapshot_kept:
-            self._deleted_files += self._snapshots.mark_deleted(segment.base_offset)
-        self._ends.clear()
-
-    def _delete_oldest(self, is_due: Callable[[DataSegment, int], bool], *, is_last_included: bool = True) -> int:
-        """Delete segments from the front as long as `is_due` says so of them and where they end."""
-        due: list[DataSegment] = []
-        for at, segment in enumerate(self.segments):
-            is_last = at == len(self.segments) - 1
-            end = self.log_end_offset if is_last else self.segments[at + 1].base_offset
-            if (is_last and (not is_last_included or not segment.size)) or end > self.high_watermark:
-                break
-            if not is_due(segment, end):
-                break
-            due.append(segment)
-        if not due:
-            return 0
-        if len(due) == len(self.segments):
-            self._roll(self.log_end_offset)
-        self.increment_log_start_offset(self.segments[len(due)].base_offset)
-        for segment in due:
-            self._delete_segment(segment)
-        return len(due)
 
     def _end_at(self, offset: int) -> None:
-        self._ends.clear()
+        self._reader.forget_ends()
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.high_watermark = min(self.high_watermark, offset)
-
-    def _end_offset(self, isolation: FetchIsolation) -> int:
-        if isolation is FetchIsolation.LOG_END:
-            return self.log_end_offset
-        return self.high_watermark if isolation is FetchIsolation.HIGH_WATERMARK else self.last_stable_offset
-
-    def _end_position(self, isolation: FetchIsolation, end_offset: int) -> _EndPosition:
-        if end_offset == self.log_end_offset:
-            active = self.segments.active
-            return _EndPosition(end_offset, active.base_offset, active.size)
-        known = self._ends.get(isolation)
-        if known is not None and known.offset == end_offset:
-            return known
-        segment = self.segments[max(self.segments.floor(end_offset), 0)]
-        place = segment.find(end_offset)
-        position = segment.size if place is None else place.position
-        known = self._ends[isolation] = _EndPosition(end_offset, segment.base_offset, position)
-        return known
-
-    def _leader_batches(self, view: memoryview, leader_epoch: int | None) -> list[RecordBatch]:
-        batches: list[RecordBatch] = []
-        position, last_offset = 0, -1
-        while position < len(view):
-            try:
-                batch = read_batch(view, position)
-                if batch.is_control and batch.producer_id >= 0:
-                    transaction_marker(batch)
-            except IncompleteBatchError:
-                break
-            except RemoteProtocolError as error:
-                raise CorruptRecordsError(error.reason) from error
-            if batch.base_offset <= last_offset:
-                raise CorruptRecordsError(f"batch of offset {batch.base_offset} after offset {last_offset}")
-            if leader_epoch is not None and batch.leader_epoch > leader_epoch:
-                break
-            batches.append(batch)
-            position, last_offset = batch.end_position, batch.last_offset
-        return batches
 
     def _duplicate_info(self, duplicate: RecentBatch) -> LogAppendInfo:
         return LogAppendInfo(
@@ -599,11 +469,6 @@ class UnifiedLog:
             log_start_offset=self.log_start_offset,
             is_duplicate=True,
         )
-
-
-def _age_timestamp(segment: DataSegment) -> int:
-    largest = segment.largest[0]
-    return largest if largest >= 0 else segment.created_ms
 
 
 def _largest_timestamp(batches: Sequence[RecordBatch]) -> int:
