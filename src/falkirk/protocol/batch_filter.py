@@ -18,6 +18,7 @@ def filter_batch(
     keep: Callable[[Record], bool],
     *,
     retain_empty: bool = False,
+    delete_horizon_ms: int | None = None,
     bytes_max: int = UNCOMPRESSED_BYTES_MAX,
 ) -> bytes | None:
     """Give the batch with only the records that `keep` wants: its own bytes if that is all of them.
@@ -27,24 +28,35 @@ def filter_batch(
     what is gone). As the cleaner does, the base timestamp becomes that of the first record left (unless it holds the
     delete horizon) and the max timestamp the largest of those left (unless the broker set it).
 
+    `delete_horizon_ms` is written into a batch that has none yet, if a tombstone is left in it or it is a control
+    batch: when that time has come they may go (KIP-534).
+
     Without records left the batch is None; with `retain_empty` it is a header alone, which the caller wants where the
     batch is the last of its producer (its sequence number must outlive it) or the last of the log (its last offset).
     Source: MemoryRecords.filterTo, for magic 2.
     """
     records = batch.records(bytes_max=bytes_max)
-    kept = [index for index, record in enumerate(records) if keep(record)]
-    if kept and len(kept) == len(records):
-        return bytes(batch.data)
-    if not kept:
+    left = [record for record in records if keep(record)]
+    if not left:
         return _empty_batch(batch) if retain_empty else None
-    left = [records[index] for index in kept]
+    horizon_ms = batch.delete_horizon_ms
+    if horizon_ms is None and (batch.is_control or any(record.value is None for record in left)):
+        horizon_ms = delete_horizon_ms
+    is_horizon_new = horizon_ms != batch.delete_horizon_ms
+    if len(left) == len(records) and not is_horizon_new:
+        return bytes(batch.data)
     base_timestamp, max_timestamp = _timestamps(batch, left)
+    if horizon_ms is not None:
+        base_timestamp = horizon_ms
     if base_timestamp == batch.base_timestamp and not batch.is_log_append_time:
         # Deltas stay what they were: the records are copied as bytes. (Under log append time the stored deltas are
         # still those of the producer, and the cleaner replaces them.)
         data = batch.uncompressed(bytes_max=bytes_max)
         spans = split_records(data, batch.record_count)
-        body = b"".join(data[start:end] for start, end in (spans[index] for index in kept))
+        kept = {record.offset for record in left}
+        body = b"".join(
+            data[start:end] for record, (start, end) in zip(records, spans, strict=True) if record.offset in kept
+        )
     else:
         body = b"".join(
             encode_record(record, base_offset=batch.base_offset, base_timestamp=base_timestamp) for record in left
@@ -52,7 +64,7 @@ def filter_batch(
     return _assemble_like(
         batch,
         compress(batch.compression, body),
-        attributes=batch.attributes,
+        attributes=batch.attributes | (DELETE_HORIZON_BIT if horizon_ms is not None else 0),
         base_timestamp=base_timestamp,
         max_timestamp=max_timestamp,
         record_count=len(left),
@@ -61,13 +73,8 @@ def filter_batch(
 
 def _timestamps(batch: RecordBatch, left: list[Record]) -> tuple[int, int]:
     if batch.is_log_append_time:
-        base_timestamp = max_timestamp = batch.max_timestamp
-    else:
-        base_timestamp = left[0].timestamp
-        max_timestamp = max(NO_TIMESTAMP, *(record.timestamp for record in left))
-    if batch.delete_horizon_ms is not None:
-        base_timestamp = batch.delete_horizon_ms
-    return base_timestamp, max_timestamp
+        return batch.max_timestamp, batch.max_timestamp
+    return left[0].timestamp, max(NO_TIMESTAMP, *(record.timestamp for record in left))
 
 
 def _empty_batch(batch: RecordBatch) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.offset_checkpoints import (
+    CLEANER_FILE_NAME,
     LOG_START_FILE_NAME,
     RECOVERY_POINT_FILE_NAME,
     REPLICATION_FILE_NAME,
@@ -34,6 +35,8 @@ class LogDirectory:
         self.directory_id = directory_id
         self.logs: dict[UnifiedLog, None] = {}
         self.must_write = False
+        self.cleaner_offsets: dict[tuple[str, int], int] = {}
+        """Up to where logs are compacted."""
         self._disk = disk
         self._written: dict[str, Mapping[tuple[str, int], int]] = {}
 
@@ -66,8 +69,21 @@ class LogDirectory:
             name, {log.topic_partition: offset for log in self.logs if (offset := offset_of(log)) is not None}
         )
 
+    def read_cleaner_offsets(self) -> None:
+        """Take up what the cleaner had noted; of logs that are gone, nothing."""
+        partitions = {log.topic_partition for log in self.logs}
+        offsets = self.read_checkpoint(CLEANER_FILE_NAME)
+        self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in partitions}
+
+    def write_cleaner_offsets(self) -> None:
+        """Note up to where logs are compacted."""
+        self.write_checkpoint(CLEANER_FILE_NAME, dict(self.cleaner_offsets))
+
     def write_all(self) -> None:
         """Write all that tells of logs."""
+        # There is no file as long as nothing was compacted.
+        if self.cleaner_offsets or CLEANER_FILE_NAME in self._written:
+            self.write_cleaner_offsets()
         for name in _OFFSETS:
             self.write_of_logs(name)
         self.must_write = False

@@ -1,4 +1,4 @@
-"""What is done to logs time and again, a bounded piece at a time: retention, flushes, checkpoints."""
+"""What is done to logs time and again, a bounded piece at a time: retention, flushes, checkpoints, compaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from falkirk.storage.log.file_deletions import log_dir_of
+from falkirk.storage.log.log_cleaner import LogCleaner
 from falkirk.storage.offset_checkpoints import (
     LOG_START_FILE_NAME,
     RECOVERY_POINT_FILE_NAME,
@@ -46,6 +47,9 @@ class LogHousekeeping:
         self._to_write: deque[tuple[str, str]] = deque()
         self._are_recovery_points_due = False
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
+        self._cleaner: LogCleaner | None = None
+        if settings.log_cleaner_enable:
+            self._cleaner = LogCleaner(directories, settings=settings, failed=failed, now_ms=now_ms)
         begin = now_ms + settings.log_initial_task_delay_ms
         self._tasks: list[_Task] = [
             _Task(self._begin_checks, settings.log_retention_check_interval_ms, begin),
@@ -62,6 +66,8 @@ class LogHousekeeping:
         if self._has_begun:
             return self._now_ms
         next_ms = min(task.next_ms for task in self._tasks)
+        if self._cleaner is not None:
+            next_ms = min(next_ms, self._cleaner.next_wakeup_ms)
         next_deletion_ms = self._deletions.next_wakeup_ms
         return next_ms if next_deletion_ms is None else min(next_ms, next_deletion_ms)
 
@@ -84,6 +90,13 @@ class LogHousekeeping:
             self._write_everywhere(RECOVERY_POINT_FILE_NAME)
         self._write_one()
         self._deletions.run(now_ms)
+        if self._cleaner is not None:
+            self._cleaner.run(now_ms)
+
+    def stop(self) -> None:
+        """Give up what takes several pieces and is not over."""
+        if self._cleaner is not None:
+            self._cleaner.stop()
 
     # --- Inside
 

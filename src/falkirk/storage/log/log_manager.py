@@ -166,7 +166,10 @@ class LogManager:
         future.update_high_watermark(current.high_watermark)
         del self._future[partition]
         self._current[partition] = future
-        source = self._directories[log_dir_of(current.directory)]
+        source, target = (self._directories[log_dir_of(log.directory)] for log in (current, future))
+        if partition in source.cleaner_offsets:
+            target.cleaner_offsets[partition] = source.cleaner_offsets[partition]
+            target.must_write = True
         self._forget(source, current)
         current.close_files()
         self._put_aside(current, DirectoryState.DELETE)
@@ -212,6 +215,7 @@ class LogManager:
 
         It must not be left in a directory that `take_failed` tells of.
         """
+        self._housekeeping.stop()
         for directory in list(self._directories.values()):
             try:
                 directory.close()
@@ -256,6 +260,7 @@ class LogManager:
             log.update_high_watermark(high_watermarks.get(partition, 0))
             wanted = wanted_directory(partition, log.topic_id)
             self._add_loaded(directory, log, wanted, is_future=found.state is DirectoryState.FUTURE)
+        directory.read_cleaner_offsets()
 
     def _add_loaded(self, directory: LogDirectory, log: UnifiedLog, wanted: bytes | None, *, is_future: bool) -> None:
         partition = log.topic_partition
@@ -339,6 +344,7 @@ class LogManager:
 
     def _forget(self, directory: LogDirectory, log: UnifiedLog) -> None:
         del directory.logs[log]
+        directory.cleaner_offsets.pop(log.topic_partition, None)
         directory.must_write = True
 
     def _put_aside(self, log: UnifiedLog, state: DirectoryState) -> None:

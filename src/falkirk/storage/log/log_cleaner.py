@@ -1,0 +1,179 @@
+"""Compacts the dirtiest log, then the next one, a piece at a time (Kafka's LogCleaner and its manager)."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.storage.log.compaction import CleanableRange, Compaction, CompactionDroppedError
+from falkirk.storage.log.file_deletions import log_dir_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.storage.log.data_segment import DataSegment
+    from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
+    from falkirk.storage.log.log_directory import LogDirectory
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class LogCleaner:
+    """Every log.cleaner.backoff.ms it looks through the compacted logs, and compacts while there is one that is due.
+
+    `directories` are those that work, by path; `failed` is told of one that fails. A log in which a batch cannot be
+    read is left alone from then on, as in Kafka.
+    """
+
+    def __init__(
+        self,
+        directories: Mapping[str, LogDirectory],
+        *,
+        settings: HousekeepingSettings,
+        failed: Callable[[str, OSError], None],
+        now_ms: int,
+    ) -> None:
+        self._directories = directories
+        self._settings = settings
+        self._failed = failed
+        self._candidates: deque[UnifiedLog] = deque()
+        self._dirtiest: tuple[float, UnifiedLog, CleanableRange] | None = None
+        self._compaction: Compaction | None = None
+        self._uncleanable: set[UnifiedLog] = set()
+        self.next_wakeup_ms = now_ms + settings.log_initial_task_delay_ms
+        """When `run` has something to do."""
+
+    def run(self, now_ms: int) -> None:
+        """Do a piece, if it is time."""
+        if now_ms < self.next_wakeup_ms:
+            return
+        self.next_wakeup_ms = now_ms + _PIECE_INTERVAL_MS
+        if self._compaction is not None:
+            self._go_on(self._compaction, now_ms)
+        elif self._candidates:
+            self._look_at_some(now_ms)
+        else:
+            self._begin_to_look(now_ms)
+
+    def stop(self) -> None:
+        """Give up what is being done."""
+        if self._compaction is not None:
+            self._compaction.drop()
+            self._compaction = None
+
+    # --- Inside
+
+    def _begin_to_look(self, now_ms: int) -> None:
+        self._dirtiest = None
+        for directory in self._directories.values():
+            self._candidates.extend(
+                log for log in directory.logs if log.config.is_compacted and log not in self._uncleanable
+            )
+        self._uncleanable &= {log for directory in self._directories.values() for log in directory.logs}
+        if not self._candidates:
+            self.next_wakeup_ms = now_ms + self._settings.log_cleaner_backoff_ms
+
+    def _look_at_some(self, now_ms: int) -> None:
+        for _ in range(min(_LOOKS_AT_ONCE, len(self._candidates))):
+            log = self._candidates.popleft()
+            if self._directory_of(log) is not None:
+                try:
+                    self._look_at(log, now_ms)
+                except OSError as error:
+                    self._failed(log_dir_of(log.directory), error)
+                except RemoteProtocolError:
+                    self._uncleanable.add(log)
+        if self._candidates:
+            return
+        if self._dirtiest is None:
+            self.next_wakeup_ms = now_ms + self._settings.log_cleaner_backoff_ms
+            return
+        _, log, cleanable = self._dirtiest
+        settings = self._settings
+        map_bytes_max = int(settings.log_cleaner_dedupe_buffer_size * settings.log_cleaner_io_buffer_load_factor)
+        self._compaction = Compaction(log, cleanable, map_bytes_max=map_bytes_max, now_ms=now_ms)
+
+    def _look_at(self, log: UnifiedLog, now_ms: int) -> None:
+        directory = self._directory_of(log)
+        assert directory is not None
+        checkpoint = directory.cleaner_offsets.get(log.topic_partition)
+        cleanable = cleanable_range(log, checkpoint, now_ms)
+        if not cleanable.dirty_bytes:
+            return
+        ratio = cleanable.dirty_ratio
+        is_due = cleanable.is_urgent or ratio > log.config.min_cleanable_dirty_ratio
+        if is_due and (self._dirtiest is None or ratio > self._dirtiest[0]):
+            self._dirtiest = (ratio, log, cleanable)
+
+    def _go_on(self, compaction: Compaction, now_ms: int) -> None:
+        log = compaction.log
+        log_dir = log_dir_of(log.directory)
+        directory = self._directory_of(log)
+        if directory is None:
+            # Its files go with their directory, or are out of reach.
+            with suppress(OSError):
+                self.stop()
+            self._compaction = None
+            return
+        try:
+            if not compaction.step():
+                return
+            self._compaction = None
+            assert compaction.end_offset is not None
+            directory.cleaner_offsets[log.topic_partition] = compaction.end_offset
+            directory.write_cleaner_offsets()
+            # The next one may be due already.
+            self.next_wakeup_ms = now_ms
+        except CompactionDroppedError:
+            self.stop()
+        except RemoteProtocolError:
+            self._uncleanable.add(log)
+            self.stop()
+        except OSError as error:
+            self._compaction = None
+            self._failed(log_dir, error)
+
+    def _directory_of(self, log: UnifiedLog) -> LogDirectory | None:
+        directory = self._directories.get(log_dir_of(log.directory))
+        return directory if directory is not None and log in directory.logs else None
+
+
+def cleanable_range(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> CleanableRange:
+    """Say what of a log may be compacted: nothing of the active segment, nor beyond the last stable offset.
+
+    `checkpoint`: up to where it was compacted last. min.compaction.lag.ms holds back segments that are younger;
+    max.compaction.lag.ms makes it urgent. Source: LogCleanerManager.cleanableOffsets, calculateCleanableBytes.
+    """
+    segments = log.segments
+    active = segments.active.base_offset
+    first_dirty = log.log_start_offset if checkpoint is None else checkpoint
+    if not log.log_start_offset <= first_dirty <= log.log_end_offset:
+        first_dirty = log.log_start_offset
+    # After a truncation what was compacted may have been written anew.
+    first_dirty = min(first_dirty, active)
+    dirty = segments.covering(first_dirty, active)
+    bound = min(log.last_stable_offset, active)
+    if log.config.min_compaction_lag_ms > 0:
+        youngest_ms = now_ms - log.config.min_compaction_lag_ms
+        bound = min(bound, next((each.base_offset for each in dirty if each.largest[0] > youngest_ms), bound))
+    # The segment that the bound lies in stays as it is.
+    first_uncleanable = segments[max(segments.floor(max(first_dirty, bound)), 0)].base_offset
+    cleanable = segments.covering(min(first_dirty, first_uncleanable), first_uncleanable)
+    return CleanableRange(
+        first_dirty_offset=first_dirty,
+        first_uncleanable_offset=first_uncleanable,
+        clean_bytes=sum(segment.size for segment in segments if segment.base_offset < first_dirty),
+        dirty_bytes=sum(segment.size for segment in cleanable),
+        is_urgent=_is_urgent(log, dirty, now_ms),
+    )
+
+
+def _is_urgent(log: UnifiedLog, dirty: Sequence[DataSegment], now_ms: int) -> bool:
+    until_ms = now_ms - max(log.config.max_compaction_lag_ms, 0)
+    # By default there is no such limit, and nothing to be read for it.
+    return until_ms > 0 and any(0 < segment.first_timestamp < until_ms for segment in dirty)
+
+
+_LOOKS_AT_ONCE: Final = 32
+_PIECE_INTERVAL_MS: Final = 10
