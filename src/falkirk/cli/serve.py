@@ -69,31 +69,32 @@ def command(
     too unless --log-format says otherwise.
     """
     log = FactLog(sys.stderr, log_format or (LogFormat.JSON if json else LogFormat.TEXT), log_level)
-    properties = _read(file, _release(release), override or [])
+    properties = _read(file, served_release(release), override or [])
     for warning in properties.warnings:
         log.write(Fact("warning", warning))
 
     def show(config: NodeConfig) -> None:
-        _calm_collector()
+        calm_collector()
         if json:
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
     try:
         requests = None if request_log is None else RequestLog(request_log)
-        stop = serve(properties, _make_node, log, show, request_log=requests)
+        stop = serve(properties, make_node, log, show, request_log=requests)
     except ServerError as error:
         raise CommandFailedError(str(error)) from error
     _end(stop, properties.config, log)
 
 
-def _calm_collector() -> None:
+def calm_collector() -> None:
     """Take what was made for starting out of the collector's sight, and let it look more rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER)
 
 
-def _release(name: str | None) -> Release:
+def served_release(name: str | None) -> Release:
+    """Give the release that a node is to be; None: the newest. Raises UnknownReleaseError, IncompleteReleaseError."""
     release = all_releases()[-1] if name is None else Release.parse(name)
     # Raises IncompleteReleaseError for those that are in the tables with their API ranges only.
     _ = release.kraft
@@ -105,18 +106,26 @@ def _read(file: Path, release: Release, overrides: list[str]) -> ServerPropertie
         known = parse_properties(file.read_bytes(), file=str(file)).as_dict()
     except CorruptFileError as error:
         raise CommandFailedError(str(error)) from error
-    for entry in overrides:
-        key, equals, value = entry.partition("=")
-        if not equals:
-            raise WrongUsageError(f"--override {entry}: KEY=VALUE was expected")
-        known[key.strip()] = value
+    known |= parse_overrides(overrides)
     try:
         return read_server_properties(known, release, hostname=socket.getfqdn())
     except ConfigError as error:
         raise CommandFailedError("\n".join(f"{file}: {line}" for line in str(error).splitlines())) from error
 
 
-def _make_node(config: NodeConfig, now_ms: int) -> Node:
+def parse_overrides(overrides: list[str]) -> dict[str, str]:
+    """Read what --override gives. Raises WrongUsageError."""
+    parsed = {}
+    for entry in overrides:
+        key, equals, value = entry.partition("=")
+        if not equals:
+            raise WrongUsageError(f"--override {entry}: KEY=VALUE was expected")
+        parsed[key.strip()] = value
+    return parsed
+
+
+def make_node(config: NodeConfig, now_ms: int) -> Node:
+    """Open a node's directories. Raises StartupError."""
     # Chance of the system: nodes that start together must not draw alike.
     return Node(config, PosixDisk(), random.SystemRandom(), now_ms)
 

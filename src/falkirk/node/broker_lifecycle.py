@@ -87,6 +87,8 @@ class BrokerLifecycle:
         self._next_ms = state.now_ms
         self._started_ms = state.now_ms
         self._shutdown_began_ms = 0
+        # When a controller last answered.
+        self._heard_ms = 0
 
     def tick(self) -> None:
         """Send what is due. Raises FatalError if the first registration takes too long."""
@@ -121,7 +123,7 @@ class BrokerLifecycle:
         if self.broker_epoch < 0:
             return self._started_ms + INITIAL_REGISTRATION_TIMEOUT_MS
         if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            return self._shutdown_began_ms + CONTROLLED_SHUTDOWN_TIMEOUT_MS
+            return self._shutdown_deadline_ms
         return None
 
     def fail_log_dir(self, directory_id: bytes) -> None:
@@ -133,7 +135,7 @@ class BrokerLifecycle:
         """Ask the controller to move leaderships away; a broker that does not run yet just stops."""
         if self.state is BrokerState.RUNNING:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
-            self._shutdown_began_ms = self._next_ms = self._node.now_ms
+            self._shutdown_began_ms = self._heard_ms = self._next_ms = self._node.now_ms
         elif self.state is not BrokerState.PENDING_CONTROLLED_SHUTDOWN:
             self._change(BrokerState.SHUTTING_DOWN)
 
@@ -188,6 +190,12 @@ class BrokerLifecycle:
             and not registered.log_dirs
         )
 
+    @property
+    def _is_fenced(self) -> bool:
+        """Say whether the broker is out of everything: it leads nothing, and is in sync with nothing."""
+        registered = self._node.image.cluster.brokers.get(self._node.config.node_id)
+        return registered is not None and registered.broker_epoch == self.broker_epoch and registered.fenced
+
     # --- What is answered
 
     def _registration_answered(self, answer: WireMessage | PeerFailure) -> None:
@@ -217,6 +225,7 @@ class BrokerLifecycle:
             self._failed("heartbeat-failed", error_name(answer.error_code))
             return
         self._backoff.reset()
+        self._heard_ms = self._node.now_ms
         self._next_ms = self._node.now_ms + self._take_heartbeat(answer)
 
     def _take_heartbeat(self, answer: BrokerHeartbeatResponse) -> int:
@@ -237,13 +246,29 @@ class BrokerLifecycle:
         return interval
 
     def _failed(self, event: str, reason: str) -> None:
+        # A controller that was leaving itself may have let the broker go without saying so.
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and self._is_fenced:
+            self._change(BrokerState.SHUTTING_DOWN)
+            return
         self._next_ms = self._node.now_ms + self._backoff.next_ms()
         self._effects(Fact("info", event, {"reason": reason}))
 
     def _give_up_shutdown(self, now_ms: int) -> None:
-        if now_ms - self._shutdown_began_ms >= CONTROLLED_SHUTDOWN_TIMEOUT_MS:
+        if now_ms >= self._shutdown_deadline_ms:
             self._effects(Fact("warning", "controlled-shutdown-timed-out"))
             self._change(BrokerState.SHUTTING_DOWN)
+
+    @property
+    def _shutdown_deadline_ms(self) -> int:
+        """When the broker goes without the controller's consent.
+
+        Differs from Kafka: not after five minutes alone, but also when no controller has answered for the time after
+        which it would have fenced the broker: there is nothing left to wait for.
+        """
+        return min(
+            self._shutdown_began_ms + CONTROLLED_SHUTDOWN_TIMEOUT_MS,
+            self._heard_ms + self._node.config.broker_session_timeout_ms,
+        )
 
     def _change(self, state: BrokerState) -> None:
         self._effects(Fact("info", "broker-state", {"from": self.state.name, "to": state.name}))

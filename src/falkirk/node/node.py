@@ -35,6 +35,7 @@ from falkirk.node.events import (
 from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
 from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
+from falkirk.node.leaving_voters import is_last, is_needed
 from falkirk.node.metadata_applier import MetadataApplier
 from falkirk.node.node_state import NodeState
 from falkirk.node.peers import Peers
@@ -151,6 +152,7 @@ class Node:
         self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
         self._kraft_version = raft.kraft_version
         self._is_shutting_down = False
+        self._is_leaving_quorum = False
         self._shutdown_deadline_ms: int | None = None
         self._due_ms: int | None = now_ms
         self._is_stopped = False
@@ -302,10 +304,11 @@ class Node:
         self._state.has_work = True
 
     def _accept(self, accepted: ConnectionAccepted) -> None:
-        if self._is_shutting_down:
+        listener = self._listeners[accepted.listener]
+        # Brokers that leave, this one among them, need the controller for it, and voters must hear who leads next.
+        if self._is_shutting_down and not listener.is_controller:
             self._effects.append(Close(accepted.connection_id))
             return
-        listener = self._listeners[accepted.listener]
         principal = self.config.security.of_listener(listener.name).principal_of(accepted.peer_name)
         if principal is None:
             fields = {"client_host": accepted.client_host, "listener": listener.name}
@@ -382,13 +385,19 @@ class Node:
         if not self._is_shutting_down:
             return
         now_ms, raft = self._state.now_ms, self._state.raft
+        if self._broker is not None and self._broker.state is not BrokerState.SHUTTING_DOWN:
+            return
         if self._shutdown_deadline_ms is None:
-            if self._broker is not None and self._broker.state is not BrokerState.SHUTTING_DOWN:
-                return
             self._shutdown_deadline_ms = now_ms + SHUTDOWN_TIMEOUT_MS
+        is_late = now_ms >= self._shutdown_deadline_ms
+        voters = (self.image.cluster, raft.voters.keys(), self.config.node_id)
+        if not self._is_leaving_quorum:
+            if self._broker is not None and is_needed(*voters) and not is_late:
+                return
+            self._is_leaving_quorum = True
             raft.shutdown(now_ms)
             self._quorum.run()
-        if raft.is_shut_down or now_ms >= self._shutdown_deadline_ms:
+        if raft.is_shut_down or is_last(*voters) or is_late:
             if self._broker is not None:
                 self._broker.end_shutdown()
             self._stop(Stop(0))

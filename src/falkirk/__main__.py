@@ -1,0 +1,6 @@
+"""`python -m falkirk` is the program."""
+
+from falkirk.cli import main
+
+if __name__ == "__main__":
+    main()

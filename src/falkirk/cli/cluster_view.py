@@ -1,0 +1,128 @@
+"""What `falkirk cluster up` tells: how to connect on stdout, what happens on stderr."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from falkirk.server.cluster_layout import HOST
+from falkirk.versions.metadata_version import METADATA_VERSION
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from rich.status import Status
+
+    from falkirk.client.node_versions import NodeVersions
+    from falkirk.node.effects import Stop
+    from falkirk.server.cluster_layout import ClusterLayout
+
+
+class Spectator:
+    """Watches a cluster. A `with` block: at its end nothing moves on the terminal any more."""
+
+    def __init__(self, layout: ClusterLayout, directory: Path, *, is_temporary: bool, json: bool) -> None:
+        self._layout = layout
+        self._directory = directory
+        self._is_temporary = is_temporary
+        self._json = json
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        self._show_status("starting")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_status()
+
+    def brokers_joined(self, count: int, total: int) -> None:
+        """Show how far it is."""
+        if self._status is not None:
+            self._status.update(f"{count} of {total} brokers serve")
+
+    def ready(self, versions: NodeVersions) -> None:
+        """Print how to connect."""
+        self._end_status()
+        level = versions.finalized_features.get(METADATA_VERSION)
+        release = Release.parse(self._layout.release)
+        connecting = Connecting(
+            self._layout,
+            metadata_version=None if level is None else release.metadata_version(level).name,
+            data=str(self._directory),
+            is_temporary=self._is_temporary,
+        )
+        if self._json:
+            print(msgspec.json.encode(connecting.document()).decode(), flush=True)
+        else:
+            print("\n".join(connecting.text()), flush=True)
+
+    def node_ended(self, node_id: int, stop: Stop) -> None:
+        """Say which one, and why."""
+        print(f"node {node_id} has ended: {stop.reason or 'nobody asked it to'}", file=sys.stderr, flush=True)
+
+    def stopping(self) -> None:
+        """Show that the end takes a moment."""
+        self._show_status("stopping")
+
+    def _show_status(self, text: str) -> None:
+        self._end_status()
+        if not sys.stderr.isatty():
+            return
+        from rich.console import Console  # noqa: PLC0415 - only where somebody watches
+
+        self._status = Console(stderr=True).status(text)
+        self._status.start()
+
+    def _end_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connecting:
+    """How to connect. `metadata_version` is None if none is finalized."""
+
+    layout: ClusterLayout
+    metadata_version: str | None
+    data: str
+    is_temporary: bool
+
+    def text(self) -> Iterator[str]:
+        """Give the lines for people."""
+        nodes = len(self.layout.nodes)
+        yield f"A cluster of {nodes} {'node' if nodes == 1 else 'nodes'} runs, as Kafka {self.layout.release}."
+        document = self.document()
+        for name in ("bootstrap_servers", "controllers", "metadata_version", "cluster_id"):
+            yield f"  {name.replace('_', ' ').replace('metadata version', 'metadata.version'):<18} {document[name]}"
+        yield f"  {'data':<18} {self.data}{' (removed at the end)' if self.is_temporary else ''}"
+        yield "Ctrl-C stops it."
+
+    def document(self) -> dict[str, Any]:  # Any: a JSON document
+        """Give the same for programs."""
+        return {
+            "release": self.layout.release,
+            "metadata_version": self.metadata_version,
+            "cluster_id": self.layout.cluster_id,
+            "bootstrap_servers": ",".join(map(str, self.layout.bootstrap_servers)),
+            "controllers": ",".join(f"{HOST}:{node.controller_port}" for node in self.layout.controllers),
+            "data": self.data,
+            "is_temporary": self.is_temporary,
+            "nodes": [
+                {
+                    "node_id": node.node_id,
+                    "roles": list(node.roles),
+                    "broker_port": node.broker_port,
+                    "controller_port": node.controller_port,
+                }
+                for node in self.layout.nodes
+            ],
+        }

@@ -1,0 +1,186 @@
+"""A cluster of ours on this machine, from its start to its end: each node a process, or all of them in this one.
+
+Nothing is started again by itself. A node that ends unasked is told of; the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from falkirk.client.admin import AsyncAdmin
+from falkirk.client.config import ClientConfig
+from falkirk.client.errors import ClientError
+from falkirk.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.client.node_versions import NodeVersions
+    from falkirk.node.effects import Stop
+    from falkirk.server.cluster_layout import ClusterLayout, NodeLayout
+
+START_TIMEOUT_S: Final = 120
+_POLL_S: Final = 0.1
+_CLIENT: Final = ClientConfig(request_timeout_ms=5_000)
+
+
+class RunningNode(Protocol):
+    """A node that was started."""
+
+    ended: asyncio.Task[Stop]
+
+    def request_shutdown(self) -> None:
+        """Ask it to stop in an orderly way."""
+        ...
+
+    def end_now(self) -> None:
+        """End it as it is."""
+        ...
+
+
+class Launcher(Protocol):
+    """Starts nodes."""
+
+    async def start(self, node: NodeLayout) -> RunningNode:
+        """Start one. Raises ServerError, ConfigError."""
+        ...
+
+
+class Audience(Protocol):
+    """Who is told what happens."""
+
+    def brokers_joined(self, count: int, total: int) -> None:
+        """Hear how many brokers are in the cluster."""
+
+    def ready(self, versions: NodeVersions) -> None:
+        """Hear that all brokers serve; `versions`: what one of them says of itself and the cluster."""
+
+    def node_ended(self, node_id: int, stop: Stop) -> None:
+        """Hear of a node that ended unasked."""
+
+    def stopping(self) -> None:
+        """Hear that the cluster is about to stop."""
+
+
+@dataclass(eq=False)
+class LocalCluster:
+    """Runs a layout whose directories are formatted."""
+
+    layout: ClusterLayout
+    launcher: Launcher
+    audience: Audience
+    _running: dict[int, RunningNode] = field(default_factory=dict, init=False)
+    _asked_to_stop: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _is_all_well: bool = field(default=True, init=False)
+
+    def request_shutdown(self) -> None:
+        """Stop in an orderly way; if that was asked before, end all nodes at once."""
+        if self._asked_to_stop.is_set():
+            self._is_all_well = False
+            for node in self._running.values():
+                node.end_now()
+        self._asked_to_stop.set()
+
+    async def run(self) -> bool:
+        """Start all nodes, wait until they serve, then until the cluster is asked to stop or no node is left.
+
+        Says whether all of them ended in order. Raises ServerError if the cluster does not come up.
+        """
+        try:
+            for node in self.layout.nodes:
+                self._running[node.node_id] = await self.launcher.start(node)
+            stopping = asyncio.create_task(self._asked_to_stop.wait())
+            try:
+                versions = await self._until_ready(stopping)
+                if versions is not None:
+                    self.audience.ready(versions)
+                    await self._watch(stopping)
+            finally:
+                stopping.cancel()
+        finally:
+            await self._stop()
+        return self._is_all_well
+
+    # --- Starting
+
+    async def _until_ready(self, stopping: asyncio.Task[bool]) -> NodeVersions | None:
+        """Wait until every broker knows all brokers to be alive; None if the cluster is to stop before that."""
+        ready = asyncio.create_task(self._all_brokers_joined())
+        try:
+            ends = [node.ended for node in self._running.values()]
+            await asyncio.wait({ready, stopping, *ends}, timeout=START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            if stopping.done():
+                return None
+            for node_id, node in self._running.items():
+                if node.ended.done():
+                    raise ServerError(f"node {node_id} did not start: {_words(node.ended.result())}")
+            if not ready.done():
+                raise ServerError(f"the cluster did not come up within {START_TIMEOUT_S} s")
+            return ready.result()
+        finally:
+            ready.cancel()
+
+    async def _all_brokers_joined(self) -> NodeVersions:
+        servers = self.layout.bootstrap_servers
+        told = -1
+        async with AsyncExitStack() as admins:
+            brokers = [await admins.enter_async_context(AsyncAdmin((server,), _CLIENT)) for server in servers]
+            while True:
+                # What the one knows that knows least: an answer of any broker is to be right from now on.
+                joined = min([await _alive_brokers(broker) for broker in brokers])
+                if joined != told:
+                    told = joined
+                    self.audience.brokers_joined(joined, len(servers))
+                if joined == len(servers):
+                    return await brokers[0].describe_features()
+                await asyncio.sleep(_POLL_S)
+
+    # --- Running
+
+    async def _watch(self, stopping: asyncio.Task[bool]) -> None:
+        """Tell of nodes that end, until the cluster is to stop or none is left."""
+        while self._running and not stopping.done():
+            ends = {node.ended for node in self._running.values()}
+            await asyncio.wait({stopping, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            for node_id in [node_id for node_id, node in self._running.items() if node.ended.done()]:
+                stop = self._running.pop(node_id).ended.result()
+                if not stopping.done():
+                    self._is_all_well = False
+                    self.audience.node_ended(node_id, stop)
+
+    # --- Stopping
+
+    async def _stop(self) -> None:
+        """Stop brokers before the controllers that they need for it; nodes that are both leave together."""
+        if not self._running:
+            return
+        self.audience.stopping()
+        controllers = {node.node_id for node in self.layout.controllers}
+        if not self.layout.is_combined:
+            for node_id in [node_id for node_id in self._running if node_id not in controllers]:
+                await self._end([node_id])
+        await self._end(list(self._running))
+
+    async def _end(self, node_ids: Sequence[int]) -> None:
+        nodes = [self._running[node_id] for node_id in node_ids]
+        for node in nodes:
+            node.request_shutdown()
+        for stop in await asyncio.gather(*(node.ended for node in nodes)):
+            self._is_all_well = self._is_all_well and stop.exit_code == 0
+        for node_id in node_ids:
+            del self._running[node_id]
+
+
+async def _alive_brokers(broker: AsyncAdmin) -> int:
+    """Ask a broker how many are alive; 0 while it cannot be asked."""
+    try:
+        return len((await broker.describe_cluster()).nodes)
+    except ClientError:
+        return 0
+
+
+def _words(stop: Stop) -> str:
+    return stop.reason or f"it ended with status {stop.exit_code}"

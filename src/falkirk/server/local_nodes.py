@@ -1,0 +1,140 @@
+"""Starting the nodes of a local cluster: each as a process that runs `falkirk serve`, or all in this one."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final, Self
+
+from falkirk.node.effects import Stop
+from falkirk.server.cluster_layout import PROPERTIES, node_home, node_properties
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.serve import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from falkirk.node.config import NodeConfig
+    from falkirk.server.cluster_layout import ClusterLayout, NodeLayout
+    from falkirk.server.node_driver import NodeDriver
+    from falkirk.server.serve import MakeNode, OpenedNode
+
+LOG_FILE: Final = "server.log"
+# Where the last line of a node's log is looked for.
+_LAST_BYTES: Final = 8 * 1024
+
+
+class NodeProcesses:
+    """Each node is a process. What it logs goes to a file in its directory."""
+
+    def __init__(self, directory: Path, layout: ClusterLayout) -> None:
+        self._directory = directory
+        self._layout = layout
+
+    async def start(self, node: NodeLayout) -> NodeProcess:
+        """Start one. Raises OSError."""
+        home = node_home(self._directory, node)
+        with (home / LOG_FILE).open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "falkirk", "serve", str(home / PROPERTIES)),
+                *("--release", self._layout.release),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=log,
+                # Ctrl-C in a terminal is for whoever started the cluster, who stops the nodes in order.
+                start_new_session=True,
+            )
+        return NodeProcess(process, home / LOG_FILE)
+
+
+class NodeProcess:
+    """A node in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self._process = process
+        self._log = log
+        self.ended = asyncio.create_task(self._wait())
+
+    @property
+    def pid(self) -> int:
+        """Give the process."""
+        return self._process.pid
+
+    def request_shutdown(self) -> None:
+        """Ask it to stop, as `falkirk serve` wants it."""
+        if self._process.returncode is None:
+            self._process.terminate()
+
+    def end_now(self) -> None:
+        """Kill it."""
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def _wait(self) -> Stop:
+        status = await self._process.wait()
+        how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+        return Stop(status, None if status == 0 else f"{how}; the last line of {self._log}: {_last_line(self._log)}")
+
+
+class NodesInProcess:
+    """All nodes on the loop of this process. An `async with` block: at its end sockets and locks are given back."""
+
+    def __init__(self, directory: Path, layout: ClusterLayout, make_node: MakeNode) -> None:
+        self._directory = directory
+        self._layout = layout
+        self._make_node = make_node
+        self._opened = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._opened.aclose()
+
+    async def start(self, node: NodeLayout) -> NodeTask:
+        """Start one. Raises ServerError and ConfigError."""
+        home = node_home(self._directory, node)
+        properties = node_properties(self._directory, self._layout, node)
+        log = FactLog(
+            self._opened.enter_context((home / LOG_FILE).open("a", encoding="utf-8", buffering=1)),
+            LogFormat.TEXT,
+            LogLevel.INFO,
+        )
+        return NodeTask(self._opened.enter_context(opened(properties, self._make_node, log)))
+
+
+class NodeTask:
+    """A node that shares this process with others."""
+
+    def __init__(self, node: OpenedNode) -> None:
+        self._driver: NodeDriver | None = None
+        self.ended = asyncio.create_task(node.run(_nothing, self._take_driver))
+
+    def request_shutdown(self) -> None:
+        """Ask it to stop."""
+        if self._driver is not None:
+            self._driver.request_shutdown()
+
+    def end_now(self) -> None:
+        """End it as it is."""
+        if self._driver is not None:
+            self._driver.stop(Stop(1, "ended at once"))
+
+    def _take_driver(self, driver: NodeDriver) -> None:
+        self._driver = driver
+
+
+def _nothing(_config: NodeConfig) -> None:
+    pass
+
+
+def _last_line(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _LAST_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
+    return lines[-1] if lines else "nothing"
