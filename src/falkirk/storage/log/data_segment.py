@@ -1,7 +1,7 @@
 """One segment of a data log: `.log`, both indexes, `.txnindex`.
 
-While a segment is active its indexes are in memory only: nobody may trust those of an active segment after an unclean
-stop, Kafka neither. They are written when it is rolled and when the log is closed.
+While a segment is active its indexes are in memory only, and files of theirs may be stale: after an unclean stop they
+are made anew, by Kafka too. They are written when it is rolled and when the log is closed.
 """
 
 from __future__ import annotations
@@ -245,11 +245,7 @@ class DataSegment:
         return offset
 
     def truncate(self, end_offset: int) -> int:
-        """Cut off `end_offset` and all behind it, a batch that holds it as a whole; give where the log ends then.
-
-        The files of the indexes are removed: what they say is not true any more.
-        """
-        self._remove_index_files()
+        """Cut off `end_offset` and all behind it, a batch that holds it as a whole; give where the log ends then."""
         place = self.find(end_offset)
         aborted = [transaction for transaction in self.aborted if transaction.last_offset < end_offset]
         if len(aborted) < len(self.aborted):
@@ -277,12 +273,8 @@ class DataSegment:
             self._first_timestamp = None
 
     def take_scan(self, size: int, index: SegmentIndex, aborted: Sequence[AbortedTransaction]) -> None:
-        """Take what a scan of the whole file found: so much of it is good, and what the indexes should say.
-
-        The files of the indexes are removed.
-        """
+        """Take what a scan of the whole file found: so much of it is good, and what the indexes should say."""
         self._index = index
-        self._remove_index_files()
         if size < self.size:
             self.file.truncate(size)
             self.file.sync()
@@ -397,13 +389,6 @@ class DataSegment:
             self._txn_file = None
         write_unsynced(self._disk, self.path_of("txnindex"), format_transaction_index(aborted))
         self._aborted = list(aborted)
-
-    def _remove_index_files(self) -> None:
-        # They are loaded first: afterwards the memory alone knows.
-        assert self.index is not None
-        for kind in ("index", "timeindex"):
-            with suppress(FileNotFoundError):
-                self._disk.remove(self.path_of(kind))
 
 
 def write_unsynced(disk: Disk, path: str, data: bytes) -> None:
