@@ -74,8 +74,12 @@ class RequestReceived(msgspec.Struct, frozen=True):
         return memoryview(self.frame)[self.body_start :]
 
     def message(self) -> WireMessage:
-        """Decode the body. Raises RemoteProtocolError; its offset counts from the start of the header."""
-        return _decode_body(_request_class(self.api_key), self.api_version, self.frame, self.body_start, None)
+        """Decode the body. Raises RemoteProtocolError; its offset counts from the start of the header.
+
+        Bytes left over are ignored: librdkafka has three of them behind a Metadata request for all topics.
+        """
+        message, _ = decode_prefix(_request_class(self.api_key), self.api_version, self.frame, self.body_start)
+        return message
 
 
 class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
