@@ -14,29 +14,35 @@ import java.util.HexFormat;
  * Sends one request over and over and counts the answers. Knows frames (a length of four bytes before everything) and
  * where the correlation id stands, and nothing else of Kafka: neither side's code is in the way of the other's.
  *
- *   LoadGenerator HOST:PORT CONNECTIONS IN_FLIGHT WARM_UP_MS MEASURED_MS PID[,PID...] REQUEST_HEX COUNTER_AT DIGITS
+ *   LoadGenerator HOST:PORT CONNECTIONS IN_FLIGHT WARM_UP_MS MEASURED_MS PID[,PID...] FILE[,FILE...] COUNTER_AT DIGITS
  *
- * Each connection keeps IN_FLIGHT requests open. REQUEST_HEX is header and body, without the length. If DIGITS is not
- * 0, that many decimal digits at COUNTER_AT are another number in each request. One thread sends all, so that the
- * generator never takes more than one core. Prints one JSON object: answers, seconds, the
- * processor time that the processes PID took, percentiles of the latency in microseconds, the first answer in hex.
+ * Each connection keeps IN_FLIGHT requests open. Each FILE has a request, header and body without the length; the
+ * connections take them in turn. If DIGITS is not 0, that many decimal digits at COUNTER_AT are another number in each
+ * request. One thread sends all, so that the generator never takes more than one core. Prints one JSON object: answers,
+ * their bytes, seconds, the processor time that the processes PID took, percentiles of the latency in microseconds, the
+ * first answer in hex.
  */
 public final class LoadGenerator {
     private static final int CORRELATION_AT = 8; // behind length, key and version
     private static final int TICKS_PER_SECOND = 100; // of /proc, on every Linux that there is
 
-    private final byte[] request;
+    private final byte[][] requests;
     private final int counterAt;
     private final int digits;
     private long counter;
     private long answers;
+    private long answerBytes;
     private byte[] firstAnswer = new byte[0];
     private long[] latencies = new long[1 << 16];
     private int latencyCount;
     private boolean measures;
 
-    private LoadGenerator(byte[] body, int counterAt, int digits) {
-        this.request = ByteBuffer.allocate(4 + body.length).putInt(body.length).put(body).array();
+    private LoadGenerator(byte[][] bodies, int counterAt, int digits) {
+        this.requests = new byte[bodies.length][];
+        for (int number = 0; number < bodies.length; number++) {
+            byte[] body = bodies[number];
+            this.requests[number] = ByteBuffer.allocate(4 + body.length).putInt(body.length).put(body).array();
+        }
         this.counterAt = counterAt + 4;
         this.digits = digits;
     }
@@ -45,11 +51,13 @@ public final class LoadGenerator {
         final SocketChannel channel;
         final long[] sentAt;
         final ByteBuffer out;
-        final ByteBuffer in = ByteBuffer.allocate(1 << 20);
+        final byte[] request;
+        ByteBuffer in = ByteBuffer.allocate(1 << 20);
         long sent;
         long received;
 
-        Connection(InetSocketAddress address, int inFlight, Selector selector) throws IOException {
+        Connection(InetSocketAddress address, byte[] request, int inFlight, Selector selector) throws IOException {
+            this.request = request;
             channel = SocketChannel.open(address);
             channel.socket().setTcpNoDelay(true);
             channel.configureBlocking(false);
@@ -89,9 +97,11 @@ public final class LoadGenerator {
                 take(length, sentAt[(int) (received++ % sentAt.length)]);
                 in.position(in.position() + length);
             }
-            in.compact();
-            if (!in.hasRemaining()) {
-                throw new IOException("an answer of more than a megabyte");
+            int wanted = in.remaining() >= 4 ? 4 + in.getInt(in.position()) : 0;
+            if (wanted > in.capacity()) {
+                in = ByteBuffer.allocate(2 * wanted).put(in);
+            } else {
+                in.compact();
             }
         }
 
@@ -102,6 +112,7 @@ public final class LoadGenerator {
             }
             if (measures) {
                 answers++;
+                answerBytes += length;
                 if (latencyCount < latencies.length) {
                     latencies[latencyCount++] = System.nanoTime() - sentAtNanos;
                 }
@@ -114,7 +125,7 @@ public final class LoadGenerator {
         Selector selector = Selector.open();
         Connection[] connections = new Connection[count];
         for (int number = 0; number < count; number++) {
-            connections[number] = new Connection(address, inFlight, selector);
+            connections[number] = new Connection(address, requests[number % requests.length], inFlight, selector);
             connections[number].send();
         }
         pump(selector, warmUpMs);
@@ -127,9 +138,9 @@ public final class LoadGenerator {
         long[] sorted = Arrays.copyOf(latencies, latencyCount);
         Arrays.sort(sorted);
         System.out.printf(
-            "{\"answers\": %d, \"seconds\": %.6f, \"cpu_seconds\": %.3f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
+            "{\"answers\": %d, \"bytes\": %d, \"seconds\": %.6f, \"cpu_seconds\": %.3f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
                 + "\"first_answer\": \"%s\"}%n",
-            answers, seconds, cpu, percentile(sorted, 0.5), percentile(sorted, 0.99),
+            answers, answerBytes, seconds, cpu, percentile(sorted, 0.5), percentile(sorted, 0.99),
             HexFormat.of().formatHex(firstAnswer));
     }
 
@@ -163,9 +174,13 @@ public final class LoadGenerator {
 
     public static void main(String[] arguments) throws IOException {
         String[] place = arguments[0].split(":");
-        byte[] body = HexFormat.of().parseHex(arguments[6]);
+        String[] files = arguments[6].split(",");
+        byte[][] bodies = new byte[files.length][];
+        for (int number = 0; number < files.length; number++) {
+            bodies[number] = Files.readAllBytes(Path.of(files[number]));
+        }
         LoadGenerator generator =
-            new LoadGenerator(body, Integer.parseInt(arguments[7]), Integer.parseInt(arguments[8]));
+            new LoadGenerator(bodies, Integer.parseInt(arguments[7]), Integer.parseInt(arguments[8]));
         generator.run(
             new InetSocketAddress(place[0], Integer.parseInt(place[1])),
             Integer.parseInt(arguments[1]),

@@ -2,8 +2,10 @@
 
 import json
 import socket
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from falkirk.protocol.connection import Connection, ResponseReceived, Role, request_bytes
@@ -20,9 +22,13 @@ Answer = TypeVar("Answer", bound=WireMessage)
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A request to be sent over and over. `number_after`: where in it the digits of a running number stand."""
+    """A request to be sent over and over. `number_after`: where in it the digits of a running number stand.
+
+    `others`: requests of the same kind that the connections send in turn with the first.
+    """
 
     request: WireMessage
+    others: Sequence[WireMessage] = ()
     version: int
     number_after: bytes | None = None
     digits: int = 0
@@ -33,6 +39,7 @@ class Measured:
     """What a turn of load led to, per answer: seconds of wall, and of the processor in the measured processes."""
 
     answers: int
+    answer_bytes: float
     seconds: float
     cpu_seconds: float
     p50_us: float
@@ -51,30 +58,38 @@ def run_load(
     measured_ms: int,
 ) -> Measured:
     """Send the request on so many connections, so many at a time on each; count CPU of all `servers`."""
-    body = request_bytes(work.request, work.version, correlation_id=0, client_id=CLIENT_ID)
-    counter_at = 0 if work.number_after is None else body.index(work.number_after) + len(work.number_after)
-    done = run_process(
-        [
-            kafka.java,
-            *JVM_OPTIONS,
-            "-cp",
-            kafka.class_path,
-            "LoadGenerator",
-            f"127.0.0.1:{port}",
-            str(connections),
-            str(in_flight),
-            str(warm_up_ms),
-            str(measured_ms),
-            ",".join(str(server.pid) for server in servers),
-            body.hex(),
-            str(counter_at),
-            str(work.digits),
-        ]
-    )
+    bodies = [
+        request_bytes(request, work.version, correlation_id=0, client_id=CLIENT_ID)
+        for request in (work.request, *work.others)
+    ]
+    counter_at = 0 if work.number_after is None else bodies[0].index(work.number_after) + len(work.number_after)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / str(number) for number in range(len(bodies))]
+        for file, body in zip(files, bodies, strict=True):
+            file.write_bytes(body)
+        done = run_process(
+            [
+                kafka.java,
+                *JVM_OPTIONS,
+                "-cp",
+                kafka.class_path,
+                "LoadGenerator",
+                f"127.0.0.1:{port}",
+                str(connections),
+                str(in_flight),
+                str(warm_up_ms),
+                str(measured_ms),
+                ",".join(str(server.pid) for server in servers),
+                ",".join(map(str, files)),
+                str(counter_at),
+                str(work.digits),
+            ]
+        )
     found = json.loads(done.stdout)
     answers = found["answers"]
     return Measured(
         answers=answers,
+        answer_bytes=found["bytes"] / answers,
         seconds=found["seconds"] / answers,
         cpu_seconds=found["cpu_seconds"] / answers,
         p50_us=found["p50_us"],

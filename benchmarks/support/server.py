@@ -60,10 +60,10 @@ def kafka_servers(kafka: Peer, folder: Path, count: int, *, roles: str) -> Itera
 
 
 @contextmanager
-def falkirk_servers(folder: Path, count: int) -> Iterator[list[Server]]:
-    """Run a cluster of our controllers, as the same release, until the block ends."""
+def falkirk_servers(folder: Path, count: int, *, roles: str = "controller") -> Iterator[list[Server]]:
+    """Run a cluster of our nodes with these roles, as the same release, until the block ends."""
     program = Program((str(PROGRAM), "storage"), (str(PROGRAM), "serve"), ("--release", RELEASE))
-    with _servers(program, folder, count, "controller") as servers:
+    with _servers(program, folder, count, roles) as servers:
         yield servers
 
 

@@ -1,0 +1,69 @@
+"""Fetch of 1 MB, by one and by four connections: a broker of ours against one of real Kafka.
+
+Budget: >= 0.9x. What is fetched was written in batches of 16 KB, and is in the page cache.
+"""
+
+from falkirk.protocol.messages import FetchRequest, FetchResponse, ProduceResponse
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from produce import produce_request
+from support.brokers import both_sides, create_topics, print_sides
+from support.kafka_peer import Peer, measure_against_kafka
+from support.load import Work, ask
+
+TURNS = 3
+TOPIC = "fetched"
+BATCHES = 128
+RECORDS_PER_BATCH = 16
+BATCH_BYTES_MAX = (RECORDS_PER_BATCH + 1) * 1024
+MEGABYTE = 1 << 20
+VERSION = 12
+WARM_UP_MS = 1_000
+FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
+MEASURED_MS = 2_000
+
+
+def measure(kafka: Peer) -> None:
+    with both_sides(kafka) as sides:
+        for side in sides:
+            fill(side.port)
+            side.run(kafka, work(), connections=4, in_flight=1, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
+        for connections in (1, 4):
+            for side in sides:
+                side.turns.clear()
+            for _ in range(TURNS):
+                for side in sides:
+                    found = side.run(
+                        kafka,
+                        work(),
+                        connections=connections,
+                        in_flight=1,
+                        warm_up_ms=WARM_UP_MS,
+                        measured_ms=MEASURED_MS,
+                    )
+                    assert found.answer_bytes > MEGABYTE - BATCH_BYTES_MAX, found
+                    side.turns.append(found)
+            print_sides(f"fetch 1 MB, {connections} x 1", *sides, budget=0.9)
+
+
+def fill(port: int) -> None:
+    create_topics(port, [TOPIC])
+    for _ in range(BATCHES):
+        answer = ask(port, produce_request(TOPIC, 0, RECORDS_PER_BATCH), 9, ProduceResponse)
+        assert answer.responses[0].partition_responses[0].error_code == 0, answer
+    answer = ask(port, work().request, VERSION, FetchResponse)
+    (found,) = answer.responses[0].partitions
+    assert found.error_code == 0
+    assert found.records is not None
+    assert len(found.records) > MEGABYTE - BATCH_BYTES_MAX
+
+
+def work() -> Work:
+    partition = FetchPartition(0, fetch_offset=3, partition_max_bytes=MEGABYTE)
+    request = FetchRequest(
+        max_wait_ms=0, min_bytes=1, max_bytes=MEGABYTE, topics=[FetchTopic(TOPIC, partitions=[partition])]
+    )
+    return Work(request=request, version=VERSION)
+
+
+if __name__ == "__main__":
+    measure_against_kafka("fetch", measure)

@@ -1,0 +1,68 @@
+"""Produce: a broker of ours against one of real Kafka, 4 connections with 5 requests in flight, a partition for each.
+
+Budgets: one record of 1 KB a batch >= 2x, 16 of them >= 1.5x, a megabyte of them >= 0.8x. Batches are uncompressed and
+keep their CreateTime; both sides check the CRC and every record. All replicas (one) have to have them.
+"""
+
+import time
+
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.messages import ProduceRequest
+from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
+from falkirk.protocol.record import Record
+from support.brokers import Side, both_sides, create_topics, delete_topic, end_offset, print_sides
+from support.kafka_peer import Peer, measure_against_kafka
+from support.load import Measured, Work
+
+TURNS = 3
+CONNECTIONS = 4
+IN_FLIGHT = 5
+RECORD_BYTES = 1024
+VERSION = 9
+WARM_UP_MS = 1_000
+FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
+# Name, records of a batch, budget, and for how long: the disk is not what is measured.
+LOADS = (("1 KB", 1, 2.0, 2_000), ("16 KB", 16, 1.5, 2_000), ("1 MB", 1_000, 0.8, 1_000))
+VALUE = bytes(number * 7 % 251 for number in range(RECORD_BYTES))
+
+
+def measure(kafka: Peer) -> None:
+    with both_sides(kafka) as sides:
+        for name, records, budget, measured_ms in LOADS:
+            for side in sides:
+                side.turns.clear()
+                run(kafka, side, f"warm-up-{records}", records, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
+            for turn in range(TURNS):
+                for side in sides:
+                    topic = f"turn-{records}-{turn}"
+                    side.turns.append(run(kafka, side, topic, records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms))
+            print_sides(f"produce {name}, {CONNECTIONS} x {IN_FLIGHT}", *sides, budget=budget)
+
+
+def run(kafka: Peer, side: Side, topic: str, records: int, *, warm_up_ms: int, measured_ms: int) -> Measured:
+    """One turn on a topic of its own. What was answered has to be there."""
+    create_topics(side.port, [topic], partitions=CONNECTIONS)
+    first, *others = (produce_request(topic, partition, records) for partition in range(CONNECTIONS))
+    measured = side.run(
+        kafka,
+        Work(request=first, others=others, version=VERSION),
+        connections=CONNECTIONS,
+        in_flight=IN_FLIGHT,
+        warm_up_ms=warm_up_ms,
+        measured_ms=measured_ms,
+    )
+    written = sum(end_offset(side.port, topic, partition) for partition in range(CONNECTIONS))
+    assert written >= measured.answers * records, (written, measured)
+    delete_topic(side.port, topic)
+    return measured
+
+
+def produce_request(topic: str, partition: int, count: int) -> ProduceRequest:
+    now_ms = time.time_ns() // 1_000_000
+    records = [Record(offset=number, timestamp=now_ms, key=None, value=VALUE) for number in range(count)]
+    data = PartitionProduceData(partition, build_batch(records, base_offset=0))
+    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(topic, partition_data=[data])])
+
+
+if __name__ == "__main__":
+    measure_against_kafka("produce", measure)

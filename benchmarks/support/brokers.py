@@ -1,0 +1,119 @@
+"""A broker of each side, and topics on it."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from falkirk.protocol.messages import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from falkirk.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig
+from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
+from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
+from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+from support.kafka_peer import Peer
+from support.line import print_line
+from support.load import Measured, Work, ask, run_load
+from support.server import Server, falkirk_servers, kafka_servers
+
+ROLES = "broker,controller"
+AT_ONCE = 100
+WAIT_S = 60
+LATEST = -1
+# What was written for a measurement leaves the disk soon after it.
+CONFIGS = {"file.delete.delay.ms": "1000"}
+
+
+@dataclass
+class Side:
+    """A broker that is its own controller, and what was measured of it."""
+
+    server: Server
+    turns: list[Measured] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return self.server.broker_port
+
+    def run(
+        self, kafka: Peer, work: Work, *, connections: int, in_flight: int, warm_up_ms: int, measured_ms: int
+    ) -> Measured:
+        return run_load(
+            kafka,
+            self.port,
+            work,
+            [self.server],
+            connections=connections,
+            in_flight=in_flight,
+            warm_up_ms=warm_up_ms,
+            measured_ms=measured_ms,
+        )
+
+
+@contextmanager
+def both_sides(kafka: Peer) -> Iterator[tuple[Side, Side]]:
+    """Run a broker of ours and one of Kafka's."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        kafka_servers(kafka, Path(folder) / "kafka", 1, roles=ROLES) as (peer,),
+        falkirk_servers(Path(folder) / "falkirk", 1, roles=ROLES) as (own,),
+    ):
+        yield Side(own), Side(peer)
+
+
+def create_topics(port: int, names: list[str], *, partitions: int = 1) -> None:
+    """Create topics and wait until each partition has its leader."""
+    deadline = time.monotonic() + WAIT_S
+    while not ask(port, MetadataRequest([]), 12, MetadataResponse).brokers:
+        assert time.monotonic() < deadline, "the broker stays fenced"
+        time.sleep(0.1)
+    configs = [CreatableTopicConfig(*entry) for entry in CONFIGS.items()]
+    for first in range(0, len(names), AT_ONCE):
+        topics = [
+            CreatableTopic(name, num_partitions=partitions, replication_factor=1, configs=configs)
+            for name in names[first : first + AT_ONCE]
+        ]
+        answer = ask(port, CreateTopicsRequest(topics), 7, CreateTopicsResponse)
+        errors = {topic.error_message for topic in answer.topics if topic.error_code}
+        assert not errors, errors
+    while _led(port, names) < partitions * len(names):
+        assert time.monotonic() < deadline, "not every partition has got a leader"
+        time.sleep(0.1)
+
+
+def delete_topic(port: int, name: str) -> None:
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name)], timeout_ms=30_000)
+    answer = ask(port, request, 6, DeleteTopicsResponse)
+    assert answer.responses[0].error_code == 0, answer
+
+
+def end_offset(port: int, topic: str, partition: int) -> int:
+    where = ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=LATEST)])
+    answer = ask(port, ListOffsetsRequest(-1, topics=[where]), 7, ListOffsetsResponse)
+    (found,) = answer.topics[0].partitions
+    assert found.error_code == 0, answer
+    return found.offset
+
+
+def print_sides(name: str, ours: Side, theirs: Side, *, budget: float) -> None:
+    """The processor time per request first, the wall beside it."""
+    cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
+    wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
+    print_line(f"{name}, CPU per request", *cpu, budget=budget)
+    print_line(f"{name}, wall per request", *wall, budget=budget)
+
+
+def _led(port: int, names: list[str]) -> int:
+    request = MetadataRequest([MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
+    topics = ask(port, request, 12, MetadataResponse).topics
+    return sum(partition.leader_id >= 0 for topic in topics for partition in topic.partitions)
