@@ -37,7 +37,7 @@ class AckedRecordsSurvive(DataChecker):
         history = self.watch.history.of(key)
         if self.is_lossy(key) or not (history.acked or history.read):
             return
-        keeping = Keeping.of(self.watch.history.topics[key.topic_id])
+        keeping = self.watch.history.keeping(key)
         start, end = log.log_start_offset, log.log_end_offset
         if keeping is not Keeping.END and start > 0:
             raise self.violated(f"{self.place(broker_id, key)} begins at offset {start}, nothing may be deleted")

@@ -59,7 +59,7 @@ class CommittedRecordsStay(DataChecker):
                     raise self.violated(f"{place} lacks offset {offset}, the last record of key {record_key!r}")
 
     def _check_holes(self, broker_id: int, log: LogView, found: Mapping[int, object], offsets: range) -> None:
-        if Keeping.of(self.watch.history.topics.get(log.key.topic_id, "")) is Keeping.KEYS:
+        if self.watch.history.keeping(log.key) is Keeping.KEYS:
             return
         for offset in offsets:
             if offset not in found:

@@ -59,4 +59,4 @@ class ReplicasMatch(DataChecker):
         return [(batch.base_offset, batch.computed_crc)]
 
     def _is_compacted(self, key: PartitionKey) -> bool:
-        return Keeping.of(self.watch.history.topics.get(key.topic_id, "")) is Keeping.KEYS
+        return self.watch.history.keeping(key) is Keeping.KEYS

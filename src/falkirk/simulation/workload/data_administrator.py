@@ -100,7 +100,7 @@ class DataAdministrator(ControllerClient):
     def _choose(self) -> Operation:
         topic = self.chance.choice(self._plan.topics)
         draw = self.chance.random()
-        if draw < 0.1 and Keeping.of(topic.name) is Keeping.END:
+        if draw < 0.3 and Keeping.of(topic.name) is Keeping.NOTHING:
             return self._delete(topic)
         if draw < 0.45:
             return self._move(topic)

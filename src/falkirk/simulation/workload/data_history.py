@@ -21,7 +21,9 @@ class Keeping(Enum):
 
     ALL = "kept"
     END = "trimmed"
-    """Retention and DeleteRecords take what is old; the topic may be deleted."""
+    """Retention and DeleteRecords take what is old."""
+    NOTHING = "passing"
+    """The topic is deleted and made anew by its name. Older requests know no more than that, so nothing is tracked."""
     KEYS = "compacted"
     """Of each key the last record stays."""
 
@@ -68,6 +70,9 @@ class DataHistory:
 
     def take_acked(self, key: PartitionKey, base_offset: int, values: list[bytes]) -> None:
         """Take note of records that must never be gone."""
+        self.acked += len(values)
+        if self.keeping(key) is Keeping.NOTHING:
+            return
         acked = self.of(key).acked
         for offset, value in enumerate(values, base_offset):
             known = acked.setdefault(offset, value)
@@ -76,17 +81,22 @@ class DataHistory:
                     "AckedRecordsSurvive",
                     f"offset {offset} of {self.name(key)} was acknowledged for {shown(known)}, now for {shown(value)}",
                 )
-        self.acked += len(values)
 
     def take_read(self, key: PartitionKey, offset: int, value: bytes, reader: str) -> None:
         """Take note of a record that a consumer was shown."""
+        self.read += 1
+        if self.keeping(key) is Keeping.NOTHING:
+            return
         known = self.of(key).read.setdefault(offset, value)
         if known != value and key not in self.lossy:
             raise InvariantViolatedError(
                 "ReadsNeverChange",
                 f"{reader} reads {shown(value)} at offset {offset} of {self.name(key)}, it was {shown(known)} before",
             )
-        self.read += 1
+
+    def keeping(self, key: PartitionKey) -> Keeping | None:
+        """Say what is kept of a partition."""
+        return Keeping.of(self.topics.get(key.topic_id, ""))
 
     def name(self, key: PartitionKey) -> str:
         """Name a partition."""

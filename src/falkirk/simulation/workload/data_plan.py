@@ -100,6 +100,8 @@ def _configs(chance: Chance, keeping: Keeping, replication_factor: int) -> dict[
     match keeping:
         case Keeping.ALL:
             return {**configs, "retention.ms": "-1"}
+        case Keeping.NOTHING:
+            return {**configs, "retention.ms": "4000"}
         case Keeping.END:
             return {**configs, **chance.choice(({"retention.ms": "2000"}, {"retention.bytes": "3000"}))}
         case Keeping.KEYS:
