@@ -1,8 +1,8 @@
 """What brokers tell of the cluster besides topics."""
 
 import pytest
-from broker_views import ask_broker
 from controllers import CLUSTER_ID, Broker, make_image
+from image_answers import ask_about
 from node_views import cluster_authorizer
 
 from falkirk.metadata.acl_types import AclOperation
@@ -33,16 +33,16 @@ def three_brokers():
 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_a_broker_tells_of_brokers_that_are_alive(version):
-    response = ask_broker(three_brokers(), DescribeClusterRequest(), version)
+    response = ask_about(three_brokers(), DescribeClusterRequest(), version)
     told = [(each.broker_id, each.host, each.port, each.rack) for each in response.brokers]
     assert told == [(1, "broker-1", 9092, "a"), (2, "broker-2", 9092, None)]
     assert (response.error_code, response.endpoint_type, response.cluster_id) == (0, BROKERS, CLUSTER_ID)
     assert response.controller_id in {1, 2}
-    assert ask_broker(three_brokers(), DescribeClusterRequest(), version, listener="OTHER").brokers == []
+    assert ask_about(three_brokers(), DescribeClusterRequest(), version, listener="OTHER").brokers == []
 
 
 def test_fenced_brokers_are_told_on_demand():
-    response = ask_broker(three_brokers(), DescribeClusterRequest(include_fenced_brokers=True), 2)
+    response = ask_about(three_brokers(), DescribeClusterRequest(include_fenced_brokers=True), 2)
     assert {each.broker_id: each.is_fenced for each in response.brokers} == {1: False, 2: False, 3: True}
 
 
@@ -51,15 +51,15 @@ def test_fenced_brokers_are_told_on_demand():
     [(1, CONTROLLERS, "MISMATCHED_ENDPOINT_TYPE"), (1, 7, "UNSUPPORTED_ENDPOINT_TYPE")],
 )
 def test_who_asks_a_broker_for_something_else_is_told_so(version, endpoint_type, error):
-    response = ask_broker(three_brokers(), DescribeClusterRequest(endpoint_type=endpoint_type), version)
+    response = ask_about(three_brokers(), DescribeClusterRequest(endpoint_type=endpoint_type), version)
     assert (ErrorCode(response.error_code).name, response.brokers) == (error, [])
 
 
 def test_a_broker_asks_for_no_right_but_to_tell_what_one_may_do():
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
-    nothing = ask_broker(three_brokers(), request, authorizer=cluster_authorizer({AclOperation.CREATE}))
+    nothing = ask_about(three_brokers(), request, authorizer=cluster_authorizer({AclOperation.CREATE}))
     assert (len(nothing.brokers), nothing.cluster_authorized_operations) == (2, 0)
-    some = ask_broker(three_brokers(), request, authorizer=cluster_authorizer({AclOperation.ALTER}))
+    some = ask_about(three_brokers(), request, authorizer=cluster_authorizer({AclOperation.ALTER}))
     # ALTER implies DESCRIBE.
     assert some.cluster_authorized_operations == 1 << AclOperation.ALTER | 1 << AclOperation.DESCRIBE
 
@@ -83,7 +83,7 @@ def resources():
 
 
 def listed(*types, version=1, **fields):
-    response = ask_broker(resources(), ListConfigResourcesRequest(types), version, **fields)
+    response = ask_about(resources(), ListConfigResourcesRequest(types), version, **fields)
     if response.error_code:
         return ErrorCode(response.error_code).name
     return [(each.resource_type, each.resource_name) for each in response.config_resources]
@@ -142,7 +142,7 @@ def quotas():
 
 def described(*components, strict=False, version=1, **fields):
     request = DescribeClientQuotasRequest([ComponentData(*each) for each in components], strict)
-    response = ask_broker(quotas(), request, version, **fields)
+    response = ask_about(quotas(), request, version, **fields)
     if response.error_code:
         return ErrorCode(response.error_code).name, response.entries
     return {

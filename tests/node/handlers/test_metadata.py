@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from broker_views import ask_broker, broker_view
 from controllers import CLUSTER_ID, Broker, directory, make_image
+from image_answers import ask_about, view_of_image
 from node_views import context_of
 from topic_authorizers import topic_authorizer
 
@@ -91,7 +91,7 @@ def errors(response):
 
 @pytest.mark.parametrize("version", range(NEWEST + 1))
 def test_brokers_that_are_alive_are_told_in_every_version(version):
-    response = ask_broker(image(), named(), version)
+    response = ask_about(image(), named(), version)
     told = [(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers]
     assert told == [(1, "broker-1", 9092, "a" if version >= 1 else None), (2, "broker-2", 9092, None)]
     assert response.cluster_id == (CLUSTER_ID if version >= 2 else None)
@@ -104,31 +104,31 @@ def test_endpoints_are_those_of_the_listener_where_the_request_came_in():
     points = (*broker.end_points, Endpoint("EXTERNAL", "outside", 19092, 0))
     brokers = on.cluster.brokers.set(1, msgspec.structs.replace(broker, end_points=points))
     on = msgspec.structs.replace(on, cluster=msgspec.structs.replace(on.cluster, brokers=brokers))
-    response = ask_broker(on, named("foo"), listener="EXTERNAL")
+    response = ask_about(on, named("foo"), listener="EXTERNAL")
     assert [(broker.node_id, broker.host, broker.port) for broker in response.brokers] == [(1, "outside", 19092)]
     partitions = response.topics[0].partitions
     assert [ErrorCode(partition.error_code).name for partition in partitions] == ["NONE", "LISTENER_NOT_FOUND"]
     assert [partition.leader_id for partition in partitions] == [1, -1]
     assert [partition.offline_replicas for partition in partitions] == [(2,), (2, 3)]
-    before = ask_broker(on, named("foo"), 5, listener="EXTERNAL").topics[0].partitions
+    before = ask_about(on, named("foo"), 5, listener="EXTERNAL").topics[0].partitions
     assert [ErrorCode(partition.error_code).name for partition in before] == ["NONE", "LEADER_NOT_AVAILABLE"]
 
 
 def test_the_controller_is_any_broker_that_is_alive():
     random = Random(5)
-    told = {ask_broker(image(), named(), random=random).controller_id for _ in range(50)}
+    told = {ask_about(image(), named(), random=random).controller_id for _ in range(50)}
     assert told == {1, 2}
-    assert ask_broker(image(brokers=[Broker(broker_id=3, fenced=True)]), named()).controller_id == -1
+    assert ask_about(image(brokers=[Broker(broker_id=3, fenced=True)]), named()).controller_id == -1
 
 
 @pytest.mark.parametrize(("version", "told"), [(7, False), (8, True), (10, True), (11, False)])
 def test_the_operations_on_the_cluster_are_told_in_three_versions(version, told):
     request = named(include_cluster_authorized_operations=told)
-    response = ask_broker(image(), request, version)
+    response = ask_about(image(), request, version)
     assert response.cluster_authorized_operations == (0b1_1111_1010_0000 if told else NONE)
     if told:
         nobody = topic_authorizer({}, cluster=(CREATE,))
-        assert ask_broker(image(), request, version, authorizer=nobody).cluster_authorized_operations == 0
+        assert ask_about(image(), request, version, authorizer=nobody).cluster_authorized_operations == 0
 
 
 # --- Topics
@@ -136,7 +136,7 @@ def test_the_operations_on_the_cluster_are_told_in_three_versions(version, told)
 
 @pytest.mark.parametrize("version", range(NEWEST + 1))
 def test_partitions_are_told_in_every_version(version):
-    (told,) = ask_broker(image(), named("foo"), version).topics
+    (told,) = ask_about(image(), named("foo"), version).topics
     assert (told.error_code, told.name, told.is_internal) == (0, "foo", False)
     assert told.topic_id == (b"foo".ljust(16, b".") if version >= 10 else ZERO_UUID)
     first, second = told.partitions
@@ -151,13 +151,13 @@ def test_partitions_are_told_in_every_version(version):
 def test_replicas_on_a_directory_that_is_gone_are_offline():
     records = topic("foo", (1, 2))
     records[1].directories = (directory(1, 9), directory(2))
-    (partition,) = ask_broker(image(*records), named("foo")).topics[0].partitions
+    (partition,) = ask_about(image(*records), named("foo")).topics[0].partitions
     assert partition.offline_replicas == (1,)
 
 
 def test_a_partition_without_leader_says_so():
     on = image(*topic("foo", ((1,), (1,), -1), ((9,), (9,), 9), ((3,), (3,), 3)))
-    partitions = ask_broker(on, named("foo")).topics[0].partitions
+    partitions = ask_about(on, named("foo")).topics[0].partitions
     assert [ErrorCode(partition.error_code).name for partition in partitions] == [
         "LEADER_NOT_AVAILABLE",
         "LEADER_NOT_AVAILABLE",
@@ -176,7 +176,7 @@ def test_a_partition_without_leader_says_so():
     ],
 )
 def test_null_stands_for_all_topics_and_an_empty_list_for_none_but_in_version_0(version, request_, told):
-    response = ask_broker(image(), request_, version)
+    response = ask_about(image(), request_, version)
     assert [topic.name for topic in response.topics] == told
     internal = [topic.name for topic in response.topics if topic.is_internal]
     assert internal == (["__consumer_offsets"] if told and version else [])
@@ -187,7 +187,7 @@ def test_internal_topics_are_those_of_the_release():
     told = {
         release: [
             topic.is_internal
-            for topic in ask_broker(image(release=release), request, 12, release=Release.parse(release)).topics
+            for topic in ask_about(image(release=release), request, 12, release=Release.parse(release)).topics
         ]
         for release in ("3.8", "3.9")
     }
@@ -196,27 +196,27 @@ def test_internal_topics_are_those_of_the_release():
 
 def test_what_is_not_there_is_told_and_not_created_unless_that_is_wanted():
     creation = Creation()
-    response = ask_broker(image(), named("foo", "new", "b d", allow_auto_topic_creation=False), topic_creation=creation)
+    response = ask_about(image(), named("foo", "new", "b d", allow_auto_topic_creation=False), topic_creation=creation)
     assert errors(response) == {"foo": "NONE", "new": "UNKNOWN_TOPIC_OR_PARTITION", "b d": "INVALID_TOPIC_EXCEPTION"}
     assert creation.created == []
 
 
 def test_topics_are_created_whose_names_are_possible():
     creation = Creation()
-    response = ask_broker(image(), named("new", "foo", "b d", "new"), topic_creation=creation)
+    response = ask_about(image(), named("new", "foo", "b d", "new"), topic_creation=creation)
     assert errors(response) == {"foo": "NONE", "new": "UNKNOWN_TOPIC_OR_PARTITION", "b d": "INVALID_TOPIC_EXCEPTION"}
     assert creation.created == ["new"]
 
 
 def test_before_version_4_topics_are_created_unasked():
     creation = Creation()
-    ask_broker(image(), named("new"), 3, topic_creation=creation)
+    ask_about(image(), named("new"), 3, topic_creation=creation)
     assert creation.created == ["new"]
 
 
 def test_topics_are_not_created_where_that_is_off():
     creation = SimpleNamespace(is_enabled=False)
-    assert errors(ask_broker(image(), named("new"), topic_creation=creation)) == {"new": "UNKNOWN_TOPIC_OR_PARTITION"}
+    assert errors(ask_about(image(), named("new"), topic_creation=creation)) == {"new": "UNKNOWN_TOPIC_OR_PARTITION"}
 
 
 # --- By id
@@ -225,14 +225,14 @@ def test_topics_are_not_created_where_that_is_off():
 @pytest.mark.parametrize("version", [12, 13])
 def test_topics_are_asked_for_by_id(version):
     known, unknown = b"foo".ljust(16, b"."), b"?" * 16
-    response = ask_broker(image(), by_id(unknown, known), version)
+    response = ask_about(image(), by_id(unknown, known), version)
     told = [(ErrorCode(topic.error_code).name, topic.name, topic.topic_id) for topic in response.topics]
     assert told == [("NONE", "foo", known), ("UNKNOWN_TOPIC_ID", None, unknown)]
 
 
 def test_names_do_not_count_besides_an_id():
     request = MetadataRequest([MetadataRequestTopic(b"bar".ljust(16, b"."), None), MetadataRequestTopic(name="foo")])
-    assert [topic.name for topic in ask_broker(image(), request).topics] == ["bar"]
+    assert [topic.name for topic in ask_about(image(), request).topics] == ["bar"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_names_do_not_count_besides_an_id():
     [(10, (b"?" * 16, "foo")), (11, (ZERO_UUID, None)), (11, (b"?" * 16, None)), (13, (ZERO_UUID, None))],
 )
 def test_what_a_version_cannot_ask_is_refused(version, asked):
-    response = ask_broker(image(), MetadataRequest([MetadataRequestTopic(*asked)]), version)
+    response = ask_about(image(), MetadataRequest([MetadataRequestTopic(*asked)]), version)
     assert [ErrorCode(topic.error_code).name for topic in response.topics] == ["INVALID_REQUEST"]
 
 
@@ -250,17 +250,17 @@ def test_what_a_version_cannot_ask_is_refused(version, asked):
 def test_what_may_not_be_described_is_told_alike_whether_it_is_there_or_not():
     may = topic_authorizer({"foo": (DESCRIBE,)})
     creation = Creation()
-    response = ask_broker(image(), named("foo", "bar", "new"), authorizer=may, topic_creation=creation)
+    response = ask_about(image(), named("foo", "bar", "new"), authorizer=may, topic_creation=creation)
     refused = [(topic.error_code, topic.topic_id, topic.partitions) for topic in response.topics if topic.name != "foo"]
     assert refused == [(ErrorCode.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID, [])] * 2
     assert errors(response)["foo"] == "NONE"
     assert creation.created == []
-    assert [topic.name for topic in ask_broker(image(), MetadataRequest(None), authorizer=may).topics] == ["foo"]
+    assert [topic.name for topic in ask_about(image(), MetadataRequest(None), authorizer=may).topics] == ["foo"]
 
 
 def test_who_may_not_describe_a_topic_is_not_told_the_name_behind_an_id():
     topic_id = b"bar".ljust(16, b".")
-    response = ask_broker(image(), by_id(topic_id), authorizer=topic_authorizer({"foo": (DESCRIBE,)}))
+    response = ask_about(image(), by_id(topic_id), authorizer=topic_authorizer({"foo": (DESCRIBE,)}))
     told = [(ErrorCode(topic.error_code).name, topic.name, topic.topic_id) for topic in response.topics]
     assert told == [("TOPIC_AUTHORIZATION_FAILED", None, topic_id)]
 
@@ -276,7 +276,7 @@ def test_who_may_not_describe_a_topic_is_not_told_the_name_behind_an_id():
 def test_topics_are_created_for_who_may_create_them(allowed, cluster, created):
     creation = Creation()
     may = topic_authorizer(allowed, cluster=cluster)
-    response = ask_broker(image(), named("new", "other"), authorizer=may, topic_creation=creation)
+    response = ask_about(image(), named("new", "other"), authorizer=may, topic_creation=creation)
     assert creation.created == created
     expected = {
         name: "UNKNOWN_TOPIC_OR_PARTITION" if name in created else "TOPIC_AUTHORIZATION_FAILED"
@@ -288,11 +288,11 @@ def test_topics_are_created_for_who_may_create_them(allowed, cluster, created):
 @pytest.mark.parametrize("version", [7, 8, 13])
 def test_the_operations_on_topics_are_told_on_demand(version):
     request = named("foo", "new", include_topic_authorized_operations=version >= 8)
-    response = ask_broker(image(), request, version)
+    response = ask_about(image(), request, version)
     told = [topic.topic_authorized_operations for topic in response.topics]
     assert told == [ALL_TOPIC_OPERATIONS if version >= 8 else NONE] * 2
     may = topic_authorizer({"foo": (WRITE,), "new": (DESCRIBE,)})
-    response = ask_broker(image(), request, version, authorizer=may)
+    response = ask_about(image(), request, version, authorizer=may)
     told = [topic.topic_authorized_operations for topic in response.topics]
     # WRITE implies DESCRIBE.
     assert told == ([1 << WRITE | 1 << DESCRIBE, 1 << DESCRIBE] if version >= 8 else [NONE] * 2)
@@ -305,7 +305,7 @@ def test_an_answer_is_for_everyone_only_where_everyone_may_see_the_same():
     request = named("foo")
     context = context_of(request, NEWEST, listener="PLAINTEXT")
     creating = named("new")
-    view = broker_view(image(), topic_creation=Creation())
+    view = view_of_image(image(), topic_creation=Creation())
     handler = ROUTES[3].handler
     assert isinstance(handler(view, context, request), EncodedResponse)
     assert isinstance(handler(view, replace(context, security_protocol="SASL_SSL"), request), MetadataResponse)
@@ -329,11 +329,11 @@ def told_page(response):
 
 def test_topics_are_told_in_the_order_of_their_names_page_by_page():
     on = image(*topic("b", *[(1,)] * 3), *topic("a", *[(1,)] * 2), *topic("c", (1,)))
-    assert told_page(ask_broker(on, page(), 0)) == ({"a": [0, 1], "b": [0, 1, 2], "c": [0]}, None)
-    assert told_page(ask_broker(on, page("c", "a"), 0)) == ({"a": [0, 1], "c": [0]}, None)
+    assert told_page(ask_about(on, page(), 0)) == ({"a": [0, 1], "b": [0, 1, 2], "c": [0]}, None)
+    assert told_page(ask_about(on, page("c", "a"), 0)) == ({"a": [0, 1], "c": [0]}, None)
     cursor, pages = None, []
     while True:
-        told, cursor = told_page(ask_broker(on, page(limit=2, cursor=cursor), 0))
+        told, cursor = told_page(ask_about(on, page(limit=2, cursor=cursor), 0))
         pages.append(told)
         if cursor is None:
             break
@@ -343,20 +343,20 @@ def test_topics_are_told_in_the_order_of_their_names_page_by_page():
 def test_a_page_is_as_long_as_the_broker_allows_and_never_empty():
     on = image(*topic("a", *[(1,)] * 3))
     limited = {"static_configs": {"max.request.partition.size.limit": "2"}}
-    assert told_page(ask_broker(on, page(), 0, **limited)) == ({"a": [0, 1]}, ("a", 2))
-    assert told_page(ask_broker(on, page(limit=-5), 0, **limited)) == ({"a": [0]}, ("a", 1))
+    assert told_page(ask_about(on, page(), 0, **limited)) == ({"a": [0, 1]}, ("a", 2))
+    assert told_page(ask_about(on, page(limit=-5), 0, **limited)) == ({"a": [0]}, ("a", 1))
 
 
 def test_a_cursor_may_name_a_topic_that_is_gone():
     on = image(*topic("b", (1,)))
-    assert told_page(ask_broker(on, page(cursor=("a", 5)), 0)) == ({"b": [0]}, None)
-    response = ask_broker(on, page("a", "b", cursor=("a", 5)), 0)
+    assert told_page(ask_about(on, page(cursor=("a", 5)), 0)) == ({"b": [0]}, None)
+    response = ask_about(on, page("a", "b", cursor=("a", 5)), 0)
     assert errors(response) == {"a": "UNKNOWN_TOPIC_OR_PARTITION", "b": "NONE"}
 
 
 @pytest.mark.parametrize("request_", [page("a", cursor=("b", 0)), page("a", cursor=("a", -1)), page(cursor=("a", -1))])
 def test_a_cursor_that_cannot_be_is_refused(request_):
-    response = ask_broker(image(*topic("a", (1,))), request_, 0)
+    response = ask_about(image(*topic("a", (1,))), request_, 0)
     assert all(ErrorCode(topic.error_code).name == "INVALID_REQUEST" for topic in response.topics)
     assert len(response.topics) == len(request_.topics)
 
@@ -364,7 +364,7 @@ def test_a_cursor_that_cannot_be_is_refused(request_):
 def test_partitions_are_told_with_eligible_leaders_and_without_errors():
     records = topic("a", ((1, 2, 3), (1,), -1))
     records[1].eligible_leader_replicas, records[1].last_known_elr = [2], [3]
-    response = ask_broker(
+    response = ask_about(
         make_image(features={"eligible.leader.replicas.version": 1}, brokers=BROKERS, records=records), page("a"), 0
     )
     (told,) = response.topics
@@ -378,8 +378,8 @@ def test_partitions_are_told_with_eligible_leaders_and_without_errors():
 def test_a_page_has_what_may_be_described():
     on = image(*topic("a", (1,)), *topic("b", (1,)))
     may = topic_authorizer({"b": (DESCRIBE,)})
-    assert told_page(ask_broker(on, page(), 0, authorizer=may)) == ({"b": [0]}, None)
-    response = ask_broker(
+    assert told_page(ask_about(on, page(), 0, authorizer=may)) == ({"b": [0]}, None)
+    response = ask_about(
         on, page("a", "b", "c", "d e"), 0, authorizer=topic_authorizer({"b": (DESCRIBE,), "d e": (DESCRIBE,)})
     )
     assert errors(response) == {

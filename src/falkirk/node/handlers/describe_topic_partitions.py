@@ -4,7 +4,6 @@ Behaviour: brokers tell what they know of, topics in the order of their names, a
 and max.request.partition.size.limit allows, from the cursor on; the answer's cursor says where to go on. Without topics
 all are told that may be seen. Needs DESCRIBE on a topic, else TOPIC_AUTHORIZATION_FAILED for it, whether it is there or
 not; such topics stand at the end of every page. A cursor of a topic that was not asked for is INVALID_REQUEST.
-Differs from Kafka: a cursor of a partition that the topic does not have goes on with the next topic.
 Version notes: there is one.
 """
 
