@@ -304,10 +304,10 @@ class ClientConnections:
         """Read all requests anew, or those of one API: what answers rest on has changed."""
         self._known_answers.forget(api_key)
 
-    def close_client(self, client: ClientConnection, event: str, reason: str) -> None:
+    def close_client(self, client: ClientConnection, event: str, reason: str, *, level: str = "error") -> None:
         """Close a connection that nothing can be answered on."""
         if not client.is_closed:
-            self._close(client, event, reason, level="error")
+            self._close(client, event, reason, level=level)
 
     # --- Inside
 

@@ -159,7 +159,9 @@ class Dispatcher:
 
     def _pass_over(self, request: OpenRequest, nothing: NoAnswer) -> None:
         if nothing.close:
-            self._clients.close_client(request.client, "request-failed", "an error that no answer could tell")
+            self._clients.close_client(
+                request.client, "request-failed", "an error that no answer could tell", level="info"
+            )
         else:
             self._clients.pass_over(request)
 

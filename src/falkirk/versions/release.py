@@ -113,6 +113,15 @@ class Release:
         )
         return {key: versions for key, versions in offered if versions is not None}
 
+    @property
+    def converts_messages(self) -> bool:
+        """Say whether brokers convert what clients from before Kafka 0.11 fetch, and refuse what others cannot read.
+
+        Both ended when such clients could no longer fetch (KIP-896).
+        """
+        fetch = self.apis[_FETCH].stable_versions
+        return fetch is not None and fetch.lowest == 0
+
     # --- Features
 
     @property
@@ -196,6 +205,8 @@ class Release:
 
 _TOPICS_OF_COORDINATORS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 _SHARE_GROUP_HEARTBEAT: Final = 76
+_FETCH = 1
+
 # A fact of no table: read off freshly formatted directories of each release.
 _BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
 

@@ -7,11 +7,11 @@ replica of the metadata log answers. On those of the broker role it is a topic l
 Consumers need READ on each topic, followers CLUSTER_ACTION on CLUSTER, else TOPIC_AUTHORIZATION_FAILED for each
 partition; UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID if the topic was made anew. The whole is
 refused with the errors of fetch sessions (`node.fetch_sessions`).
-Version notes: v0-3 get message sets of magic 0 (up to v1) and 1; v3 limits the bytes of all, v4 adds isolation, v5 log
-starts, v7 sessions, v9 leader epochs, v10 zstd (before it UNSUPPORTED_COMPRESSION_TYPE for topics of it), v11 racks and
-preferred replicas; v12 has what the quorum needs (epochs, cluster id); v13 topic ids; v15 the replica's state; v16 who
-leads instead; v17 its directory; v18 the high watermark that it has. Up to v5 KAFKA_STORAGE_ERROR is told as
-NOT_LEADER_OR_FOLLOWER.
+Version notes: v0-3 get message sets of magic 0 (up to v1) and 1; v3 limits the bytes of all, and gives one batch
+however large; v4 adds isolation, v5 log starts, v7 sessions, v9 leader epochs, v10 zstd (before it, in releases until
+3.9, UNSUPPORTED_COMPRESSION_TYPE for topics of it), v11 racks and preferred replicas; v12 has what the quorum needs
+(epochs, cluster id); v13 topic ids; v15 the replica's state; v16 who leads instead; v17 its directory; v18 the high
+watermark that it has. Up to v5 KAFKA_STORAGE_ERROR is told as NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _RACKS_SINCE: Final = 11
+_SOFT_LIMITS_SINCE: Final = 3
 _FUTURE_LOCAL_REPLICA: Final = -3
 _READ_COMMITTED: Final = 1
 # What a request says that does not tell a high watermark.
@@ -75,11 +76,14 @@ def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: 
     assert view.replicas is not None, "only brokers come here"
     access = _Access(view, context, params)
     reads: dict[TopicIdPartition, tuple[PartitionKey, FetchPartition]] = {}
+    unknown: dict[PartitionKey, PartitionData] = {}
     refused: dict[PartitionKey, PartitionData] = {}
     topics = view.image.topics
     for key, name, asked in fetch.partitions(topics.names):
         why = access.why_refused(key, name)
-        if why is not ErrorCode.NONE:
+        if why is ErrorCode.UNKNOWN_TOPIC_ID:
+            unknown[key] = refused_partition(key.partition, why)
+        elif why is not ErrorCode.NONE:
             refused[key] = refused_partition(key.partition, why)
         else:
             assert name is not None, "else it is refused"
@@ -93,8 +97,9 @@ def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: 
             results[key] = fetched_partition(
                 view, context, partition, result, first_offset=asked.fetch_offset, leaders=leaders
             )
-        results.update(refused)
-        answer(InPieces(response(fetch.answer(results), leaders)))
+        # In Kafka's order: clients may see it.
+        results |= unknown | refused
+        answer(InPieces(response(fetch.answer(results), {} if params.is_from_follower else leaders)))
 
     if reads:
         view.replicas.fetch_records(params, [(partition, asked) for partition, (_, asked) in reads.items()], done)
@@ -122,6 +127,7 @@ def _params(view: NodeView, context: RequestContext, request: FetchRequest) -> F
         rack=request.rack_id,
         client_host=context.client_host,
         is_leader_only=replica_id >= 0 or (replica_id == CONSUMER_REPLICA_ID and version < _RACKS_SINCE),
+        is_limit_hard=version < _SOFT_LIMITS_SINCE,
     )
 
 

@@ -57,7 +57,7 @@ def fetched_partition(
     """
     version = context.api_version
     error = fetched.error_code
-    if version < _ZSTD_SINCE and _is_zstd(view, partition):
+    if version < _ZSTD_SINCE and view.release.converts_messages and _is_zstd(view, partition):
         return refused_partition(partition.partition, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     records: bytes | memoryview = fetched.records
     if version < _MAGIC_2_SINCE and records:

@@ -82,7 +82,7 @@ def _refuse(
 def _may_write_transactions(
     view: NodeView, context: RequestContext, request: ProduceRequest, topics: Sequence[_TopicHeads]
 ) -> bool:
-    if not any(has_transactional(heads) for _, partitions in topics for _, heads in partitions):
+    if not any(has_transactional(heads[:1]) for _, partitions in topics for _, heads in partitions):
         return True
     name = request.transactional_id
     if name is None:
@@ -102,7 +102,7 @@ def _sort_out(
         for partition, heads in partitions:
             key = TopicIdPartition(topic_id, name, partition.index)
             why = error or _partition_error(view, context, key, heads, acks)
-            if why is ErrorCode.NONE:
+            if why is ErrorCode.NONE and heads:
                 records[key] = partition.records or b""
             else:
                 message = _NO_TRANSACTION if why is ErrorCode.INVALID_TXN_STATE else None

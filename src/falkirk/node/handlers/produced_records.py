@@ -1,7 +1,7 @@
 """What stands in a produced partition's bytes, as far as the request is refused for it before any log is asked.
 
-Kafka goes through the batches of a request twice before it appends: to find transactional ones, and to see that there
-is one batch of magic 2. What cannot be read at all fails the whole request, as it does there.
+Kafka looks at the first batch of each partition to find transactional ones: one that cannot be read fails the whole
+request. Then it looks whether there is one batch of magic 2: what cannot be read then fails its partition.
 """
 
 from __future__ import annotations
@@ -26,32 +26,39 @@ _ATTRIBUTES_AT: Final = 21
 class BatchHead(NamedTuple):
     """As much of a batch as is looked at. Attributes are 0 below magic 2."""
 
-    size: int
     magic: int
     attributes: int
 
 
+UNREADABLE: Final = BatchHead(-1, 0)
+"""Stands for what follows on a batch and is none."""
+
+
 class UnreadableBatchError(Exception):
-    """Bytes in which no batch can begin, as one line."""
+    """Bytes that begin with no batch, as one line."""
 
 
 def batch_heads(records: bytes | memoryview) -> Sequence[BatchHead]:
-    """Give the batches that are wholly there; one that is cut off ends them. Raises UnreadableBatchError."""
+    """Give the batches that are wholly there; one that is cut off ends them, so does what is none (UNREADABLE).
+
+    Raises UnreadableBatchError if there is no batch before that.
+    """
     heads: list[BatchHead] = []
     position, size = 0, len(records)
     while size - position > MAGIC_AT:
         length, magic = _LENGTH_AND_MAGIC.unpack_from(records, position)
-        if length < _LENGTH_MIN:
-            raise UnreadableBatchError(f"Record size {length} is less than the minimum record overhead ({_LENGTH_MIN})")
-        if not 0 <= magic <= MAGIC:
-            raise UnreadableBatchError(f"Invalid magic found in record: {magic}")
+        if length < _LENGTH_MIN or not 0 <= magic <= MAGIC:
+            if not heads:
+                raise UnreadableBatchError(_reason(length, magic))
+            heads.append(UNREADABLE)
+            break
         end = position + LENGTH_END + length
         if end > size:
             break
         attributes = 0
         if magic == MAGIC and position + _ATTRIBUTES_AT + 2 <= size:
             (attributes,) = _ATTRIBUTES.unpack_from(records, position + _ATTRIBUTES_AT)
-        heads.append(BatchHead(end - position, magic, attributes))
+        heads.append(BatchHead(magic, attributes))
         position = end
     return heads
 
@@ -64,8 +71,8 @@ def has_transactional(heads: Sequence[BatchHead]) -> bool:
 def why_refused(heads: Sequence[BatchHead], version: int) -> ErrorCode:
     """Give what a request of this version may not hold; NONE if it may.
 
-    From v3 on it has one batch of magic 2, else INVALID_RECORD; zstd only from v7 on, else
-    UNSUPPORTED_COMPRESSION_TYPE.
+    From v3 on it has one batch of magic 2, else INVALID_RECORD (CORRUPT_MESSAGE if what follows on it cannot be read);
+    zstd only from v7 on, else UNSUPPORTED_COMPRESSION_TYPE.
     """
     if version < _ONE_BATCH_SINCE:
         return ErrorCode.NONE
@@ -73,7 +80,15 @@ def why_refused(heads: Sequence[BatchHead], version: int) -> ErrorCode:
         return ErrorCode.INVALID_RECORD
     if version < _ZSTD_SINCE and heads[0].attributes & COMPRESSION_MASK == Compression.ZSTD:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    return ErrorCode.NONE if len(heads) == 1 else ErrorCode.INVALID_RECORD
+    if len(heads) == 1:
+        return ErrorCode.NONE
+    return ErrorCode.CORRUPT_MESSAGE if heads[1] is UNREADABLE else ErrorCode.INVALID_RECORD
+
+
+def _reason(length: int, magic: int) -> str:
+    if length < _LENGTH_MIN:
+        return f"Record size {length} is less than the minimum record overhead ({_LENGTH_MIN})"
+    return f"Invalid magic found in record: {magic}"
 
 
 _ONE_BATCH_SINCE: Final = 3

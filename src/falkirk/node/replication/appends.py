@@ -125,10 +125,13 @@ class Appends:
 
 
 def _refused(refused: AppendRefusedError, log_start_offset: int) -> PartitionProduced:
+    """Tell in words only if single records are at fault, and where the log starts unless the refusal is a plain one."""
     return PartitionProduced(
         error_code=refused.error_code,
-        # As Kafka: only with errors of records does it tell where the log starts.
-        log_start_offset=log_start_offset if refused.record_errors else -1,
+        log_start_offset=-1 if refused.error_code in _PLAIN_REFUSALS else log_start_offset,
         record_errors=refused.record_errors,
-        error_message=refused.message,
+        error_message=refused.message if refused.record_errors else None,
     )
+
+
+_PLAIN_REFUSALS: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)

@@ -21,6 +21,7 @@ class FetchParams:
     """What holds for a whole request. `replica_id` and `replica_epoch` (KIP-903): -1 for consumers.
 
     `rack`: the consumer's (KIP-392), empty if it has none; `is_leader_only`: old clients that cannot be sent elsewhere.
+    `is_limit_hard`: clients from before KIP-74 get nothing rather than a batch that is larger than they asked for.
     """
 
     replica_id: int
@@ -32,6 +33,7 @@ class FetchParams:
     rack: str = ""
     client_host: str = ""
     is_leader_only: bool = True
+    is_limit_hard: bool = False
 
     @property
     def is_from_follower(self) -> bool:

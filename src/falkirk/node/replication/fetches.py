@@ -66,7 +66,7 @@ class Fetches:
         is_noted: bool,
     ) -> list[tuple[TopicIdPartition, PartitionFetched]]:
         """Read what there is; the first partition with anything gives a whole batch whatever its size (KIP-74)."""
-        bytes_left, needs_batch = params.max_bytes, True
+        bytes_left, needs_batch = params.max_bytes, not params.is_limit_hard
         fetched = []
         for key, asked in partitions:
             result = self._read_one(

@@ -49,12 +49,7 @@ def read_partition(
             read = log.read(asked.fetch_offset, bytes_max, params.isolation, is_one_batch_needed=is_one_batch_needed)
             records, aborted = read.records, read.aborted_transactions
     except OffsetOutOfRangeError:
-        return PartitionFetched(
-            error_code=ErrorCode.OFFSET_OUT_OF_RANGE,
-            high_watermark=high_watermark,
-            last_stable_offset=stable_offset,
-            log_start_offset=start_offset,
-        )
+        return PartitionFetched(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
     if replica is not None and is_noted and diverging is None:
         error = partition.follower_fetched(
             replica,

@@ -177,7 +177,7 @@ class UnifiedLog:
         first_offset = self.log_end_offset
         validated = validate_produced(
             records,
-            topic=self.topic_partition.topic,
+            topic=str(self.topic_partition),
             config=self.config,
             first_offset=first_offset,
             leader_epoch=leader_epoch,

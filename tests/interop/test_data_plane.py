@@ -1,0 +1,33 @@
+"""Real brokers are told the story of data requests (`data_plane_story`); ours answer the same.
+
+With `--update-golden` what they answer becomes tests/data/data_plane.
+"""
+
+import pytest
+from data_plane_asker import NetworkAsker
+from data_plane_story import Story, golden, unexpected, write_golden
+from kafka_cluster import Clusters
+from socket_asker import SocketAsker
+
+from falkirk.versions.release import Release
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+
+KEPT = ("3.9.1", "4.3.1")
+OTHERS = [pytest.param(name, marks=pytest.mark.full) for name in ("3.7.2", "4.0.0", "4.4.0")]
+
+
+@pytest.mark.parametrize("name", [*KEPT, *OTHERS])
+def test_a_real_broker_answers_as_ours_and_as_it_did(name: str, clusters: Clusters, update_golden: bool) -> None:
+    release = Release.parse(name)
+    cluster = clusters.new(name)
+    cluster.format()
+    with cluster.running():
+        asker = SocketAsker(cluster.layouts[0].broker_port)
+        told = Story(release, asker).steps()
+        asker.close()
+    if name in KEPT and update_golden:
+        write_golden(release, told)
+    if name in KEPT:
+        assert told == golden(release)
+    assert unexpected(release, ours=Story(release, NetworkAsker(name)).steps(), real=told) == []

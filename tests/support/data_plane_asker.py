@@ -1,0 +1,52 @@
+"""Asks a broker of ours, in one process, for `data_plane_story`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
+
+from falkirk.node.broker_lifecycle import BrokerState
+from falkirk.node.config import BROKER
+from falkirk.protocol.messages import ApiVersionsRequest
+
+if TYPE_CHECKING:
+    from node_network import Client
+
+    from falkirk.protocol.schema import WireMessage
+
+BROKER_ID = 2
+
+
+class NetworkAsker:
+    """A controller, and a broker that is asked."""
+
+    def __init__(self, release: str) -> None:
+        self.network = NodeNetwork(release=release)
+        self.network.add_controllers(1)
+        self.network.add(BROKER_ID, roles={BROKER}, quorum_voters={1: controller_endpoint(1)})
+        host = self.network.start(BROKER_ID)
+        self.network.run_until(lambda: host.running.broker.state is BrokerState.RUNNING)
+        self._client = self._connect()
+
+    def _connect(self) -> Client:
+        return self.network.client(BROKER_ID, BROKER_LISTENER)
+
+    def ask(self, message: WireMessage, version: int) -> Any:
+        client = self._client
+        correlation_id = client.send(message, version)
+        self.network.run_until(lambda: correlation_id in client.answers or client.is_closed)
+        if client.is_closed:
+            self._client = self._connect()
+            return None
+        return client.answers.pop(correlation_id)
+
+    def tell(self, message: WireMessage, version: int) -> bool:
+        client = self._client
+        client.send(message, version)
+        # Nobody answers it, so the next answer is another one's.
+        client.connection._asked.pop()
+        return self.ask(ApiVersionsRequest(), 0) is not None
+
+    def wait(self) -> None:
+        self.network.run_for(100)
