@@ -74,13 +74,15 @@ def _attribute(data: bytes) -> str:
 
 
 def _object_identifier(data: bytes) -> str:
-    numbers, number = [min(data[0] // 40, 2), data[0] - 40 * min(data[0] // 40, 2)], 0
-    for byte in data[1:]:
+    numbers, number = [], 0
+    for byte in data:
         number = number << 7 | byte & 0x7F
         if not byte & 0x80:
             numbers.append(number)
             number = 0
-    return ".".join(map(str, numbers))
+    # The first two are in one: 0 to 2, and what may be as large as it likes below 2 alone.
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
 
 
 def _length(length: int) -> bytes:
