@@ -1,19 +1,11 @@
 """Runs `java/ValidatorJudge.java`: what the LogValidator of a real Kafka release makes of produced records."""
 
-import hashlib
-import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from kafka_java import KafkaProgramError, jvm_command
+from storage_judge import ask
 
 from falkirk.storage.log.log_config import LOG_APPEND_TIME, LogConfig
-from fetch_kafka import exclusive, kafka_libs, release_dir, required_program
-
-SOURCE = Path(__file__).parent / "java" / "ValidatorJudge.java"
-_TIMEOUT_S = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +32,8 @@ class Verdict:
 
 def judge(release: str, produced: Sequence[Produced]) -> list[Verdict]:
     """Let a release validate all of these, in one JVM."""
-    classes = _compiled(release)
-    command = jvm_command(release, "ValidatorJudge", [], heap_mb=1024, log_level="off", jars=[classes])
-    asked = "".join(f"{_line(each)}\n" for each in produced)
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-    if done.returncode != 0:
-        raise KafkaProgramError(f"ValidatorJudge of Kafka {release}", done.returncode, done.stderr)
-    return [_verdict(line) for line in done.stdout.split("\n")[: len(produced)]]
+    lines = ask("ValidatorJudge", release, [_line(each) for each in produced])
+    return [_verdict(line) for line in lines]
 
 
 def _line(each: Produced) -> str:
@@ -73,25 +60,3 @@ def _verdict(line: str) -> Verdict:
         return Verdict(written=bytes.fromhex(rest))
     code, indexes, message = rest.split(" ", 2)
     return Verdict(code=code, indexes=tuple(map(int, filter(None, indexes.split(",")))), message=message)
-
-
-def _compiled(release: str) -> Path:
-    """The folder of the compiled program, made once for each state of its source."""
-    package = "org.apache.kafka.common.record"
-    # Since 4.2 the classes of records stand apart from what clients may use.
-    if release >= "4.2":
-        package += ".internal"
-    source = SOURCE.read_text().replace("RECORD_PACKAGE", package)
-    classes = release_dir(release) / "validator-judge" / hashlib.sha256(source.encode()).hexdigest()[:12]
-    with exclusive(release_dir(release) / "validator-judge.lock"):
-        if not classes.exists():
-            aside = classes.with_suffix(f".{os.getpid()}")
-            aside.mkdir(parents=True)
-            (aside / SOURCE.name).write_text(source)
-            command = [required_program("javac", "compiling the test programs"), "-nowarn", "-Xlint:none"]
-            command += ["-d", str(aside), "-cp", str(kafka_libs(release) / "*"), str(aside / SOURCE.name)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-            if done.returncode != 0:
-                raise KafkaProgramError("javac ValidatorJudge.java", done.returncode, done.stderr)
-            aside.rename(classes)
-    return classes

@@ -13,14 +13,15 @@ from falkirk.storage.log.unified_log import UnifiedLog
 NOW = 1_700_000_000_000
 COMPACTED = frozenset(("compact",))
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
+DIRECTORY = "/d1/c-0"
 PARTITION = TopicPartition("c", 0)
 
 
-def open_log(disk, config, *, directory="/d1/c-0", is_clean=False):
-    disk.make_directory(directory)
+def open_log(disk, config, *, is_clean=False):
+    disk.make_directory(DIRECTORY)
     return UnifiedLog.open(
         disk,
-        directory,
+        DIRECTORY,
         config=config,
         topic_partition=PARTITION,
         topic_id=b"t" * 16,

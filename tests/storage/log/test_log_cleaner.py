@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -196,10 +196,12 @@ def test_a_policy_that_changes_meanwhile_ends_it():
         compaction.step()
 
 
+@pytest.mark.slow
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), rounds=st.integers(1, 3))
 def test_readers_of_a_compacted_log_come_to_the_same_state(seed, rounds):
     disk = MemoryDisk()
-    log = random_log(disk, seed)
+    log = random_log(disk, seed, batches=30)
     expected, end = committed_state(log), log.log_end_offset
     producers = log.active_producers()
     checkpoint = None
