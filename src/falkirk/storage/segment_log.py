@@ -18,6 +18,7 @@ from falkirk.protocol.record_batch import (
     RecordBatch,
     read_batch,
 )
+from falkirk.storage.batch_search import find_batch
 from falkirk.storage.batch_tail import BatchTail
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.segment import SegmentFile, format_segment_file
@@ -242,14 +243,15 @@ class SegmentLog:
         """Give where the batch that holds `offset` stands in the file, and its base offset."""
         if offset >= segment.end_offset:
             return segment.size, segment.end_offset
-        position = segment.position_before(offset)
-        while True:
-            header = self._read_file(segment, position, HEADER_BYTES)
-            base_offset = int.from_bytes(header[:8], "big")
-            end_offset = base_offset + int.from_bytes(header[23:27], "big") + 1
-            if offset < end_offset:
-                return position, base_offset
-            position += self._size_at(segment, position)
+        place = find_batch(
+            lambda position, length: self._read_file(segment, position, length),
+            segment.position_before(offset),
+            segment.size,
+            offset,
+            file=self._path(segment.base_offset),
+        )
+        assert place is not None
+        return place.position, place.base_offset
 
     def _remove_last(self) -> None:
         base_offset = self._bases[-1]
