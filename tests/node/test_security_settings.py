@@ -121,8 +121,8 @@ def test_with_sasl_a_certificate_does_not_say_who_one_is() -> None:
         (
             {"sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256"},
             (
-                "sasl.mechanism.inter.broker.protocol must be included in sasl.enabled.mechanisms when SASL is used for "
-                "inter-broker communication"
+                "sasl.mechanism.inter.broker.protocol must be included in sasl.enabled.mechanisms when SASL is used "
+                "for inter-broker communication"
             ),
         ),
         (
