@@ -57,7 +57,8 @@ class BrokerState(Enum):
 class BrokerLifecycle:
     """Keeps this broker registered.
 
-    `log_dirs`: ids of the directories that hold partitions.
+    `log_dirs`: ids of the directories that hold partitions; `cordoned_log_dirs` gives those that are to get no new
+    replicas now.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class BrokerLifecycle:
         *,
         incarnation_id: bytes,
         log_dirs: Sequence[bytes],
+        cordoned_log_dirs: Callable[[], tuple[bytes, ...]],
         previous_broker_epoch: int,
         random: Chance,
         effects: Callable[[Effect], None],
@@ -78,6 +80,7 @@ class BrokerLifecycle:
         self._incarnation_id = incarnation_id
         # Kafka compares uuids as two signed numbers.
         self._log_dirs = tuple(sorted(log_dirs, key=_SIGNED_HALVES.unpack))
+        self._cordoned_log_dirs = cordoned_log_dirs
         self._offline_log_dirs: tuple[bytes, ...] = ()
         self._previous_broker_epoch = previous_broker_epoch
         self._effects = effects
@@ -174,7 +177,7 @@ class BrokerLifecycle:
             want_fence=self.state is BrokerState.STARTING,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
             offline_log_dirs=self._offline_log_dirs,
-            cordoned_log_dirs=() if knows_cordons else None,
+            cordoned_log_dirs=self._cordoned_log_dirs() if knows_cordons else None,
         )
 
     @property

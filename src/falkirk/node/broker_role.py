@@ -13,6 +13,7 @@ from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
 from falkirk.node.producer_ids import ProducerIds
 from falkirk.node.replication.context import ReplicationContext
+from falkirk.node.replication.cordoned_log_dirs import cordoned_directory_ids
 from falkirk.node.replication.open_logs import open_logs
 from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.replication.replica_manager import ReplicaManager
@@ -80,6 +81,7 @@ class BrokerRole:
             ActiveControllerChannel(state, peers, "heartbeat"),
             incarnation_id=random_uuid(random),
             log_dirs=list(online.values()),
+            cordoned_log_dirs=lambda: cordoned_directory_ids(state.config, state.image.configs, online),
             # What was in a directory that cannot be looked at now nobody knows.
             previous_broker_epoch=UNKNOWN_EPOCH if directories.offline else previous_broker_epoch,
             random=random,

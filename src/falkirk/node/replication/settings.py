@@ -30,8 +30,6 @@ class ReplicationSettings:
     replica_fetch_backoff_ms: int
     replica_socket_timeout_ms: int
     replica_selector_class: str | None
-    # Since 4.3: directories that get no new replicas.
-    cordoned_log_dirs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: NodeConfig) -> ReplicationSettings:
