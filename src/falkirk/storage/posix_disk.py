@@ -148,7 +148,7 @@ class PosixLogFile:
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
         """Write at the end."""
-        handle = self._open()
+        handle = self._handle if self._handle >= 0 else self._open()
         written = os.pwrite(handle, data, self._size)
         if written < len(data):
             view = memoryview(data).cast("B")

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
 from crc32c import crc32c
 
 from falkirk.protocol.control_record import ControlRecordType, decode_control_record
@@ -23,9 +24,11 @@ NONE = -1
 """No data batch yet, no open transaction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerEntry:
-    """State of one producer. `offset_delta` is the last batch's last offset minus its base offset."""
+class ProducerEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """State of one producer. `offset_delta` is the last batch's last offset minus its base offset.
+
+    One is made for each batch that is appended.
+    """
 
     producer_id: int
     producer_epoch: int

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,8 +22,7 @@ class AppendOrigin(Enum):
     REPLICATION = "replication"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogAppendInfo:
+class LogAppendInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of an append.
 
     `first_offset` to `last_offset` are the records'. `log_append_time_ms` is -1 unless the topic takes that time.

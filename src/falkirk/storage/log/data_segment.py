@@ -146,11 +146,10 @@ class DataSegment:
         if (
             self.size + size > config.segment_bytes
             or last.base_offset + last.last_offset_delta - self.base_offset > _RELATIVE_OFFSET_MAX
+            or (self._index or self.index).is_full(config.segment_index_bytes)
         ):
             return True
-        if self.size and self._waited_ms(max_timestamp, now_ms) > config.segment_ms:
-            return True
-        return self.index.is_full(config.segment_index_bytes)
+        return self.size > 0 and self._waited_ms(max_timestamp, now_ms) > config.segment_ms
 
     def is_older_than(self, age_ms: int, now_ms: int) -> bool:
         """Say whether its first batch was written longer ago than that."""
@@ -334,7 +333,7 @@ class DataSegment:
         return format_segment_file(SegmentFile(base_offset=self.base_offset, kind=kind, marker=self.marker))
 
     def _waited_ms(self, timestamp: int, now_ms: int) -> int:
-        first = self.first_timestamp
+        first = self.first_timestamp if self._first_timestamp is None else self._first_timestamp
         return timestamp - first if first >= 0 else now_ms - self.created_ms
 
     def _read_at(

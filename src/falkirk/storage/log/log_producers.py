@@ -96,15 +96,16 @@ class LogProducers:
             return None
         before = self.states.entries.get(producer_id)
         completed = self.states.append(batch)
-        if before is not None and before.producer_epoch != batch.producer_epoch:
-            self._recent.pop(producer_id, None)
+        recent = self._recent.get(producer_id)
+        if before is not None and before.producer_epoch != batch.producer_epoch and recent is not None:
+            recent.clear()
         if not batch.is_control:
-            recent = self._recent.get(producer_id)
             if recent is None:
                 recent = self._recent[producer_id] = deque(maxlen=RECENT_BATCHES)
+            after = self.states.entries[producer_id]
             recent.append(
                 RecentBatch(
-                    batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
+                    batch.base_sequence, after.last_sequence, batch.base_offset, after.last_offset, after.timestamp
                 )
             )
         if completed is not None:

@@ -57,10 +57,10 @@ class SegmentIndex:
             self.time_offsets.append(last_offset - self.base_offset)
 
     def is_full(self, bytes_max: int) -> bool:
-        """Say whether a file of theirs has no room left (one entry of the time index is kept for the roll)."""
+        """Say whether a file of theirs has no room for another entry, in the time index for one besides at the roll."""
         return (
-            len(self.offsets) >= bytes_max // _OFFSET_ENTRY_BYTES
-            or len(self.timestamps) >= bytes_max // _TIME_ENTRY.size - 1
+            len(self.positions) * _OFFSET_ENTRY_BYTES + _OFFSET_ENTRY_BYTES > bytes_max
+            or len(self.timestamps) * TIME_ENTRY_BYTES + 2 * TIME_ENTRY_BYTES > bytes_max
         )
 
     def position_before(self, offset: int) -> int:
