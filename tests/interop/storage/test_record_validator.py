@@ -11,9 +11,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from produced_records import produced_records
 from validator_judge import Produced, Verdict, judge
 
+from falkirk.node.handlers.produced_records import UnreadableBatchError, batch_heads, why_refused
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.record_batch import HEADER_BYTES, read_batches
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
-from falkirk.storage.log.record_validator import refuse_for_produce_version, validate_produced
+from falkirk.storage.log.record_validator import validate_produced
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 
@@ -62,8 +64,14 @@ def agree(release, *, seed, count):
 
 def validated(produced: Produced) -> Verdict:
     try:
-        if produced.version >= 0:
-            refuse_for_produce_version(produced.records, produced.version)
+        refused = (
+            why_refused(batch_heads(produced.records), produced.version) if produced.version >= 0 else ErrorCode.NONE
+        )
+    except UnreadableBatchError as error:
+        return Verdict(code="CORRUPT_MESSAGE", message=str(error))
+    if refused is not ErrorCode.NONE:
+        return Verdict(code=refused.name)
+    try:
         written = validate_produced(
             produced.records,
             topic="t-0",

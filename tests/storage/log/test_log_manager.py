@@ -301,6 +301,27 @@ def test_rolled_segments_are_flushed_one_by_one_before_the_recovery_points_are_w
     assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 3}
 
 
+def test_a_cut_is_checkpointed_before_anything_takes_the_place_of_what_was_there(disk):
+    manager = open_manager(disk)
+    log = manager.get_or_create(T0, TOPIC_ID, CONFIG)
+    for _ in range(4):
+        append(log)
+    log.flush()
+    log.increment_log_start_offset(3)
+    run(manager, NOW + 30_000)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 4}
+    log.truncate_fully_and_start_at(1)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 1}
+    assert checkpoint(disk, "/d1/log-start-offset-checkpoint") == {}
+    append(log)
+    log.flush()
+    manager.shutdown()
+    again = open_manager(disk, clean=DIRS).get(T0)
+    append(again)
+    again.truncate_to(1)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 1}
+
+
 def test_logs_are_flushed_by_time_if_the_broker_looks(disk):
     config = LogConfig(flush_ms=2000)
     manager = open_manager(disk, config=config, log_flush_scheduler_interval_ms=1000, log_initial_task_delay_ms=0)

@@ -16,7 +16,7 @@ from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
 from falkirk.storage.log.log_config import LogConfig
-from falkirk.storage.log.record_validator import refuse_for_produce_version, validate_produced
+from falkirk.storage.log.record_validator import validate_produced
 
 NOW = 1_700_000_000_000
 RECORDS = [Record(0, NOW - 5, b"a", b"first"), Record(1, NOW - 3, b"b", None), Record(2, NOW - 4, b"c", b"")]
@@ -241,18 +241,3 @@ def test_broken_old_messages_are_refused():
     mixed = compress(Compression.GZIP, whole + message(0, b"a", b"1", offset=1))
     error = refused(message(1, None, mixed, attributes=1, offset=1))
     assert (error.error_code, [each.batch_index for each in error.record_errors]) == (ErrorCode.INVALID_RECORD, [1])
-
-
-def test_versions_of_produce_allow_what_they_know():
-    refuse_for_produce_version(message(0, None, b""), 2)
-    refuse_for_produce_version(batch(compression=Compression.ZSTD), 7)
-    refuse_for_produce_version(batch() + batch()[:-1], 3)
-    for data, version, code in (
-        (message(1, None, b""), 3, ErrorCode.INVALID_RECORD),
-        (b"", 3, ErrorCode.INVALID_RECORD),
-        (batch() + batch(), 3, ErrorCode.INVALID_RECORD),
-        (batch(compression=Compression.ZSTD), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
-    ):
-        with pytest.raises(AppendRefusedError) as caught:
-            refuse_for_produce_version(data, version)
-        assert caught.value.error_code is code

@@ -40,15 +40,22 @@ class LogDirectory:
         self._disk = disk
         self._written: dict[str, Mapping[tuple[str, int], int]] = {}
 
+    def add(self, log: UnifiedLog) -> None:
+        """Take in a log."""
+        self.logs[log] = None
+        log.when_cut = self.log_was_cut
+
     def read_checkpoint(self, name: str) -> Mapping[tuple[str, int], int]:
         """Give the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
         path = f"{self.path}/{name}"
         if not self._disk.exists(path):
             return {}
         try:
-            return parse_offset_checkpoint(self._disk.read(path), file=path).as_dict()
+            offsets = parse_offset_checkpoint(self._disk.read(path), file=path).as_dict()
         except CorruptFileError:
             return {}
+        self._written[name] = offsets
+        return offsets
 
     def write_checkpoint(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
         """Replace one of the four files."""
@@ -87,6 +94,22 @@ class LogDirectory:
         for name in _OFFSETS:
             self.write_of_logs(name)
         self.must_write = False
+
+    def log_was_cut(self, log: UnifiedLog) -> None:
+        """Take back what the checkpoints say of offsets that a log has no more.
+
+        Else what is appended there next would, after a crash of the host, be taken for synced.
+        """
+        partition = log.topic_partition
+        active = log.segments.active.base_offset
+        if self.cleaner_offsets.get(partition, 0) > active:
+            self.cleaner_offsets[partition] = active
+        for name, offset in (
+            (RECOVERY_POINT_FILE_NAME, log.recovery_point),
+            (LOG_START_FILE_NAME, log.log_start_offset),
+        ):
+            if self._written.get(name, {}).get(partition, 0) > offset:
+                self.write_of_logs(name)
 
     def close(self) -> None:
         """Close the logs, and write all that tells of them."""

@@ -266,7 +266,7 @@ class LogManager:
         partition = log.topic_partition
         logs = self._future if is_future else self._current
         other = logs.get(partition)
-        directory.logs[log] = None
+        directory.add(log)
         if wanted is None or (other is not None and self.directory_id_of(other) == wanted):
             self._set_aside(directory, log)
             return
@@ -339,7 +339,7 @@ class LogManager:
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
         )
         (self._future if is_future else self._current)[partition] = log
-        directory.logs[log] = None
+        directory.add(log)
         return log
 
     def _forget(self, directory: LogDirectory, log: UnifiedLog) -> None:

@@ -106,39 +106,6 @@ def validate_produced(
     )
 
 
-def refuse_for_produce_version(records: bytes | memoryview, version: int) -> None:
-    """Check what a version of Produce allows: from v3 on one batch of magic 2, zstd only from v7 on.
-
-    Versions before that (releases up to 3.9 serve them) take any magic. Raises AppendRefusedError: INVALID_RECORD,
-    CORRUPT_MESSAGE or UNSUPPORTED_COMPRESSION_TYPE. Source: ProduceRequest.validateRecords, KIP-110.
-    """
-    if version < _FIRST_VERSION_OF_BATCHES:
-        return
-    view = memoryview(records)
-    end = _batch_end(view)
-    if end is None:
-        reason = f"Produce requests with version {version} must have at least one record batch per partition"
-        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
-    if view[MAGIC_AT] != MAGIC:
-        reason = (
-            f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
-        )
-        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
-    codec_number = view[ATTRIBUTES_AT + 1] & COMPRESSION_MASK if end > ATTRIBUTES_AT + 1 else 0
-    if version < _FIRST_VERSION_OF_ZSTD and codec_number == Compression.ZSTD:
-        reason = f"Produce requests with version {version} are not allowed to use ZStandard compression"
-        raise AppendRefusedError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, reason)
-    if _batch_end(view[end:]) is not None:
-        reason = (
-            f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
-            "partition"
-        )
-        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
-
-
-_FIRST_VERSION_OF_BATCHES: Final = 3
-_FIRST_VERSION_OF_ZSTD: Final = 7
-
 _MAX_TIMESTAMP_AT: Final = 35
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1

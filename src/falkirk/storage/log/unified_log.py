@@ -21,7 +21,7 @@ from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.record_batch import RecordBatch
@@ -85,6 +85,8 @@ class UnifiedLog:
         self._epochs = epochs
         self._producers = loaded.producers
         self._producer_id_expiration_ms = producer_id_expiration_ms
+        self.when_cut: Callable[[UnifiedLog], None] = _ignore
+        """Told when the end was cut off, before anything is appended there: checkpoints may speak of it."""
 
     @classmethod
     def open(
@@ -323,6 +325,7 @@ class UnifiedLog:
             now_ms=self._local.now_ms,
             expiration_ms=self._producer_id_expiration_ms,
         )
+        self.when_cut(self)
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -333,6 +336,7 @@ class UnifiedLog:
         self.log_start_offset = offset
         self._end_at(offset)
         self.high_watermark = offset
+        self.when_cut(self)
 
     def roll_if_due(self, now_ms: int) -> None:
         """Begin a new segment if the active one is old enough, though nothing is appended.
@@ -475,6 +479,10 @@ def _largest_timestamp(batches: Sequence[RecordBatch]) -> int:
     if len(batches) == 1:
         return batches[0].max_timestamp
     return max(batch.max_timestamp for batch in batches)
+
+
+def _ignore(log: UnifiedLog) -> None:
+    del log
 
 
 def _check_topic_id(disk: Disk, path: str, partition: TopicPartition, topic_id: bytes) -> bytes:
