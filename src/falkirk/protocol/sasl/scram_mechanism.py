@@ -14,6 +14,7 @@ ITERATIONS_MIN: Final = 4096
 # More than any server of Kafka's asks for (16384), and as much as we are willing to compute for one that we talk to.
 ITERATIONS_MAX: Final = 100_000
 
+SALT_BYTES: Final = 17
 _SALT_BITS: Final = 130
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -86,8 +87,8 @@ def unknown_credential(mechanism: ScramMechanism, secret: bytes, name: str) -> M
 
 
 def salt_text(data: bytes) -> bytes:
-    """Make a salt as Kafka's tools do, of at least 17 bytes: a number of 130 bits, written in letters and digits."""
-    number = int.from_bytes(data[: (_SALT_BITS + 7) // 8], "big") >> -_SALT_BITS % 8
+    """Make a salt as Kafka's tools do, of at least SALT_BYTES: a number of 130 bits, written in letters and digits."""
+    number = int.from_bytes(data[:SALT_BYTES], "big") >> -_SALT_BITS % 8
     digits: list[str] = []
     while number:
         number, digit = divmod(number, len(_DIGITS))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from base64 import b64decode
 from binascii import Error
@@ -11,31 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+from falkirk.protocol.sasl.scram_mechanism import (
+    ITERATIONS_MIN,
+    SALT_BYTES,
+    SCRAM_MECHANISMS,
+    salt_text,
+    salted_password,
+    server_key,
+    stored_key,
+)
 from falkirk.storage.formatting.errors import FormatterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from falkirk.protocol.chance import Chance
+    from falkirk.protocol.sasl.scram_mechanism import ScramMechanism
 
 _ITERATIONS_DEFAULT: Final = 4096
-_ITERATIONS_MIN: Final = 4096
 _ITERATIONS_MAX: Final = 16384
-_SALT_BITS: Final = 130
-_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mechanism:
-    number: int
-    java_name: str
-    digest: str
-
-
-_MECHANISMS: Final[Mapping[str, _Mechanism]] = {
-    "SCRAM-SHA-256": _Mechanism(number=1, java_name="SCRAM_SHA_256", digest="sha256"),
-    "SCRAM-SHA-512": _Mechanism(number=2, java_name="SCRAM_SHA_512", digest="sha512"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +52,7 @@ def parse_scram_argument(text: str, random: Chance) -> UserScramCredentialRecord
         salted_password = _salted_password(salted_text, has_salt=salt is not None)
     if components:
         raise FormatterError(f"Unknown SCRAM configurations: {', '.join(sorted(components))}")
-    _check_range(iterations, f" using {mechanism.java_name}")
+    _check_range(iterations, f" using {mechanism.name.replace('-', '_')}")
     credential = _Credential(
         name=name,
         salt=_random_salt(random) if salt is None else salt,
@@ -79,7 +69,7 @@ def parse_older_scram_argument(text: str, random: Chance) -> UserScramCredential
     Raises FormatterError. Differs from Kafka: where those tools end with an exception of Java, the words are ours.
     """
     name, _, config = re.split(r"\s+", text, maxsplit=1)[0].partition("=")
-    mechanism = _MECHANISMS.get(name)
+    mechanism = SCRAM_MECHANISMS.get(name)
     if mechanism is None:
         raise FormatterError(f"The add-scram mechanism {name} is not supported.")
     given = _older_components(config)
@@ -102,11 +92,11 @@ def parse_older_scram_argument(text: str, random: Chance) -> UserScramCredential
     return _record(mechanism, credential)
 
 
-def _components(text: str) -> tuple[_Mechanism, dict[str, str]]:
+def _components(text: str) -> tuple[ScramMechanism, dict[str, str]]:
     name, equals, config = text.partition("=")
     if not equals:
         raise FormatterError(f"Failed to find equals sign in SCRAM argument '{text}'")
-    mechanism = _MECHANISMS.get(name)
+    mechanism = SCRAM_MECHANISMS.get(name)
     if mechanism is None:
         raise FormatterError(f"The add-scram mechanism {name} is not supported.")
     _check_brackets(config)
@@ -165,35 +155,26 @@ def _iterations(text: str) -> int:
 
 
 def _check_range(iterations: int, mechanism: str) -> None:
-    if iterations < _ITERATIONS_MIN:
-        raise FormatterError(f"The 'iterations' value must be >= {_ITERATIONS_MIN} for add-scram{mechanism}")
+    if iterations < ITERATIONS_MIN:
+        raise FormatterError(f"The 'iterations' value must be >= {ITERATIONS_MIN} for add-scram{mechanism}")
     if iterations > _ITERATIONS_MAX:
         raise FormatterError(f"The 'iterations' value must be <= {_ITERATIONS_MAX} for add-scram{mechanism}")
 
 
-def _record(mechanism: _Mechanism, credential: _Credential) -> UserScramCredentialRecord:
-    salted_password = credential.salted_password
-    if salted_password is None:
+def _record(mechanism: ScramMechanism, credential: _Credential) -> UserScramCredentialRecord:
+    salted = credential.salted_password
+    if salted is None:
         assert credential.password is not None
-        salted_password = hashlib.pbkdf2_hmac(
-            mechanism.digest, credential.password.encode(), credential.salt, credential.iterations
-        )
-    client_key = hmac.digest(salted_password, b"Client Key", mechanism.digest)
+        salted = salted_password(mechanism, credential.password, credential.salt, credential.iterations)
     return UserScramCredentialRecord(
         name=credential.name,
         mechanism=mechanism.number,
         salt=credential.salt,
-        stored_key=hashlib.new(mechanism.digest, client_key).digest(),
-        server_key=hmac.digest(salted_password, b"Server Key", mechanism.digest),
+        stored_key=stored_key(mechanism, salted),
+        server_key=server_key(mechanism, salted),
         iterations=credential.iterations,
     )
 
 
 def _random_salt(random: Chance) -> bytes:
-    # As Kafka makes them: a number of 130 bits, written in letters and digits.
-    number = int.from_bytes(random.randbytes((_SALT_BITS + 7) // 8), "big") >> -_SALT_BITS % 8
-    digits: list[str] = []
-    while number:
-        number, digit = divmod(number, len(_DIGITS))
-        digits.append(_DIGITS[digit])
-    return "".join(reversed(digits)).encode()
+    return salt_text(random.randbytes(SALT_BYTES))
