@@ -33,7 +33,7 @@ _NOT_PUBLISHED = "kafka-tools-api"
 # Kafka 3 brings its own SLF4J binding; with two of them it is chance which one logs.
 _OTHER_LOG_BINDINGS = "slf4j-reload4j"
 _SLF4J_SIMPLE = ("org.slf4j", "slf4j-simple", "1.7.36")
-_COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 # A first fetch of one release takes under a minute; ten allow for a slow line.
 _MAVEN_TIMEOUT_S = 600
 
@@ -110,7 +110,7 @@ def _fetch(release: str, libs: Path) -> None:
 
 def _run_maven(maven: str, release: str, aside: Path) -> None:
     # Strict checksums: a jar that does not match what its repository says is an error, not a warning.
-    command = [maven, "--quiet", "--batch-mode", "--strict-checksums", f"--file={aside / 'pom.xml'}", _COPY_GOAL]
+    command = [maven, "--quiet", "--batch-mode", "--strict-checksums", f"--file={aside / 'pom.xml'}", COPY_GOAL]
     command += [f"-DoutputDirectory={aside / 'libs'}", f"-DexcludeArtifactIds={_OTHER_LOG_BINDINGS}"]
     try:
         done = subprocess.run(
@@ -126,20 +126,23 @@ def _run_maven(maven: str, release: str, aside: Path) -> None:
 def _pom(release: str) -> ET.Element:
     """Describe a project that depends on the release's artifacts and is never built."""
     project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
-    _children(project, modelVersion="4.0.0", groupId="falkirk", artifactId="kafka-jars", version="1", packaging="pom")
+    pom_children(
+        project, modelVersion="4.0.0", groupId="falkirk", artifactId="kafka-jars", version="1", packaging="pom"
+    )
     dependencies = ET.SubElement(project, "dependencies")
     artifacts = _SERVER_ARTIFACTS if release in _WITHOUT_TOOLS else _SERVER_ARTIFACTS + _TOOL_ARTIFACTS
     for artifact in artifacts:
         dependency = ET.SubElement(dependencies, "dependency")
-        _children(dependency, groupId="org.apache.kafka", artifactId=artifact, version=release)
+        pom_children(dependency, groupId="org.apache.kafka", artifactId=artifact, version=release)
         exclusion = ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion")
-        _children(exclusion, groupId="org.apache.kafka", artifactId=_NOT_PUBLISHED)
+        pom_children(exclusion, groupId="org.apache.kafka", artifactId=_NOT_PUBLISHED)
     group, artifact, version = _SLF4J_SIMPLE
-    _children(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=artifact, version=version)
+    pom_children(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=artifact, version=version)
     return project
 
 
-def _children(parent: ET.Element, **texts: str) -> None:
+def pom_children(parent: ET.Element, **texts: str) -> None:
+    """Add an element with a text for each name."""
     for tag, text in texts.items():
         ET.SubElement(parent, tag).text = text
 
