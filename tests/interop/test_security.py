@@ -85,6 +85,7 @@ def test_sessions_of_nodes_were_renewed_before_they_ended(cluster: SecureCluster
         assert "session-expired" not in controller.log_text()
 
 
+@pytest.mark.full
 def test_a_controller_of_ours_votes_with_real_ones(clusters: Clusters, tmp_path: Path) -> None:
     cluster = SecureCluster(("4.3.1", "4.3.1", "4.3.1"), (), home=tmp_path, real_controllers={1, 2})
     clusters.adopt(cluster)
