@@ -24,7 +24,6 @@ _TELEMETRY: Final = "client metrics have no receiver"
 UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
     (Listener.CONTROLLER, 7): "ControlledShutdown is asked by brokers of ZooKeeper's times alone",
     (Listener.CONTROLLER, 57): _UPDATE_FEATURES,
-    (Listener.BROKER, 34): "replicas do not move between log directories yet",
     **{(Listener.BROKER, key): _GROUPS for key in (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47, 68, 69)},
     **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
     **{(Listener.BROKER, key): _TRANSACTIONS for key in (24, 25, 26, 27, 28, 65, 66)},

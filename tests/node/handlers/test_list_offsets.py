@@ -165,3 +165,14 @@ def test_the_oldest_version_lists_offsets(timestamp, count, replica_id, offsets)
     asked = request(timestamp, max_num_offsets=count, replica_id=replica_id)
     answer = ask_broker(broker_view(replicas_with(log)), asked, 0)
     assert answer.topics[0].partitions[0].old_style_offsets == offsets
+
+
+def test_a_disk_that_fails_is_told_and_taken_offline():
+    class FailingLog(FakeLog):
+        def offset_for_timestamp(self, timestamp):  # noqa: ARG002
+            raise OSError(5, "I/O error")
+
+    replicas = replicas_with(FailingLog(log_end_offset=1))
+    answer = ask_broker(broker_view(replicas), request(100), 9)
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert replicas.asked[-1] == ("disk_failed", replicas.current[A_0])

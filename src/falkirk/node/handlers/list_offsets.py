@@ -61,7 +61,6 @@ _OFFSET_NOT_AVAILABLE_SINCE: Final = 5
 def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ListOffsetsResponse:
     """Look the offsets up."""
     assert isinstance(request, ListOffsetsRequest)
-    find = _find_old_style if context.api_version == 0 else _find
     counts = Counter(partition for partition, _ in _asked(request))
     topics: dict[str, ListOffsetsTopicResponse] = {}
     answered: set[TopicPartition] = set()
@@ -79,7 +78,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Lis
         elif asked.timestamp < 0 and context.api_version < _NAMED_SINCE.get(asked.timestamp, _NEVER):
             found = _error(asked, ErrorCode.UNSUPPORTED_VERSION)
         else:
-            found = find(view, context, request, partition, asked)
+            found = _answered(view, context, request, partition, asked)
         topic.partitions.append(found)
     return ListOffsetsResponse(topics=list(topics.values()))
 
@@ -104,18 +103,35 @@ def _log(
     return view.replicas.leader_log(partition, asked.current_leader_epoch)
 
 
-def _find(
+def _answered(
     view: NodeView,
     context: RequestContext,
     request: ListOffsetsRequest,
     partition: TopicPartition,
     asked: ListOffsetsPartition,
 ) -> ListOffsetsPartitionResponse:
-    """Give an offset with its timestamp."""
     log = _log(view, request, partition, asked)
     if isinstance(log, ErrorCode):
         return _error(asked, log)
-    leader_epoch = current_leader(view, *partition)[1]
+    try:
+        if context.api_version == 0:
+            return _find_old_style(log, request, asked)
+        return _find(log, context, request, asked, leader_epoch=current_leader(view, *partition)[1])
+    except OSError as error:
+        assert view.replicas is not None, "only brokers serve it"
+        view.replicas.disk_failed(log, error)
+        return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def _find(
+    log: UnifiedLog,
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    asked: ListOffsetsPartition,
+    *,
+    leader_epoch: int,
+) -> ListOffsetsPartitionResponse:
+    """Give an offset with its timestamp."""
     visible_end = _visible_end(log, request)
     is_behind = request.replica_id == CONSUMER and _epoch_start(log, leader_epoch) > log.high_watermark
     found = _offset(log, asked.timestamp, leader_epoch, visible_end)
@@ -160,19 +176,12 @@ def _offset(log: UnifiedLog, timestamp: int, leader_epoch: int, visible_end: int
 
 
 def _find_old_style(
-    view: NodeView,
-    context: RequestContext,  # noqa: ARG001 - as `_find`
-    request: ListOffsetsRequest,
-    partition: TopicPartition,
-    asked: ListOffsetsPartition,
+    log: UnifiedLog, request: ListOffsetsRequest, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     """Give the end and the start, as far as they were there before a timestamp.
 
     Differs from Kafka: it also tells where each segment begins, and goes by the times of their files.
     """
-    log = _log(view, request, partition, asked)
-    if isinstance(log, ErrorCode):
-        return _error(asked, log)
     end = min(log.log_end_offset, log.high_watermark if request.replica_id == CONSUMER else log.log_end_offset)
     start = log.log_start_offset
     offsets = (end,) if end == start else (end, start)
