@@ -86,6 +86,7 @@ def test_versions_that_nobody_knows_may_be_asked_for_first(shared: NodeNetwork) 
     assert not client.is_closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_every_api_but_three_closes_a_connection_that_is_not_authenticated(
     shared: NodeNetwork, listener: str, monkeypatch: pytest.MonkeyPatch
@@ -277,6 +278,7 @@ def test_clients_that_are_not_authenticated_hold_little_together(shared: NodeNet
 # --- Sessions
 
 
+@pytest.mark.slow
 def test_nodes_authenticate_to_each_other_and_anew_before_their_sessions_end() -> None:
     network = secured(count=3, max_reauth_ms={"PLAIN": 2_000})
     leader = network.active

@@ -167,6 +167,7 @@ def test_who_does_not_shake_hands_is_cut_off_and_counts_until_then(monkeypatch: 
     assert "max.connections is 1" in world.log.getvalue()
 
 
+@pytest.mark.slow
 def test_many_handshakes_at_once_all_come_to_their_end() -> None:
     async def one(world: Driven, number: int) -> bytes:
         reader, writer = await world.connect(client())
