@@ -96,7 +96,7 @@ class ConfigDescriptions:
         overrides = self.configs.of(CLIENT_METRICS, subscription)
         if not describes_client_metrics_defaults(self.release):
             return [
-                DescribeConfigsResourceResult(name, value, config_source=CLIENT_METRICS_CONFIG, documentation=None)
+                DescribeConfigsResourceResult(name, value, config_source=CLIENT_METRICS_CONFIG)
                 for name, value in sorted(overrides.items())
             ]
         described: Descriptions = []

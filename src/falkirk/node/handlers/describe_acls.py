@@ -50,7 +50,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         if resource is None:
             resource = resources[key] = DescribeAclsResource(*key, acls=[])
         resource.acls.append(AclDescription(acl.principal, acl.host, acl.operation, acl.permission_type))
-    return DescribeAclsResponse(error_message=None, resources=list(resources.values()))
+    return DescribeAclsResponse(resources=list(resources.values()))
 
 
 ROUTE: Final = Route(api_key=29, handler=handle, needs_controller=False)

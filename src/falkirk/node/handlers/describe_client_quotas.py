@@ -40,7 +40,6 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     for entity, key, value in view.image.client_quotas:
         entries.setdefault(entity, []).append(ValueData(key, value))
     return DescribeClientQuotasResponse(
-        error_message=None,
         entries=[
             EntryData([EntityData(kind, name) for kind, name in entity], values)
             for entity, values in entries.items()

@@ -9,13 +9,15 @@ type; v4 is the first flexible version.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
 from falkirk.metadata.controller.config_resolution import DEFAULT_CONFIG
-from falkirk.metadata.controller.config_validation import is_known_resource_type, why_name_invalid
-from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
+from falkirk.metadata.controller.config_validation import is_known_resource_type
+from falkirk.metadata.controller.topic_names import why_invalid
+from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
 from falkirk.node.config_descriptions import ConfigDescriptions
 from falkirk.node.handlers.config_resources import why_not_authorized
 from falkirk.node.handlers.handler import NodeView, Route
@@ -39,11 +41,10 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     for asked in request.resources:
         resource = ConfigResource(asked.resource_type, asked.resource_name)
         configs = _describe(view, context, descriptions, resource)
-        result = DescribeConfigsResult(
-            error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name
-        )
+        # As in Kafka no message is the empty one.
+        result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
         if isinstance(configs, ApiError):
-            result.error_code, result.error_message = configs
+            result.error_code, result.error_message = configs.error_code, configs.message or ""
         else:
             result.configs = _as_asked(configs, asked.configuration_keys, request, context.api_version)
         results.append(result)
@@ -53,25 +54,45 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
 def _describe(
     view: NodeView, context: RequestContext, descriptions: ConfigDescriptions, resource: ConfigResource
 ) -> Descriptions | ApiError:
-    if not is_known_resource_type(resource.resource_type, view.release):
-        reason = f"This node has no configs of resource type {resource.resource_type}."
-        return ApiError(ErrorCode.INVALID_REQUEST, reason)
+    kind, name = resource
+    if kind != BROKER_LOGGER and not is_known_resource_type(kind, view.release):
+        return ApiError(ErrorCode.INVALID_REQUEST, f"This node has no configs of resource type {kind}.")
     error = why_not_authorized(view, context, AclOperation.DESCRIBE_CONFIGS, resource)
     if not error.is_failure:
-        error = why_name_invalid(resource)
-    if not error.is_failure:
-        error = _why_not_here(view, resource)
-    return error if error.is_failure else _DESCRIBE[resource.resource_type](descriptions, resource.resource_name)
+        error = _why_not_here(view, kind, name)
+    return error if error.is_failure else _DESCRIBE[kind](descriptions, name)
 
 
-def _why_not_here(view: NodeView, resource: ConfigResource) -> ApiError:
-    kind, name = resource
-    if kind == TOPIC and view.image.topics.topic(name) is None:
-        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if kind == BROKER and name and int(name) != view.node_id:
-        reason = f"Unexpected broker id, expected {view.node_id} or empty string, but received {name}"
-        return ApiError(ErrorCode.INVALID_REQUEST, reason)
-    return NO_ERROR
+def _why_not_here(view: NodeView, kind: int, name: str) -> ApiError:
+    if kind == TOPIC:
+        reason = why_invalid(name)
+        if reason is not None:
+            return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+        is_there = view.image.topics.topic(name) is not None
+        return NO_ERROR if is_there else ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if kind in {BROKER, BROKER_LOGGER}:
+        reason = _why_not_this_node(view, kind, name)
+    else:
+        reason = None if name else _MUST_NOT_BE_EMPTY[kind]
+    return NO_ERROR if reason is None else ApiError(ErrorCode.INVALID_REQUEST, reason)
+
+
+def _why_not_this_node(view: NodeView, kind: int, name: str) -> str | None:
+    if kind == BROKER_LOGGER and not name:
+        return "Broker id must not be empty"
+    if name and not _INTEGER.fullmatch(name):
+        return f"Broker id must be an integer, but it is: {name}"
+    if name and int(name) != view.node_id:
+        or_default = " or empty string," if kind == BROKER else ""
+        return f"Unexpected broker id, expected {view.node_id}{or_default} but received {name}"
+    return "This node has no log levels to tell." if kind == BROKER_LOGGER else None
+
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
+    CLIENT_METRICS: "Client metrics subscription name must not be empty",
+    GROUP: "Group name must not be empty",
+}
 
 
 def _describe_brokers(descriptions: ConfigDescriptions, name: str) -> Descriptions:

@@ -38,7 +38,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     if not times:
         times = Counter({user.name for user in scram.credentials})
     results = [_describe(scram, name, is_repeated=times[name] > 1) for name in sorted(times)]
-    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+    return DescribeUserScramCredentialsResponse(results=results)
 
 
 _MECHANISMS: Final = (1, 2)
@@ -46,7 +46,7 @@ _MECHANISMS: Final = (1, 2)
 
 def _describe(scram: ScramImage, name: str, *, is_repeated: bool) -> DescribeUserScramCredentialsResult:
     if is_repeated:
-        message = f"The request has the user {name} twice."
+        message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
         return DescribeUserScramCredentialsResult(name, ErrorCode.DUPLICATE_RESOURCE, message)
     credentials = ((mechanism, scram.credentials.get(ScramUser(mechanism, name))) for mechanism in _MECHANISMS)
     infos = [
@@ -55,9 +55,9 @@ def _describe(scram: ScramImage, name: str, *, is_repeated: bool) -> DescribeUse
         if credential is not None
     ]
     if not infos:
-        message = f"The user {name} has no SCRAM credential."
+        message = f"Attempt to describe a user credential that does not exist: {name}"
         return DescribeUserScramCredentialsResult(name, ErrorCode.RESOURCE_NOT_FOUND, message)
-    return DescribeUserScramCredentialsResult(name, error_message=None, credential_infos=infos)
+    return DescribeUserScramCredentialsResult(name, credential_infos=infos)
 
 
 ROUTE: Final = Route(api_key=50, handler=handle, needs_controller=False)
