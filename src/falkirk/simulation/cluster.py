@@ -325,7 +325,7 @@ class Cluster:
                 self._history,
                 asks_brokers=asks_brokers,
                 broker_ids=self._broker_ids,
-                interval_ms=150,
+                interval_ms=150 if self._scenario.data is None else 800,
             )
 
         return self._world.add_host(f"admin-{number}", {}, make)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.replica_view import ReplicaView
 
 HEALING_MS: Final = 40_000
-_WARM_UP_MS: Final = 5_000
+_WARM_UP_MS: Final = 4_000
 # Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
 _DEFECTS: Final = frozenset(
     (

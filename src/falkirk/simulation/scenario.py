@@ -22,6 +22,8 @@ CONTROLLER_PORT: Final = 9093
 BROKER_PORT: Final = 9092
 _FIRST_DYNAMIC: Final = RELEASES.index("3.9")
 _FIRST_BROKER_NODE: Final = 21
+# A step costs more with data.
+_FAULTS_WITH_DATA_MS: Final = 12_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +94,12 @@ class Scenario:
         return replace(
             self,
             broker_count=chance.randrange(0, 2),
+            administrator_count=1,
             node_releases=tuple(map(Release.parse, words)),
             is_combined=is_combined,
             faults=replace(self.faults, kinds=kinds),
             data=DataPlan.of(chance, broker_count),
+            faults_ms=_FAULTS_WITH_DATA_MS,
         )
 
     @property
