@@ -4,7 +4,7 @@ import pytest
 from data_logs import DIRECTORY, NOW, contents, marker, opened, produce, produced, replayed, stored
 
 from falkirk.protocol.record_batch import read_batches
-from falkirk.simulation.disk import SimulatedDisk
+from falkirk.simulation.disk import SimulatedCrashError, SimulatedDisk
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.unified_log import UnifiedLog
 from falkirk.storage.memory_disk import MemoryDisk
@@ -321,3 +321,38 @@ def test_a_segment_that_rolled_unsynced_is_found_again_whole():
     log = opened(disk, had_clean_shutdown=False, **CONFIG)
     assert state(log) == before
     assert log.recovery.scanned_segments == 12
+
+
+def test_a_crash_at_any_change_of_a_cut_leaves_the_logs_beginning():
+    ends = set()
+    for changes in range(1, 60):
+        disk = SimulatedDisk(random.Random(changes))
+        log = filled(disk)
+        whole, size = contents(log), log.size
+        disk.changes_until_crash = changes
+        try:
+            log.truncate_to(4)
+        except SimulatedCrashError:
+            disk.changes_until_crash = None
+            log = opened(disk, had_clean_shutdown=False, recovery_point=40, **CONFIG)
+            assert whole.startswith(contents(log))
+            assert log.log_end_offset >= 4
+            ends.add(log.log_end_offset)
+            continue
+        assert log.size < size
+        break
+    assert {4, 40} < ends
+
+
+def test_a_finished_replacement_takes_the_aborted_transactions_of_the_old_segment_with_it():
+    disk = MemoryDisk()
+    log = opened(disk, segment_bytes=200)
+    begun = stored(0, 0, producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    log.append_as_follower(begun + marker(1, 0, (1, 0), is_commit=False))
+    log.append_as_follower(stored(2, 0))
+    log.close()
+    assert disk.exists(log_file(0, "txnindex"))
+    disk.write(f"{log_file(0)}.swap", [marker(1, 0, (1, 0), is_commit=False)])
+    log = opened(disk, recovery_point=3, segment_bytes=200)
+    assert (list(log.segments[0].aborted), disk.exists(log_file(0, "txnindex"))) == ([], False)
+    assert contents(log) == marker(1, 0, (1, 0), is_commit=False) + stored(2, 0)

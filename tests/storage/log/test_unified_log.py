@@ -643,3 +643,17 @@ def test_cleaned_segments_take_the_place_of_old_ones():
     before = contents(log)
     log.close()
     assert contents(opened(disk)) == before
+
+
+def test_a_consumers_view_ends_at_the_high_watermark_in_a_cleaned_segment_too():
+    log = filled()
+    log.update_high_watermark(6)
+    before = whole_batches(bytes(log.read(0, 9999, FetchIsolation.HIGH_WATERMARK).records))
+    assert [batch.base_offset for batch in before] == [0, 2, 4]
+    cleaned = log.create_cleaned_segment(0)
+    for batch in read_batches(contents(log)):
+        if batch.base_offset in (4, 6, 8):
+            cleaned.append(bytes(batch.data), list(read_batches(bytes(batch.data))))
+    log.replace_segments([cleaned], [log.segments[0]])
+    after = whole_batches(bytes(log.read(0, 9999, FetchIsolation.HIGH_WATERMARK).records))
+    assert [batch.base_offset for batch in after] == [4]
