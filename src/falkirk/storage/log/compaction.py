@@ -12,7 +12,7 @@ from falkirk.storage.log.key_offsets import KeyOffsets
 from falkirk.storage.producer_state import ProducerStates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from falkirk.protocol.record import Record
     from falkirk.protocol.record_batch import RecordBatch
@@ -86,7 +86,7 @@ class Compaction:
 
     # --- Inside
 
-    def _run(self) -> Iterator[bool]:
+    def _run(self) -> Generator[bool]:
         yield from self._map_keys()
         end_offset = self._keys.latest_offset + 1
         transactions = CleanedTransactions(self._note_aborted)

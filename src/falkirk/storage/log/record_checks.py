@@ -69,10 +69,8 @@ class RecordChecks:
         if self.config.is_compacted and record.key is None:
             message = f"Compacted topic cannot accept message without key in topic partition {self.topic}"
             return ErrorCode.INVALID_RECORD, RecordError(batch_index=index, message=message)
-        message = self._fault_of_timestamp(record, is_log_append_time=is_log_append_time)
-        if message is None:
-            return None
-        return ErrorCode.INVALID_TIMESTAMP, RecordError(batch_index=index, message=message)
+        fault = self._fault_of_timestamp(record, is_log_append_time=is_log_append_time)
+        return None if fault is None else (ErrorCode.INVALID_TIMESTAMP, RecordError(batch_index=index, message=fault))
 
     def refuse(self, found: Iterable[RecordFault | None]) -> None:
         """Raise AppendRefusedError if there are records at fault: one bad timestamp makes it INVALID_TIMESTAMP."""
