@@ -63,6 +63,8 @@ class ClientConnection:
     held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
     held_bytes: int = 0
     is_closed: bool = False
+    # Requests of one connection are mostly of one kind.
+    last_context: RequestContext | None = None
 
     def take_software(self, request: ApiVersionsRequest) -> None:
         """Note what the client says it is."""
@@ -344,7 +346,21 @@ class ClientConnections:
 
     def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
         message = event.message() if isinstance(event, RequestReceived) else None
-        context = RequestContext(
+        context = client.last_context
+        if (
+            context is None
+            or context.api_key != event.api_key
+            or context.api_version != event.api_version
+            or context.client_id != event.client_id
+            or context.principal is not client.principal
+            or context.software_name is not client.software_name
+            or context.software_version is not client.software_version
+        ):
+            context = client.last_context = self._context(client, event)
+        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
+
+    def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
+        return RequestContext(
             api_key=event.api_key,
             api_version=event.api_version,
             client_id=event.client_id,
@@ -355,7 +371,6 @@ class ClientConnections:
             software_name=client.software_name,
             software_version=client.software_version,
         )
-        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
         if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
 from falkirk.node.handlers.handler import NodeView
@@ -53,6 +54,8 @@ class NodeState:
         self.features_epoch = -1
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
         self.has_work = True
+        # The last view for brokers' listeners and for controllers', and what it was made of.
+        self._views: dict[bool, tuple[tuple[object, ...], NodeView]] = {}
         # Why the active controller must not go on; set by whoever finds out, acted on at the end of the step.
         self.resignation: str | None = None
 
@@ -77,8 +80,31 @@ class NodeState:
         return active if is_own else None
 
     def view(self, client: ClientConnection) -> NodeView:
-        """Give what a handler may look at for a request of this client."""
-        active = self.serving
+        """Give what a handler may look at for a request of this client.
+
+        Requests of one step mostly get the same view: making one costs as much as a good part of answering.
+        """
+        active, leader_id = self.serving, self.raft.leader.leader_id
+        kraft_version = self.raft.kraft_version
+        of = (
+            self.now_ms,
+            self.image,
+            self.authorizer,
+            self.features_epoch,
+            active,
+            leader_id,
+            kraft_version,
+            client.ranges,
+        )
+        is_controller = client.listener.is_controller
+        known = self._views.get(is_controller)
+        if known is not None and all(map(is_, known[0], of)):
+            return known[1]
+        view = self._view(client, active, leader_id)
+        self._views[is_controller] = (of, view)
+        return view
+
+    def _view(self, client: ClientConnection, active: ActiveController | None, leader_id: int | None) -> NodeView:
         return NodeView(
             node_id=self.config.node_id,
             cluster_id=self.cluster_id,
@@ -91,7 +117,7 @@ class NodeState:
             kraft_version=self.raft.kraft_version,
             has_unstable_features=self.config.unstable_feature_versions_enable,
             is_broker=not client.listener.is_controller,
-            leader_id=self.raft.leader.leader_id,
+            leader_id=leader_id,
             features_epoch=self.features_epoch if client.listener.is_controller else None,
             static_configs=self.config.properties,
             replicas=None if client.listener.is_controller else self.replicas,

@@ -188,6 +188,7 @@ class Connection:
         self._next_sequence = 0
         self._next_answer = 0
         self._answers: dict[int, bytes] = {}
+        self._last_header: _KnownHeader | None = None
         # Client: what was asked, oldest first: key, version, correlation id.
         self._next_correlation_id = 0
         self._asked: deque[tuple[int, int, int]] = deque()
@@ -313,9 +314,25 @@ class Connection:
     def _read_request(
         self, received: bytes, offset: int
     ) -> RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived:
+        known = self._last_header
+        if (
+            known is not None
+            and received.startswith(known.start)
+            and received.startswith(known.rest, _CORRELATION_END)
+            and known.supported is self.supported
+        ):
+            # Nothing but the correlation id differs from the header before: so it is with most.
+            (correlation_id,) = _CORRELATION_ID.unpack_from(received, len(known.start))
+            sequence = self._next_sequence
+            self._next_sequence += 1
+            return RequestReceived(
+                known.api_key, known.api_version, correlation_id, known.client_id, received, known.body_start, sequence
+            )
         event = read_request(received, self.supported, sequence=self._next_sequence, offset=offset)
         if not isinstance(event, UnservedRequestReceived):
             self._next_sequence += 1
+        if isinstance(event, RequestReceived):
+            self._last_header = _KnownHeader.of(event, self.supported)
         return event
 
     def _answer(self, request: RequestReceived | UnsupportedVersionReceived, answer: bytes) -> bytes:
@@ -358,6 +375,23 @@ class Connection:
             raise RemoteProtocolError(reason, offset=offset)
         self._asked.popleft()
         return ResponseReceived(key, version, correlation_id, received, body_start)
+
+
+class _KnownHeader(msgspec.Struct, frozen=True):
+    """The header of a request that was read: the bytes before its correlation id and behind it, and what they say."""
+
+    start: bytes
+    rest: bytes
+    supported: Mapping[int, Container[int]]
+    api_key: int
+    api_version: int
+    client_id: str | None
+    body_start: int
+
+    @classmethod
+    def of(cls, request: RequestReceived, supported: Mapping[int, Container[int]]) -> _KnownHeader:
+        start, rest = request.frame[:4], request.frame[_CORRELATION_END : request.body_start]
+        return cls(start, rest, supported, request.api_key, request.api_version, request.client_id, request.body_start)
 
 
 def read_request(
@@ -409,6 +443,7 @@ def response_header(request: RequestReceived | UnsupportedVersionReceived) -> by
 _NO_ANSWERS: Final[Mapping[bytes, KnownAnswer]] = {}
 _API: Final = struct.Struct(">hh")
 _CORRELATION_ID: Final = struct.Struct(">i")
+_CORRELATION_END: Final = 8
 _UNSUPPORTED_VERSION_BYTES: Final = UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 

@@ -54,9 +54,7 @@ class Appends:
         for key, batches in records.items():
             if key.topic in internal and not are_internal_topics_allowed:
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
-                produced[key] = PartitionProduced(
-                    error_code=error, error_message=f"Cannot append to internal topic {key.topic}"
-                )
+                produced[key] = PartitionProduced(error_code=error)
                 continue
             produced[key], end_offset = self._append_to(key, batches, required_acks, origin)
             if end_offset >= 0:
@@ -73,10 +71,13 @@ class Appends:
         timeout_ms: int,
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
     ) -> None:
+        outcomes = [self._partitions.outcome(key.topic_partition, offset) for key, offset in offsets]
+        if outcomes.count(ErrorCode.NONE) == len(outcomes):
+            done(produced)
+            return
         wait = ProduceWait(produced, deadline_ms=self._context.now_ms + timeout_ms, done=done)
         waiting = []
-        for key, offset in offsets:
-            outcome = self._partitions.outcome(key.topic_partition, offset)
+        for (key, offset), outcome in zip(offsets, outcomes, strict=True):
             if outcome is None:
                 waiting.append((key.topic_partition, offset))
             else:
