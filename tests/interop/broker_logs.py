@@ -40,7 +40,7 @@ def index_complaints(node: KafkaNode, partitions: Sequence[str], tools_api: Path
     ]
     assert files, partitions
     printed = _dump(tools_api, "--index-sanity-check", "--files", ",".join(files))
-    assert len([line for line in printed if line.endswith("passed sanity check.")]) == len(files)
+    assert len([line for line in printed if line.endswith("passed sanity check.")]) == len(files), printed
     return [line for line in printed if not line.startswith("Dumping ") and not line.endswith("passed sanity check.")]
 
 

@@ -53,11 +53,14 @@ def cluster(running: MixedCluster) -> Iterator[MixedCluster]:
             print(f"--- {node}\n{node.log_tail()}")  # noqa: T201 - pytest shows it with the failure
 
 
-@pytest.fixture
-def admin(cluster: MixedCluster) -> Iterator[KafkaAdminClient]:
-    client = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers.split(","))
-    yield client
-    client.close()
+@contextmanager
+def administering(cluster: MixedCluster) -> Iterator[KafkaAdminClient]:
+    """A client that knows the brokers of this moment."""
+    client = KafkaAdminClient(bootstrap_servers=cluster.running_servers.split(","))
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def state(cluster: MixedCluster, topic: str) -> dict[int, PartitionState]:
@@ -66,13 +69,13 @@ def state(cluster: MixedCluster, topic: str) -> dict[int, PartitionState]:
     return topic_partitions(running.layout.broker_port, topic)
 
 
-def create_topic(
-    cluster: MixedCluster, admin: KafkaAdminClient, name: str, replicas: dict[int, list[int]] | None = None
-) -> None:
+def create_topic(cluster: MixedCluster, name: str, replicas: dict[int, list[int]] | None = None) -> None:
     """A topic whose replicas are on all brokers, each of them leading some, or as given."""
     orders = ([11, 12, 13], [12, 13, 11], [13, 11, 12])
     assignments = replicas or {number: orders[number % 3] for number in range(PARTITIONS)}
-    admin.create_topics({name: {"assignments": assignments}})
+    # Few bytes between entries, so that indexes are not empty.
+    with administering(cluster) as admin:
+        admin.create_topics({name: {"assignments": assignments, "configs": {"index.interval.bytes": "200"}}})
     for node in cluster.brokers:
         port = node.layout.broker_port
         becomes(
@@ -99,9 +102,10 @@ def assert_equal_logs(cluster: MixedCluster, topic: str) -> None:
         assert epochs[0] == epochs[1] == epochs[2]
 
 
-def elect_preferred_leaders(admin: KafkaAdminClient, topic: str) -> None:
+def elect_preferred_leaders(cluster: MixedCluster, topic: str) -> None:
     """Those that lead already are no error."""
-    admin.elect_leaders(PREFERRED, {topic: list(range(PARTITIONS))}, raise_errors=False)
+    with administering(cluster) as admin:
+        admin.elect_leaders(PREFERRED, {topic: list(range(PARTITIONS))}, raise_errors=False)
 
 
 def finish(load: Load) -> None:
@@ -138,10 +142,10 @@ def other_broker(cluster: MixedCluster, node_id: int) -> int:
 
 @pytest.mark.parametrize("codec", ["none", "lz4"])
 def test_replicas_follow_leaders_of_every_kind(
-    cluster: MixedCluster, admin: KafkaAdminClient, tmp_path: Path, tools_api: Path, codec: str
+    cluster: MixedCluster, tmp_path: Path, tools_api: Path, codec: str
 ) -> None:
     topic = f"calm-{codec}"
-    create_topic(cluster, admin, topic)
+    create_topic(cluster, topic)
     with producing(cluster.bootstrap_servers, topic, tmp_path, codec=codec) as load:
         load.await_more(500)
         finish(load)
@@ -158,13 +162,12 @@ def test_replicas_follow_leaders_of_every_kind(
 @pytest.mark.parametrize("node_id", sorted(BROKERS))
 def test_no_acked_record_is_lost_when_a_broker_is_gone(
     cluster: MixedCluster,
-    admin: KafkaAdminClient,
     tmp_path: Path,
     node_id: int,
     fault: Callable[[KafkaNode], "contextmanager[None]"],
 ) -> None:
     topic = f"{fault.__name__}-{node_id}"
-    create_topic(cluster, admin, topic)
+    create_topic(cluster, topic)
     with producing(cluster.bootstrap_servers, topic, tmp_path) as load:
         load.await_more(300)
         with fault(cluster.nodes[node_id]):
@@ -176,24 +179,22 @@ def test_no_acked_record_is_lost_when_a_broker_is_gone(
             )
             load.await_more(300)
         await_in_sync(cluster, topic)
-        elect_preferred_leaders(admin, topic)
+        elect_preferred_leaders(cluster, topic)
         load.await_more(300)
         finish(load)
     await_in_sync(cluster, topic)
     assert_equal_logs(cluster, topic)
 
 
-def test_all_replicas_move_from_the_real_brokers_to_ours_and_back(
-    cluster: MixedCluster, admin: KafkaAdminClient, tmp_path: Path
-) -> None:
+def test_all_replicas_move_from_the_real_brokers_to_ours_and_back(cluster: MixedCluster, tmp_path: Path) -> None:
     topic = "moved"
-    create_topic(cluster, admin, topic, {number: [11, 12] for number in range(PARTITIONS)})
+    create_topic(cluster, topic, {number: [11, 12] for number in range(PARTITIONS)})
     with producing(cluster.bootstrap_servers, topic, tmp_path) as load:
         for replicas in ([OURS], [12, 11]):
             load.await_more(300)
-            admin.alter_partition_reassignments(
-                {TopicPartition(topic, number): replicas for number in range(PARTITIONS)}
-            )
+            with administering(cluster) as admin:
+                wanted = {TopicPartition(topic, number): replicas for number in range(PARTITIONS)}
+                admin.alter_partition_reassignments(wanted)
             moved = PartitionState(replicas[0], tuple(replicas), frozenset(replicas))
             becomes(lambda: set(state(cluster, topic).values()), {moved})
             load.await_more(300)
@@ -204,10 +205,10 @@ def test_all_replicas_move_from_the_real_brokers_to_ours_and_back(
 
 @pytest.mark.parametrize("node_id", [OURS, 11])
 def test_a_real_broker_opens_the_directory_of_ours_and_ours_that_of_a_real_one(
-    cluster: MixedCluster, admin: KafkaAdminClient, tmp_path: Path, tools_api: Path, node_id: int
+    cluster: MixedCluster, tmp_path: Path, tools_api: Path, node_id: int
 ) -> None:
     topic = f"swapped-{node_id}"
-    create_topic(cluster, admin, topic)
+    create_topic(cluster, topic)
     partitions = [f"{topic}-{number}" for number in range(PARTITIONS)]
     first = type(cluster.nodes[node_id])
     other = KafkaNode if first is FalkirkNode else FalkirkNode
@@ -223,7 +224,7 @@ def test_a_real_broker_opens_the_directory_of_ours_and_ours_that_of_a_real_one(
             cluster.let_be(node_id, kind)
             cluster.restart(node_id)
             await_in_sync(cluster, topic)
-            elect_preferred_leaders(admin, topic)
+            elect_preferred_leaders(cluster, topic)
             becomes(lambda: {one.leader for one in state(cluster, topic).values()}, set(ALL))
             load.await_more(300)
         finish(load)
