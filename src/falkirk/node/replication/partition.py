@@ -8,7 +8,6 @@ it by (KIP-841, KIP-903), and leaves when it has not been at the end for replica
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.partition import RECOVERED
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from falkirk.storage.log.unified_log import UnifiedLog
 
 NO_LEADER: Final = -1
-_BASE_OFFSET: Final = struct.Struct(">q")
 
 
 class Partition:
@@ -223,13 +221,11 @@ class Partition:
         log = self.log
         assert log is not None
         if records:
-            base_offset = _BASE_OFFSET.unpack_from(records)[0] if len(records) >= _BASE_OFFSET.size else -1
-            if 0 <= base_offset < log.log_end_offset and log.log_start_offset == log.log_end_offset:
-                # The leader's log begins inside a batch (DeleteRecords): ours begins with that batch.
-                log.truncate_fully_and_start_at(base_offset)
-            log.append_as_follower(records)
+            # Who leads cannot have batches of a later epoch than that in which it was asked (KAFKA-18723).
+            log.append_as_follower(records, leader_epoch=self.leader_epoch)
         moved = log.update_high_watermark(high_watermark)
-        if log_start_offset > log.log_start_offset:
+        # A leader that tells a start beyond what it has told to be committed is not believed.
+        if log.log_start_offset < log_start_offset <= log.high_watermark:
             moved |= log.increment_log_start_offset(log_start_offset)
         if moved:
             self._progressed(self)
