@@ -18,10 +18,11 @@ import falkirk
 
 PACKAGE = Path(falkirk.__file__).parent
 _HEAD = re.compile(r"# seed (\d+): (.+)\n# .+\n")
-# Runs seeds until one does not pass, with modules from other files than the package's own.
+# Runs seeds until one does not pass, with modules from other files than the package's own: with data all those that
+# have any, else all of them without.
 _RUN = """
 import importlib.util, json, sys
-first, last, modules = json.loads(sys.argv[1])
+first, last, modules, has_data = json.loads(sys.argv[1])
 
 class Finder:
     @staticmethod
@@ -30,8 +31,15 @@ class Finder:
 
 sys.meta_path.insert(0, Finder)
 from falkirk.simulation.run import Verdict, simulate
+from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.world import World
 for seed in range(first, last):
-    result = simulate(seed, keeps_timeline=False)
+    scenario = Scenario.of(World(seed).chance("scenario"))
+    if has_data:
+        scenario = scenario.with_data(World(seed).chance("data"))
+        if scenario.data is None:
+            continue
+    result = simulate(seed, keeps_timeline=False, scenario=scenario)
     if result.verdict is not Verdict.PASSED:
         print(json.dumps([seed, result.verdict.value, result.problem]))
         break
@@ -40,17 +48,21 @@ for seed in range(first, last):
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name."""
+    """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
+
+    `has_data`: runs with data are to find it, those in the folder `data`.
+    """
 
     path: Path
     seed: int
     kind: str
+    has_data: bool
 
     @classmethod
     def read(cls, path: Path) -> PlantedBug:
         head = _HEAD.match(path.read_text())
         assert head is not None, f"{path.name} does not begin with its seed, its kind and what it is"
-        return cls(path, int(head.group(1)), head.group(2))
+        return cls(path, int(head.group(1)), head.group(2), path.parent.name == "data")
 
     def apply(self, directory: Path) -> dict[str, str]:
         """Write the changed modules into a directory; give the file of each, by the module's name."""
@@ -68,7 +80,7 @@ class PlantedBug:
 
     def find(self, modules: dict[str, str], seeds: range) -> tuple[int, str] | None:
         """Run seeds until one finds the bug; give the seed, and how its run ended."""
-        arguments = json.dumps([seeds.start, seeds.stop, modules])
+        arguments = json.dumps([seeds.start, seeds.stop, modules, self.has_data])
         done = subprocess.run([sys.executable, "-c", _RUN, arguments], capture_output=True, text=True, check=True)
         if not done.stdout:
             return None

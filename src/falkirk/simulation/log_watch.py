@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topic import Topic
     from falkirk.simulation.checkers.data_checker import DataChecker
     from falkirk.simulation.log_view import BrokerView, LogView
     from falkirk.simulation.workload.data_history import DataHistory
@@ -47,9 +48,13 @@ class LogWatch:
         """Take over a newer image."""
         if self.image is not None and image.provenance.end_offset <= self.image.provenance.end_offset:
             return
-        self.image = image
+        before, self.image = self.image, image
         for key in list(self.suspects):
             self._judge(key)
+        for topic in image.topics:
+            known = None if before is None else before.topics.topic_by_id(topic.topic_id)
+            if known is not None and known is not topic:
+                self._tell_who_joined(known, topic)
 
     def started(self, broker: BrokerView) -> None:
         """Look at all of the logs of a broker that has just started: the crash may have damaged them."""
@@ -107,6 +112,15 @@ class LogWatch:
                 checker.at_end(key, replicas)
 
     # --- Inside
+
+    def _tell_who_joined(self, before: Topic, now: Topic) -> None:
+        for partition_id, partition in now.items():
+            known = before.partition(partition_id)
+            if known is not None and known is not partition:
+                for broker_id in partition.isr:
+                    if broker_id not in known.isr:
+                        for checker in self._checkers:
+                            checker.joined(broker_id, PartitionKey(now.topic_id, partition_id))
 
     def _tell(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
         for checker in self._checkers:

@@ -24,6 +24,7 @@ _BY_EVENT: Final = {
     "vote-granted": "vote granted",
     "broker-registered": "broker node registered",
     "controller-activated": "controller activated",
+    "replica-moved": "replica moved to another log directory",
 }
 
 MARKS: Final = (
@@ -41,6 +42,12 @@ MARKS: Final = (
     "disk failed",
     "disk wiped",
     "power lost",
+    "leader of a partition elected",
+    "replica cut off its log",
+    "records deleted",
+    "committed with a replica out of sync",
+    "committed while replicas are moved",
+    "producer gave up",
     "administrator served through a broker",
 )
 

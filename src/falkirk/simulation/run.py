@@ -28,6 +28,7 @@ from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.cluster import Cluster
+from falkirk.simulation.data_marks import DataMarks
 from falkirk.simulation.faults import Faults
 from falkirk.simulation.log_watch import LogWatch
 from falkirk.simulation.marks import Marks
@@ -156,6 +157,7 @@ class _Run:
                 InSyncReplicasHaveCommitted(),
                 PartitionHighWatermarks(),
                 LeaderEpochsFit(),
+                DataMarks(self._marks),
             ),
         )
         self._seen_starts: dict[str, int] = {}
@@ -288,6 +290,7 @@ class _Run:
         self._marks.add("request repeated", self._world.network.counts["repeats"])
         self._marks.add("connection broken", self._world.network.counts["breaks"])
         self._marks.add("crash within a change on disk", sum(host.crashes_in_changes for host in hosts))
+        self._marks.add("producer gave up", self._data_history.given_up)
         self._marks.add("administrator served through a broker", self._history.acknowledged_through_brokers)
         return {
             **self._world.network.counts,
@@ -305,5 +308,6 @@ class _Run:
             "acked": history.acked,
             "given up": history.given_up,
             "read": history.read,
-            "lossy": len(history.lossy),
+            # Of partitions with several replicas, how many may have lost records as Kafka's may.
+            "lossy": sum(key.topic_id in history.topics for key in history.lossy),
         }

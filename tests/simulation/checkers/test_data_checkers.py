@@ -238,6 +238,17 @@ def test_a_replica_in_sync_that_lacks_what_is_committed():
     watch.step(1, A, B, C, led_epoch=1, high_watermark=3)
 
 
+def test_a_replica_that_joins_without_what_is_committed():
+    watch = Watch(InSyncReplicasHaveCommitted())
+    watch.watch.published(image([1, 2], offset=2))
+    watch.step(2, A, B)
+    watch.step(3, A)
+    watch.step(1, A, B, led_epoch=1, high_watermark=2)
+    assert "on broker 3 is in sync now, its log ends at 1, 2 are committed" in violation(
+        lambda: watch.watch.published(image([1, 2, 3], offset=3))
+    )
+
+
 def test_a_leaders_high_watermark_that_falls():
     watch = Watch(PartitionHighWatermarks())
     watch.step(1, A, B, led_epoch=1, high_watermark=2)

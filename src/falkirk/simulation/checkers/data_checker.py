@@ -32,6 +32,9 @@ class DataChecker:
     def leads(self, broker_id: int, log: LogView) -> None:
         """Take note that a broker begins to lead."""
 
+    def joined(self, broker_id: int, key: PartitionKey) -> None:
+        """Take note that the controllers call a replica in sync that was not."""
+
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
         """Look at all replicas of a partition, by broker, long after the last fault."""
 

@@ -9,13 +9,25 @@ from falkirk.simulation.log_watch import Seen
 
 if TYPE_CHECKING:
     from falkirk.simulation.log_view import LogView
+    from falkirk.simulation.workload.data_history import PartitionKey
 
 
 class InSyncReplicasHaveCommitted(DataChecker):
     """When a leader raises the high watermark, every replica that the controllers call in sync has its log up to there.
 
-    A broker that is down counts with what it had: the crash of a process takes nothing away.
+    So has who joins them. A broker that is down counts with what it had: the crash of a process takes nothing away.
     """
+
+    def __init__(self) -> None:
+        self._committed: dict[PartitionKey, int] = {}
+
+    def joined(self, broker_id: int, key: PartitionKey) -> None:
+        """Compare the end of a log with all that is committed by now."""
+        end, committed = self.watch.seen.get((broker_id, key), Seen()).end, self._committed.get(key, 0)
+        if end < committed and not self.is_lossy(key):
+            raise self.violated(
+                f"{self.place(broker_id, key)} is in sync now, its log ends at {end}, {committed} are committed"
+            )
 
     def committed(self, broker_id: int, log: LogView, from_offset: int, to_offset: int) -> None:  # noqa: ARG002
         """Compare the ends of the logs with the high watermark."""
@@ -23,6 +35,7 @@ class InSyncReplicasHaveCommitted(DataChecker):
         partition = self.watch.partition(key)
         if log.led_epoch is None or partition is None or self.is_lossy(key):
             return
+        self._committed[key] = max(self._committed.get(key, 0), to_offset)
         for member in partition.isr:
             end = self.watch.seen.get((member, key), Seen()).end
             if end < to_offset and member not in self.watch.suspects.get(key, ()):
