@@ -1,6 +1,7 @@
 """A real broker and one of ours in one cluster are asked the same about it, in every version, and answer the same."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -123,18 +124,36 @@ def knows_groups(cluster: MixedCluster) -> bool:
 
 def assert_same(cluster: MixedCluster, asked: Iterable[tuple[WireMessage, int]]) -> None:
     asked = list(asked)
-    real, ours = (
-        json.loads(
-            json.dumps(questions.ask(port(cluster, node_id), asked)).replace(f"expected {node_id}", "expected own")
-        )
-        for node_id in (REAL, OURS)
-    )
+    assert_alike(cluster, asked, asked)
+
+
+def assert_alike(
+    cluster: MixedCluster, asked: list[tuple[WireMessage, int]], asked_of_ours: list[tuple[WireMessage, int]]
+) -> None:
+    """The second list is for our broker: it may name other brokers."""
+    real = told(cluster, REAL, OURS, asked)
+    ours = told(cluster, OURS, REAL, asked_of_ours)
     different = [
         f"{type(message).__name__} v{version}: {difference}"
         for (message, version), theirs, own in zip(asked, real, ours, strict=True)
         for difference in differences(theirs, own)
     ]
     assert different == [], "\n".join(different)
+
+
+def told(cluster: MixedCluster, own: int, other: int, asked: list[tuple[WireMessage, int]]) -> Any:
+    """The answers of a broker, in which it is called `own` and the other one `other`."""
+    text = json.dumps(questions.ask(port(cluster, own), asked))
+    for number, name in ((own, "own"), (other, "other")):
+        text = text.replace(f"expected {number}", f"expected {name}").replace(f"received {number}", f"received {name}")
+        # In answers about changes, which have the type before the name.
+        text = text.replace(f'"resource_type": 4, "resource_name": "{number}"', f'"resource_name": "{name}"')
+    # Names of Scala's and Java's own.
+    text = re.sub(r"\b(?:Hash)?Set\(([^)]*)\)", r"[\1]", text)
+    text = re.sub(
+        r"Invalid value \S+ConfigException: (.*?) for configuration Invalid dynamic configuration", r"\1", text
+    )
+    return json.loads(text)
 
 
 def versions(cluster: MixedCluster, api_key: int) -> Any:
@@ -162,3 +181,8 @@ def test_configs(cluster: MixedCluster) -> None:
 def test_quotas_users_and_rights(cluster: MixedCluster) -> None:
     assert_same(cluster, questions.quota_questions(versions(cluster, 48)))
     assert_same(cluster, questions.user_questions())
+
+
+def test_changes_of_brokers_configs_that_brokers_refuse(cluster: MixedCluster) -> None:
+    real, ours = (list(questions.alter_questions(own, other)) for own, other in ((REAL, OURS), (OURS, REAL)))
+    assert_alike(cluster, real, ours)

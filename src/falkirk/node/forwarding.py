@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.broker_config_changes import BrokerConfigChanges
 from falkirk.node.handlers.envelope import write_principal
 from falkirk.node.peers import PeerFailure
 from falkirk.protocol import codec
@@ -20,11 +21,20 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.headers import response_header_version
-from falkirk.protocol.messages import EnvelopeRequest, EnvelopeResponse, ResponseHeader
+from falkirk.protocol.messages import (
+    RESPONSES,
+    AlterConfigsRequest,
+    EnvelopeRequest,
+    EnvelopeResponse,
+    IncrementalAlterConfigsRequest,
+    ResponseHeader,
+    message_class,
+)
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.node.active_controller_channel import ActiveControllerChannel
+    from falkirk.node.broker_config_changes import SplitRequest
     from falkirk.node.client_connections import ClientConnections, OpenRequest
     from falkirk.node.node_state import NodeState
     from falkirk.protocol.schema import WireMessage
@@ -37,8 +47,11 @@ RETRY_BACKOFF_MS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class _Forwarded:
+    """`split`: the broker has answered a part of it itself, and only the rest is passed on."""
+
     request: OpenRequest
     deadline_ms: int
+    split: SplitRequest | None = None
 
 
 class Forwarding:
@@ -48,13 +61,24 @@ class Forwarding:
         self._state = state
         self._channel = channel
         self._clients = clients
+        config = state.config
+        self._config_changes = BrokerConfigChanges(config.release, config.node_id, config.properties)
         self._queue: deque[_Forwarded] = deque()
         self._is_pending = False
         self._retry_at_ms = state.now_ms
 
     def forward(self, request: OpenRequest) -> None:
-        """Pass on a request; it is answered when the controller has, or when that takes too long."""
-        self._queue.append(_Forwarded(request, self._state.now_ms + FORWARD_TIMEOUT_MS))
+        """Pass on a request; it is answered when the controller has, or when that takes too long.
+
+        What this broker has to say of changed configs it says itself, and passes on the rest.
+        """
+        split = None
+        if isinstance(request.message, AlterConfigsRequest | IncrementalAlterConfigsRequest):
+            split = self._config_changes.split(request.message, self._state.image.configs)
+            if split is not None and split.remaining is None:
+                self._clients.answer(request, split.complete(None))
+                return
+        self._queue.append(_Forwarded(request, self._state.now_ms + FORWARD_TIMEOUT_MS, split))
         self.tick()
 
     def tick(self) -> None:
@@ -75,7 +99,7 @@ class Forwarding:
 
         timeout_ms = forwarded.deadline_ms - now_ms
         self._is_pending = True
-        if self._channel.send(_envelope(forwarded.request), timeout_ms=timeout_ms, done=answered):
+        if self._channel.send(_envelope(forwarded), timeout_ms=timeout_ms, done=answered):
             self._queue.popleft()
         else:
             self._is_pending = False
@@ -101,10 +125,11 @@ class Forwarding:
                 self._retry_at_ms = self._state.now_ms + RETRY_BACKOFF_MS
         else:
             assert isinstance(answer, EnvelopeResponse), "the answer to what was asked"
-            self._pass_back(forwarded.request, answer)
+            self._pass_back(forwarded, answer)
         self.tick()
 
-    def _pass_back(self, request: OpenRequest, answer: EnvelopeResponse) -> None:
+    def _pass_back(self, forwarded: _Forwarded, answer: EnvelopeResponse) -> None:
+        request = forwarded.request
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
             # The controller knows no such version: the client is to negotiate anew.
             reason = "the active controller does not know this version of the request"
@@ -117,10 +142,16 @@ class Forwarding:
         version = response_header_version(request.context.api_key, request.context.api_version)
         try:
             _, start = codec.decode_prefix(ResponseHeader, version, answer.response_data)
+            body = answer.response_data[start:]
+            if forwarded.split is None:
+                self._clients.answer_body(request, body)
+                return
+            cls = message_class(RESPONSES[request.context.api_key])
+            told = codec.decode(cls, request.context.api_version, body)
         except RemoteProtocolError:
             self._refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
-        self._clients.answer_body(request, answer.response_data[start:])
+        self._clients.answer(request, forwarded.split.complete(told))
 
     def _refuse(self, request: OpenRequest, error_code: ErrorCode) -> None:
         assert request.message is not None, "only what was read is passed on"
@@ -133,6 +164,11 @@ def client_envelope(frame: bytes, context: RequestContext) -> EnvelopeRequest:
     return EnvelopeRequest(frame, write_principal(context.principal), address)
 
 
-def _envelope(request: OpenRequest) -> EnvelopeRequest:
-    assert isinstance(request.request, RequestReceived), "only what was read is passed on"
-    return client_envelope(request.request.frame, request.context)
+def _envelope(forwarded: _Forwarded) -> EnvelopeRequest:
+    received, context = forwarded.request.request, forwarded.request.context
+    assert isinstance(received, RequestReceived), "only what was read is passed on"
+    frame = received.frame
+    if forwarded.split is not None:
+        assert forwarded.split.remaining is not None, "there is something to pass on"
+        frame = frame[: received.body_start] + codec.encode(forwarded.split.remaining, context.api_version)
+    return client_envelope(frame, context)

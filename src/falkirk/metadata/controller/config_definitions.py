@@ -57,6 +57,13 @@ def has_group_synonyms(release: Release) -> bool:
     return _is_since(release, "4.3")
 
 
+def inherits_group_config(release: Release, name: str) -> bool:
+    """Say whether a group that does not set a config has what server.properties says, not Kafka's default."""
+    if name.startswith("streams."):
+        return _is_since(release, "4.3")
+    return name not in {"share.heartbeat.interval.ms", "share.session.timeout.ms"} or _is_since(release, "4.1")
+
+
 @functools.cache
 def broker_lists(release: Release) -> Mapping[str, Definition]:
     """Give the dynamic configs of brokers that are lists: what can be appended to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.config_definitions import group_definitions
+from falkirk.metadata.controller.config_definitions import group_definitions, inherits_group_config
 from falkirk.versions.config_definition import ConfigError, Required, Value
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def group_default(name: str, static_configs: Mapping[str, str], release: Release
     if name == "streams.assignor.name":
         return static_configs.get(_ASSIGNORS, _ASSIGNORS_DEFAULT).split(",")[0].strip()
     text = static_configs.get(group_synonym(name) or "")
-    if text is not None:
+    if text is not None and inherits_group_config(release, name):
         return definition.parse(name, text)
     return None if isinstance(definition.default, Required) else definition.default
 
