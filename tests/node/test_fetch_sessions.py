@@ -96,6 +96,8 @@ def test_only_news_are_told():
         ({"high_watermark": 5, "records": b"x"}, True),
         ({"high_watermark": 5, "preferred_read_replica": 3}, True),
         ({"high_watermark": 5, "diverging_epoch": EpochEndOffset(0, 0)}, True),
+        # A follower cannot use what it is told before it has cut its log.
+        ({"high_watermark": 5}, True),
         ({"high_watermark": 5}, False),
         ({"high_watermark": -1, "error_code": ErrorCode.NOT_LEADER_OR_FOLLOWER}, True),
         ({"high_watermark": -1, "error_code": ErrorCode.NOT_LEADER_OR_FOLLOWER}, True),

@@ -94,8 +94,10 @@ class _CachedPartition:
             or told.preferred_read_replica != -1
             or told.diverging_epoch.epoch >= 0
         )
-        # After an error the partition is told anew, though nothing else has changed.
-        self.high_watermark = -1 if told.error_code else told.high_watermark
+        # After an error, or when the log is cut where it diverges, the partition is told anew, though nothing else has
+        # changed: until then the client can do nothing with what it is told.
+        is_lost = told.error_code or told.diverging_epoch.epoch >= 0
+        self.high_watermark = -1 if is_lost else told.high_watermark
         self.log_start_offset = told.log_start_offset
         return is_news
 

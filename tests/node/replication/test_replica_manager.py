@@ -95,6 +95,20 @@ def test_what_only_the_old_leader_had_is_cut_off_when_it_follows():
     assert lost.error == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+def test_a_follower_that_had_too_much_learns_the_high_watermark_though_nothing_more_is_written():
+    cluster = ReplicaCluster()
+    cluster.create("t", replicas={0: [101, 102, 103]})
+    assert cluster.produce("t", b"kept") == 0
+    cluster.network.isolate(101)
+    cluster.begin_produce("t", b"lost", broker=101)
+    cluster.wait_for_leader("t", 102, 103)
+
+    cluster.network.heal()
+
+    cluster.wait_for_isr("t", 101, 102, 103)
+    cluster.run_until(lambda: cluster.log(101, "t").high_watermark == cluster.log(101, "t").log_end_offset == 1)
+
+
 def test_too_few_in_sync_refuse_writes_to_all_and_take_others():
     cluster = ReplicaCluster()
     cluster.create("t", replicas={0: [101, 102, 103]}, min_insync_replicas="2")

@@ -233,6 +233,11 @@ class LeaderFetcher:
         self._changed[key] = None
         try:
             if not data.error_code:
+                if data.diverging_epoch.epoch >= 0:
+                    # What else it tells is of no use before the log is cut, and a leader that has told its high
+                    # watermark in this session does not tell it again: begin another one. Differs from Kafka, whose
+                    # follower of an idle leader stays behind with it.
+                    self._session.failed()
                 followed.take(data)
             elif data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._resets[key] = OffsetReset(followed)
