@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from raised import raised
 
-from falkirk.protocol.compression import Compression, compress, decompress
+from falkirk.protocol.compression import Compression, UncompressedTooLargeError, compress, decompress
 from falkirk.protocol.errors import RemoteProtocolError
 
 CODECS = list(Compression)
@@ -46,6 +46,16 @@ def test_xerial_streams_written_one_after_the_other_are_one():
 
 def test_gzip_members_one_after_the_other_are_one():
     assert decompress(Compression.GZIP, compress(Compression.GZIP, b"one") * 2) == b"oneone"
+    # They are read in pieces: members larger than one, smaller ones, and borders anywhere.
+    random = Random(1)
+    parts = [random.randbytes(size) for size in (5, 9000, 0, 4096 - 18, 4096, 3, 20_000)]
+    members = b"".join(compress(Compression.GZIP, part) for part in parts)
+    whole = b"".join(parts)
+    assert decompress(Compression.GZIP, members, bytes_max=len(whole)) == whole
+    with pytest.raises(UncompressedTooLargeError):
+        decompress(Compression.GZIP, members, bytes_max=len(whole) - 1)
+    with pytest.raises(RemoteProtocolError, match="stream ends early"):
+        decompress(Compression.GZIP, members[:-1])
 
 
 def test_blocks_that_do_not_shrink_are_stored_in_lz4():

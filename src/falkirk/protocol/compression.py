@@ -89,21 +89,29 @@ def _compress_gzip(data: bytes | bytearray) -> bytes:
     return _GZIP_HEADER + body + trailer
 
 
+# What follows on the first member is given to zlib in pieces: of each it copies what stands behind a member's end.
+_GZIP_PIECE_BYTES = 4096
+
+
 def _decompress_gzip(data: bytes | memoryview, bytes_max: int) -> bytes:
+    view = memoryview(data)
     parts: list[bytes] = []
-    left = bytes_max
-    rest: bytes | memoryview = data
-    while rest or not parts:
+    left, at = bytes_max, 0
+    piece = len(view)
+    while at < len(view) or not parts:
         inflate = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS + _GZIP_WRAPPER)
-        # One byte more than allowed tells "exactly full" from "too much"; 0 would mean "no limit".
-        part = inflate.decompress(rest, left + 1)
-        left -= len(part)
-        if left < 0:
-            raise _TooLargeError
-        if not inflate.eof:
-            raise _MalformedError("stream ends early")
-        parts.append(part)
-        rest = inflate.unused_data
+        while not inflate.eof:
+            # One byte more than allowed tells "exactly full" from "too much"; 0 would mean "no limit".
+            part = inflate.decompress(view[at : at + piece], left + 1)
+            left -= len(part)
+            if left < 0:
+                raise _TooLargeError
+            parts.append(part)
+            at = min(at + piece, len(view))
+            if at == len(view) and not inflate.eof:
+                raise _MalformedError("stream ends early")
+        at -= len(inflate.unused_data)
+        piece = _GZIP_PIECE_BYTES
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -168,10 +168,9 @@ def test_a_bomb_is_refused(codec):
     header = bytearray(batch(compression=codec)[:61])
     header[8:12] = (len(body) + 49).to_bytes(4, "big")
     bomb = changed(bytes(header) + body, 21, bytes((0, codec)))
-    config = LogConfig(max_message_bytes=1 << 17)
-    if len(bomb) <= config.max_message_bytes:
-        assert refused(bomb, config).error_code is ErrorCode.MESSAGE_TOO_LARGE
-    assert refused(bomb, LogConfig(max_message_bytes=1 << 20)).error_code is ErrorCode.INVALID_RECORD
+    # Snappy is never so dense that it would be one: what comes out is looked at, and holds no records.
+    error = ErrorCode.INVALID_RECORD if codec is Compression.SNAPPY else ErrorCode.MESSAGE_TOO_LARGE
+    assert refused(bomb, LogConfig()).error_code is error
 
 
 def test_records_at_fault_are_named():

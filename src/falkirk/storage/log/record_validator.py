@@ -215,7 +215,7 @@ def _validated(batch: RecordBatch, checks: RecordChecks, *, first_offset: int, l
         if source is Compression.NONE:
             plain, start = data, HEADER_BYTES
         else:
-            plain, start = batch.uncompressed(bytes_max=_uncompressed_bytes_max(config)), 0
+            plain, start = batch.uncompressed(bytes_max=_uncompressed_bytes_max(batch.size)), 0
         scan = scan_records(plain, start, batch.record_count)
     except UncompressedTooLargeError as error:
         raise AppendRefusedError(ErrorCode.MESSAGE_TOO_LARGE, error.reason) from error
@@ -250,11 +250,13 @@ _UNCOMPRESSED_BYTES_MIN: Final = 16 * 1024 * 1024
 _UNCOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
 
 
-def _uncompressed_bytes_max(config: LogConfig) -> int:
-    # Differs from Kafka, which uncompresses without a bound as a stream. A producer that is told MESSAGE_TOO_LARGE
-    # splits its batch, so even an honest one of that kind gets through.
-    wanted = config.max_message_bytes * _UNCOMPRESSED_RATIO_MAX
-    return min(max(wanted, _UNCOMPRESSED_BYTES_MIN), _UNCOMPRESSED_BYTES_MAX)
+def _uncompressed_bytes_max(size: int) -> int:
+    """Say how much may come out of so many bytes: what a request costs follows what was sent.
+
+    Differs from Kafka, which uncompresses without a bound as a stream. A producer that is told MESSAGE_TOO_LARGE
+    splits its batch, so even an honest one of that kind gets through.
+    """
+    return min(max(size * _UNCOMPRESSED_RATIO_MAX, _UNCOMPRESSED_BYTES_MIN), _UNCOMPRESSED_BYTES_MAX)
 
 
 def _patched(
@@ -321,7 +323,7 @@ def _recompressed(
 
 def _from_old_messages(view: memoryview, checks: RecordChecks, *, first_offset: int, leader_epoch: int) -> RecordBatch:
     config = checks.config
-    source, records = decode_old_messages(view, checks, bytes_max=_uncompressed_bytes_max(config))
+    source, records = decode_old_messages(view, checks, bytes_max=_uncompressed_bytes_max(len(view)))
     base_timestamp = records[0].timestamp
     max_timestamp = max(NO_TIMESTAMP, *(record.timestamp for record in records))
     return _assembled(
