@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.replication.answers import PartitionProduced
@@ -49,41 +50,39 @@ class Appends:
     ) -> None:
         """Append, and answer at once or when that is replicated."""
         produced: dict[TopicIdPartition, PartitionProduced] = {}
-        offsets: list[tuple[TopicIdPartition, int]] = []
+        waiting: list[tuple[TopicIdPartition, int]] = []
         internal = self._context.config.release.internal_topics
         for key, batches in records.items():
             if key.topic in internal and not are_internal_topics_allowed:
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
-                produced[key] = PartitionProduced(error_code=error)
+                produced[key] = PartitionProduced(
+                    error_code=error, error_message=f"Cannot append to internal topic {key.topic}"
+                )
                 continue
             produced[key], end_offset = self._append_to(key, batches, required_acks, origin)
-            if end_offset >= 0:
-                offsets.append((key, end_offset))
-        if required_acks != ALL_IN_SYNC or not offsets:
+            if end_offset >= 0 and required_acks == ALL_IN_SYNC:
+                waiting.append((key, end_offset))
+        if waiting:
+            waiting = self._not_yet_replicated(produced, waiting)
+        if not waiting:
             done(produced)
             return
-        self._wait(produced, offsets, timeout_ms, done)
+        pending = {key.topic_partition: key for key, _ in waiting}
+        wait = ProduceWait(produced, pending, deadline_ms=self._context.now_ms + timeout_ms, done=done)
+        self._waits.watch_offsets(wait, [(key.topic_partition, offset) for key, offset in waiting])
 
-    def _wait(
-        self,
-        produced: dict[TopicIdPartition, PartitionProduced],
-        offsets: list[tuple[TopicIdPartition, int]],
-        timeout_ms: int,
-        done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
-    ) -> None:
-        outcomes = [self._partitions.outcome(key.topic_partition, offset) for key, offset in offsets]
-        if outcomes.count(ErrorCode.NONE) == len(outcomes):
-            done(produced)
-            return
-        wait = ProduceWait(produced, deadline_ms=self._context.now_ms + timeout_ms, done=done)
+    def _not_yet_replicated(
+        self, produced: dict[TopicIdPartition, PartitionProduced], offsets: list[tuple[TopicIdPartition, int]]
+    ) -> list[tuple[TopicIdPartition, int]]:
+        """Give which of the offsets are to be waited for: none where the leader alone is in sync."""
         waiting = []
-        for (key, offset), outcome in zip(offsets, outcomes, strict=True):
+        for key, offset in offsets:
+            outcome = self._partitions.outcome(key.topic_partition, offset)
             if outcome is None:
-                waiting.append((key.topic_partition, offset))
-            else:
-                wait.settle(key.topic_partition, outcome)
-        if not wait.is_done:
-            self._waits.watch_offsets(wait, waiting)
+                waiting.append((key, offset))
+            elif outcome is not ErrorCode.NONE:
+                produced[key] = replace(produced[key], error_code=outcome)
+        return waiting
 
     def _append_to(
         self, key: TopicIdPartition, records: bytes | memoryview, required_acks: int, origin: AppendOrigin

@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 
 class ProduceWait(OrderedWait):
-    """`produced`: what is answered if all goes well; errors are there already."""
+    """`produced`: what is answered if all goes well, errors included; `pending`: what is not replicated yet."""
 
     __slots__ = ("_done", "_pending", "_produced")
 
     def __init__(
         self,
-        produced: Mapping[TopicIdPartition, PartitionProduced],
+        produced: dict[TopicIdPartition, PartitionProduced],
+        pending: dict[TopicPartition, TopicIdPartition],
         *,
         deadline_ms: int,
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
     ) -> None:
         super().__init__(deadline_ms)
-        self._produced = dict(produced)
-        self._pending = {key.topic_partition: key for key, one in produced.items() if not one.error_code}
+        self._produced = produced
+        self._pending = pending
         self._done = done
 
     def settle(self, partition: TopicPartition, outcome: ErrorCode) -> bool:
