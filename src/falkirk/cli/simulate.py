@@ -26,7 +26,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Leave the timeline out.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a cluster of controllers with faults, all chance from one seed, and check what must hold.
+    """Run a cluster of controllers and brokers with faults, all chance from one seed, and check what must hold.
 
     The same seed gives the same run, line by line. The exit status is 1 if a run has a wrong result, 5 if a program in
     it crashed, 4 if it lost progress.

@@ -77,7 +77,7 @@ class Cluster:
         self._data_clients = None
         if scenario.data is not None:
             self._data_clients = DataClients(
-                world, scenario, scenario.data, data_history, log_dirs=self._log_dirs, epoch_ms=_EPOCH_MS
+                world, scenario, scenario.data, data_history, log_dirs=self.log_dirs, epoch_ms=_EPOCH_MS
             )
 
     @property
@@ -95,6 +95,12 @@ class Cluster:
         """The hosts of brokers of both kinds."""
         return [*self._broker_nodes.values(), *self._scripted_brokers]
 
+    @property
+    def data_hosts(self) -> list[Host]:
+        """The hosts of brokers that have data."""
+        nodes = self._controllers | self._broker_nodes
+        return [nodes[node_id] for node_id in self._scenario.brokers]
+
     def format(self) -> None:
         """Format all disks."""
         scenario = self._scenario
@@ -104,7 +110,7 @@ class Cluster:
             self._format(node_id, first_voters if is_first else None)
         for node_id, host in self._broker_nodes.items():
             format_broker_disk(host.disk, LOG_DIR, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
-        for log_dir in self._log_dirs[1:]:
+        for log_dir in self.log_dirs[1:]:
             for node_id in scenario.brokers:
                 disk = (self._controllers | self._broker_nodes)[node_id].disk
                 format_broker_disk(disk, log_dir, node_id, self._chance.randbytes(16), now_ms=_EPOCH_MS)
@@ -269,7 +275,7 @@ class Cluster:
             quorum_auto_join=is_controller
             and scenario.joins_itself
             and RELEASES.index(release.word) >= _FIRST_TO_JOIN_ITSELF,
-            log_dirs=self._log_dirs if BROKER in roles else (LOG_DIR,),
+            log_dirs=self.log_dirs if BROKER in roles else (LOG_DIR,),
             metadata_log_dir=LOG_DIR,
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
@@ -284,7 +290,8 @@ class Cluster:
         )
 
     @property
-    def _log_dirs(self) -> tuple[str, ...]:
+    def log_dirs(self) -> tuple[str, ...]:
+        """Those of every broker."""
         data = self._scenario.data
         return (LOG_DIR, _SECOND_LOG_DIR)[: 1 if data is None else data.log_dir_count]
 

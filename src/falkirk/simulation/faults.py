@@ -111,6 +111,7 @@ class Faults:
         self._marks = marks
         self._disks_are_busy = disks_are_busy
         self._is_over = False
+        self._starts = True
         self._events: dict[str, Callable[[Host], None]] = {
             "partitions": self._partition,
             "one-way partitions": self._cut_one_way,
@@ -151,8 +152,14 @@ class Faults:
             host.disk.changes_until_crash = None
         self._start_all()
 
+    def leave(self) -> None:
+        """Start nothing any more."""
+        self._starts = False
+
     def _start_all(self) -> None:
         """Start what is down, also what only now ends because it was asked to."""
+        if not self._starts:
+            return
         for host in self._hosts:
             if not host.is_up:
                 host.start()

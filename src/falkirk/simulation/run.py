@@ -34,6 +34,7 @@ from falkirk.simulation.log_watch import LogWatch
 from falkirk.simulation.marks import Marks
 from falkirk.simulation.node_logs import NodeLogs
 from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.stored_logs import check_stored_logs
 from falkirk.simulation.workload.data_history import DataHistory
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.world import World
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 HEALING_MS: Final = 40_000
 _WARM_UP_MS: Final = 4_000
+_STOPPING_MS: Final = 30_000
 # Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
 _DEFECTS: Final = frozenset(
     (
@@ -239,6 +241,20 @@ class _Run:
         for checker in self._checkers:
             checker.at_end(replicas)
         self._logs.at_end(cluster.brokers_with_logs)
+        return None if self._scenario.data is None else self._stop_brokers()
+
+    def _stop_brokers(self) -> str | None:
+        """Stop all brokers in order, and look at what they leave; give who does not stop."""
+        world, hosts = self._world, self._cluster.data_hosts
+        self._faults.leave()
+        for host in hosts:
+            self._cluster.shut_down(host)
+        world.run(world.clock.now_ms + _STOPPING_MS, until=lambda: not any(host.is_up for host in hosts))
+        for host in hosts:
+            if host.is_up:
+                return f"{host.name} does not stop"
+            for log_dir in self._cluster.log_dirs:
+                check_stored_logs(host.disk, log_dir, host.name)
         return None
 
     def _moves(self, acknowledged_before: int, acked_before: int) -> bool:
