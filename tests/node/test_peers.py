@@ -379,3 +379,23 @@ def test_versions_are_asked_in_the_newest_that_the_release_has(release):
     (request,) = player.asked
     assert isinstance(request.message(), ApiVersionsRequest)
     assert request.api_version == Release.parse(release).apis[18].versions.highest
+
+
+def test_a_request_goes_in_no_higher_version_than_it_may_and_is_fitted_to_it():
+    player = Player()
+    fitted = []
+    player.peers.send(
+        "fetcher-1",
+        PEER,
+        FetchRequest(),
+        timeout_ms=1_000,
+        now_ms=player.now_ms,
+        done=player.answers.append,
+        fit=lambda message, version: fitted.append((type(message), version)),
+        version_max=16,
+    )
+
+    player.negotiate()
+
+    assert fitted == [(FetchRequest, 16)]
+    assert [request.api_version for request in player.asked] == [16]

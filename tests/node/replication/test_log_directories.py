@@ -168,3 +168,19 @@ def test_strays_are_put_aside_at_the_start():
 
     names = cluster.network.hosts[102].disk.list("/d0")
     assert [name.rpartition("-")[2] for name in names if name.startswith("t-0")] == ["stray"]
+
+
+def test_cordoned_directories_are_told_and_get_no_new_replicas():
+    cluster = a_cluster(properties={"cordoned.log.dirs": "/d0,/d2"})
+    active = cluster.network.active
+    assert active is not None
+    cluster.run_until(
+        lambda: (
+            set(active.running.image.cluster.brokers[101].cordoned_log_dirs or ())
+            == {directory_id(101), directory_id(101, 2)}
+        )
+    )
+
+    cluster.create("t", partitions=3, factor=1)
+
+    assert {cluster.log(101, "t", index).directory.rpartition("/")[0] for index in range(3)} == {"/d1"}
