@@ -265,6 +265,32 @@ def test_what_is_appended_to_a_log_file_is_read_from_it_at_once(disk, root):
     file.sync()
 
 
+def test_a_view_of_a_log_file_is_what_is_read_from_it(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    file.append(bytes(range(256)) * 1024)
+    before = file.view(3, 200_000)
+    file.append(b"more" * 50_000)
+    for position, length in (
+        (3, 200_000),
+        (0, 2**30),
+        (300_000, 2**30),
+        (462_140, 9),
+        (462_144, 9),
+        (2**30, 9),
+        (5, 0),
+    ):
+        assert file.view(position, length) == file.read(position, length), (position, length)
+    file.truncate(70_000)
+    assert file.view(1, 2**30) == file.read(1, 2**30)
+    file.append(b"anew" * 50_000)
+    assert file.view(1, 2**30) == file.read(1, 2**30)
+    disk.remove(f"{root}/log")
+    view = file.view(1, 2**30)
+    file.close()
+    assert view[-4:] == b"anew"
+    assert before[:60_000] == (bytes(range(256)) * 1024)[3:60_003]
+
+
 def test_a_log_file_is_made_or_taken_as_it_stands(disk, root):
     disk.open_log_file(f"{root}/log").close()
     assert disk.list(root) == ["log"]
@@ -317,6 +343,7 @@ def test_a_closed_log_file_takes_and_gives_nothing(disk, root):
     for operation in (
         lambda: file.append(b"two"),
         lambda: file.read(0, 3),
+        lambda: file.view(0, 3),
         lambda: file.truncate(0),
         file.sync,
         lambda: file.size,

@@ -68,6 +68,10 @@ class _File:
         self._disk.check(self._path)
         return self._file.read(position, length)
 
+    def view(self, position: int, length: int) -> bytes | memoryview:
+        self._disk.check(self._path)
+        return self._file.view(position, length)
+
     def truncate(self, size: int) -> None:
         self._disk.check(self._path)
         self._file.truncate(size)

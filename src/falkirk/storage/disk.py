@@ -62,6 +62,13 @@ class LogFile(Protocol):
         """Bytes from `position`, at most `length`; fewer, or none, where the file ends."""
         ...
 
+    def view(self, position: int, length: int) -> bytes | memoryview:
+        """As `read`, for what is only passed on: it may be the file's own pages, not a copy of them.
+
+        Nobody may look into it once the file may have been truncated; a system call that does so fails.
+        """
+        ...
+
     def truncate(self, size: int) -> None:
         """Cut the file down to `size` bytes; not synced. Raises ValueError if it is shorter than that."""
         ...

@@ -11,6 +11,8 @@ from falkirk.storage.disk import ASIDE_SUFFIX
 
 # Files that are appended to stay open; beyond this many the one that was used longest ago is closed.
 _OPEN_MAX: Final = 64
+# Below this it costs less to copy than to map what the file has grown by.
+_MAPPED_BYTES_MIN: Final = 64 * 1024
 
 
 class PosixDisk:
@@ -139,6 +141,7 @@ class PosixLogFile:
         self._path = path
         self._handle = handle
         self._size = os.fstat(handle).st_size
+        self._map: mmap.mmap | None = None
 
     @property
     def size(self) -> int:
@@ -160,8 +163,22 @@ class PosixLogFile:
         """Read a range."""
         return os.pread(self._open(), min(length, max(self._size - position, 0)), position)
 
+    def view(self, position: int, length: int) -> bytes | memoryview:
+        """Look at a range; a large one as the page cache has it."""
+        handle = self._open()
+        length = min(length, max(self._size - position, 0))
+        if length < _MAPPED_BYTES_MIN:
+            return os.pread(handle, length, position)
+        end = position + length
+        mapped = self._map
+        if mapped is None or len(mapped) < end:
+            # The old one goes when nobody looks at it any more.
+            mapped = self._map = mmap.mmap(handle, self._size, prot=mmap.PROT_READ)
+        return memoryview(mapped)[position:end]
+
     def truncate(self, size: int) -> None:
         """Shorten the file."""
+        self._map = None
         if size > self._size:
             raise ValueError(f"{self._path} has {self._size} bytes, it can not be cut down to {size}")
         os.ftruncate(self._open(), size)
@@ -173,6 +190,7 @@ class PosixLogFile:
 
     def close(self) -> None:
         """Close the descriptor."""
+        self._map = None
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

@@ -40,6 +40,8 @@ DELETED: Final = "deleted"
 SEGMENT_KINDS: Final = ("log", "index", "timeindex", "txnindex")
 _RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 _PIECE_BYTES: Final = 1024 * 1024
+# From here on two reads cost less than a copy.
+_VIEWED_BYTES_MIN: Final = 64 * 1024
 
 
 class DataSegment:
@@ -198,6 +200,9 @@ class DataSegment:
         position = (self._index or self.index).position_before(offset)
         if position >= end:
             return None
+        if min(bytes_max, end - position) >= _VIEWED_BYTES_MIN:
+            # What is looked at is read, so that a disk that fails raises here; the rest is passed on uncopied.
+            return self._read_at(position, offset, bytes_max, end, is_one_batch_needed=is_one_batch_needed)
         # One read, mostly: the batch begins less than an index interval and a batch behind the entry.
         data = memoryview(self.file.read(position, min(end - position, self.index_interval_bytes + bytes_max)))
         at = 0
@@ -344,7 +349,7 @@ class DataSegment:
             return None
         if place.size > bytes_max:
             bytes_max = place.size if is_one_batch_needed else 0
-        return place, memoryview(self.file.read(place.position, min(bytes_max, end - place.position)))
+        return place, memoryview(self.file.view(place.position, min(bytes_max, end - place.position)))
 
     def _load_index(self) -> SegmentIndex:
         offset_path, time_path = self.path_of("index"), self.path_of("timeindex")
