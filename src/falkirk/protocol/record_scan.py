@@ -1,9 +1,10 @@
 """Walks over the records of a batch without making objects of them: what a broker must know of each it appends."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record import RECORD_BYTES_MIN
+from falkirk.protocol.record_run import records_alike
 from falkirk.protocol.varint import decode_varint, decode_varlong
 
 
@@ -34,12 +35,14 @@ def scan_records(data: bytes | bytearray, start: int, count: int) -> RecordScan:
 
 def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: C901, PLR0912, PLR0915 - one pass
     # All of a produce request's records come through here: varints of one and two bytes are read in place, which
-    # takes half the time of a call for each.
+    # takes half the time of a call for each, and those like the one before are read together.
     end = len(data)
     first = earliest = latest = None
     has_null_key = False
     is_consecutive = True
-    for index in range(count):
+    index, wanted, tries = -1, _RUN_GUESS, _FAILED_RUNS_MAX
+    while (index := index + 1) < count:
+        start = at
         size = data[at]
         if size < 0x80:
             at += 1
@@ -110,12 +113,30 @@ def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: 
         if at != body_end:
             reason = f"record ends at byte {body_end} and its fields at {at}"
             raise RemoteProtocolError(reason, offset=body_end)
+        if tries and index + _RUN_MIN < count and data[at] == data[start]:
+            size = at - start
+            alike, low, high = records_alike(data, start, size, index=index, count=min(wanted, count - index - 1))
+            if alike:
+                earliest, latest = min(earliest, low), max(latest, high)
+                index += alike
+                at += size * alike
+            # What is compared in vain stays less than what is not.
+            if alike == wanted:
+                wanted *= 2
+            else:
+                wanted = _RUN_GUESS
+                tries -= alike < _RUN_MIN
     if at != end:
         raise RemoteProtocolError(f"{end - at} bytes follow the last of {count} records", offset=at)
     assert first is not None
     assert earliest is not None
     assert latest is not None
     return RecordScan(first, earliest, latest, has_null_key, is_consecutive)
+
+
+_RUN_GUESS: Final = 64
+_RUN_MIN: Final = 16
+_FAILED_RUNS_MAX: Final = 4
 
 
 def _refuse_unless_null(size: int, at: int) -> None:
