@@ -15,6 +15,7 @@ from falkirk.node.events import (
 )
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.node_driver import STEP_BYTES_MAX
 from falkirk.server.peer import UNREAD_BYTES_MAX
 
 
@@ -49,6 +50,70 @@ def test_all_events_of_a_round_of_the_loop_are_one_step() -> None:
     assert len(node.steps[1]) == 6
 
 
+def test_who_sends_more_than_a_step_takes_is_not_read_from_until_it_is_heard() -> None:
+    transport = PausedTransport()
+
+    async def story(world: Driven) -> None:
+        flooding, other = world.driver.accept("A"), world.driver.accept("A")
+        flooding.connection_made(transport)
+        other.connection_made(NoTransport())
+        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 2)
+        flooding.data_received(bytes(5 * STEP_BYTES_MAX))
+        await world.node.until(lambda: transport.told == ["pause"])
+        other.data_received(b"other")
+        await world.node.until(lambda: BytesReceived(4, b"other") in world.node.events)
+        assert transport.told == ["pause"]
+        await world.node.until(lambda: transport.told == ["pause", "resume"])
+        flooding.connection_lost(None)
+        other.connection_lost(None)
+
+    node = driven(story, quietly).node
+    sizes = [sum(len(event.data) for event in step if isinstance(event, BytesReceived)) for step in node.steps]
+    assert sum(sizes) == 5 * STEP_BYTES_MAX + len(b"other")
+    assert max(sizes) <= STEP_BYTES_MAX
+
+
+def test_who_does_not_read_is_not_read_from_though_all_is_heard() -> None:
+    transport = PausedTransport()
+
+    async def story(world: Driven) -> None:
+        peer = world.driver.accept("A")
+        peer.connection_made(transport)
+        peer.data_received(bytes(3 * STEP_BYTES_MAX))
+        await world.node.until(lambda: transport.told == ["pause"])
+        peer.pause_writing()
+        await world.node.until(lambda: len(world.node.told(BytesReceived)) >= 3)
+        await asyncio.sleep(0)
+        assert "resume" not in transport.told
+        peer.resume_writing()
+        assert transport.told[-1] == "resume"
+        peer.connection_lost(None)
+
+    driven(story, quietly)
+
+
+def test_controllers_and_own_connections_are_heard_whatever_clients_send() -> None:
+    async def story(world: Driven) -> None:
+        peers = [world.driver.accept("CLIENTS") for _ in range(300)]
+        voter = world.driver.accept("CONTROLLER")
+        for peer in (*peers, voter):
+            peer.connection_made(NoTransport())
+        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 301)
+        before = len(world.node.steps)
+        for peer in peers:
+            peer.data_received(bytes(STEP_BYTES_MAX))
+        voter.data_received(b"fetch")
+        world.driver.request_shutdown()
+        await world.node.until(lambda: len(world.node.steps) > before)
+        first = world.node.steps[before]
+        assert ShutdownRequested() in first
+        assert BytesReceived(voter.connection_id, b"fetch") in first
+        for peer in (*peers, voter):
+            peer.connection_lost(None)
+
+    driven(story, lambda event: [Stop(0)] if isinstance(event, ShutdownRequested) else [])
+
+
 class NoTransport:
     """As much of a transport as a connection of a test needs."""
 
@@ -66,6 +131,26 @@ class NoTransport:
 
     def abort(self) -> None:
         pass
+
+
+def quietly(event: Event) -> Sequence[Effect] | None:
+    return [] if isinstance(event, BytesReceived) else None
+
+
+class PausedTransport(NoTransport):
+    """Tells whether it is read from."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None:
+        self.told.append("pause")
+
+    def resume_reading(self) -> None:
+        self.told.append("resume")
 
 
 def test_the_node_wakes_when_it_wants_to() -> None:

@@ -43,6 +43,7 @@ class Driven:
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,
             tls=tls,
+            controller_listeners=("CONTROLLER",),
         )
 
     async def start(self) -> None:

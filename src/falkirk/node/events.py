@@ -51,4 +51,5 @@ class ShutdownRequested:
     """The operator wants the node to stop; it goes on until it gives the effect Stop."""
 
 
-Event = ConnectionAccepted | ConnectionOpened | BytesReceived | ConnectionLost | ShutdownRequested
+ConnectionEvent = ConnectionAccepted | ConnectionOpened | BytesReceived | ConnectionLost
+Event = ConnectionEvent | ShutdownRequested

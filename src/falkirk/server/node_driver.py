@@ -1,7 +1,8 @@
 """Runs one node: the events of a round of the loop go to it in one step, and its effects are carried out in order.
 
 Everything happens on the loop's thread. The node's disk work is done inside its step: while it syncs, what comes in
-gathers, and is one step, and one sync, the next time.
+gathers, and is one step, and one sync, the next time. If that is too much it is heard in several steps, and who sent it
+is not read from until then; what the node asked for itself, and what controllers are asked, is heard in any case.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
+from falkirk.server.event_lane import EventLane
 from falkirk.server.idle_connections import IdleConnections
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.peer import Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from falkirk.node.events import ConnectionEvent
     from falkirk.server.clock import Clock
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
@@ -47,7 +50,7 @@ class DrivenNode(Protocol):
 
 
 class NodeDriver:
-    """Drives a node until it stops."""
+    """Drives a node until it stops. `controller_listeners`: those on which nodes of the cluster ask controllers."""
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class NodeDriver:
         connect_timeout_ms: int,
         request_log: RequestLog | None = None,
         tls: ListenerTls | None = None,
+        controller_listeners: Collection[str] = (),
     ) -> None:
         self._node = node
         self._clock = clock
@@ -69,7 +73,12 @@ class NodeDriver:
         self._tls = ListenerTls() if tls is None else tls
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
+        # What connections tell that the node has opened, and what no connection tells.
         self._events: list[Event] = []
+        self._controller_listeners = controller_listeners
+        self._lanes = (EventLane(STEP_BYTES_MAX), EventLane(STEP_BYTES_MAX))
+        # Connections that are not read from before the node has heard what they sent.
+        self._held: set[int] = set()
         self._is_step_due = False
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_ms: int | None = None
@@ -163,7 +172,11 @@ class NodeDriver:
         """Pass bytes on."""
         if peer.connection_id in self._peers:
             self._idle.touch(peer, self._clock.now_ms())
-            self._events.append(BytesReceived(peer.connection_id, data))
+            event = BytesReceived(peer.connection_id, data)
+            if peer.listener is None:
+                self._events.append(event)
+            else:
+                self._lane(peer.listener).add(event)
             if not self._is_step_due:
                 self._schedule()
 
@@ -189,13 +202,24 @@ class NodeDriver:
         if self._shaking.pop(peer.connection_id, None) is not None:
             self._tell(ConnectionLost(peer.connection_id, reason))
         if self._peers.pop(peer.connection_id, None) is not None:
-            self._tell(ConnectionLost(peer.connection_id, reason))
+            lost = ConnectionLost(peer.connection_id, reason)
+            if peer.listener is None:
+                self._tell(lost)
+            else:
+                self._tell_of_client(peer.listener, lost)
 
     # --- Steps
 
     def _tell(self, event: Event) -> None:
         self._events.append(event)
         self._schedule()
+
+    def _tell_of_client(self, listener: str, event: ConnectionEvent) -> None:
+        self._lane(listener).add(event)
+        self._schedule()
+
+    def _lane(self, listener: str) -> EventLane:
+        return self._lanes[0 if listener in self._controller_listeners else 1]
 
     def _schedule(self) -> None:
         """Step once the loop has gone through all that is ready now."""
@@ -208,6 +232,8 @@ class NodeDriver:
         if self._stopped.done():
             return
         events, self._events = self._events, []
+        for lane in self._lanes:
+            events += lane.take()
         try:
             effects = self._node.step(events, self._clock.now_ms())
             for effect in effects:
@@ -217,8 +243,25 @@ class NodeDriver:
                     self._execute(effect)
             self._set_wakeup()
             self._flush_request_log()
+            if self._held or any(lane.waiting for lane in self._lanes):
+                self._hold_back()
         except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
             self._fail(error)
+
+    def _hold_back(self) -> None:
+        """Read only from those of whom the node has heard all, and step again if it has not."""
+        waiting = {connection_id for lane in self._lanes for connection_id in lane.waiting}
+        for connection_id in waiting ^ self._held:
+            peer = self._peers.get(connection_id)
+            if peer is None:
+                continue
+            if connection_id in waiting:
+                peer.hold()
+            else:
+                peer.release()
+        self._held = waiting
+        if waiting:
+            self._schedule()
 
     def _send(self, effect: Send) -> None:
         peer = self._peers.get(effect.connection_id)
@@ -301,7 +344,8 @@ class NodeDriver:
 
     def _accepted(self, peer: Peer, listener: str) -> None:
         self._peers[peer.connection_id] = peer
-        self._tell(ConnectionAccepted(peer.connection_id, listener, peer.host, peer.peer_name))
+        accepted = ConnectionAccepted(peer.connection_id, listener, peer.host, peer.peer_name)
+        self._tell_of_client(listener, accepted)
 
     def _shake_hands(self) -> None:
         peer = self._handshakes.popleft()
@@ -336,6 +380,9 @@ class NodeDriver:
             peer.cut_off("the node has stopped")
 
 
+# How much of what came is heard in one step, on listeners of controllers and on all others each. These are a few
+# thousand small requests; the worst that they can be takes a second or two, and a broker's session nine.
+STEP_BYTES_MAX: Final = 128 * 1024
 # A handshake takes two or three round trips.
 HANDSHAKE_TIMEOUT_S: Final = 30.0
 _SLOW_HANDSHAKE: Final = "TLS: no handshake in time"

@@ -62,6 +62,9 @@ class Peer(asyncio.Protocol):
         self._observer = observer
         self._transport: Transport | None = None
         self._cut_off: str | None = None
+        # Why it is not read from: it does not read, or is not heard for now.
+        self._is_full = False
+        self._is_held = False
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Begin."""
@@ -117,14 +120,35 @@ class Peer(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read."""
-        if self.listener is not None and self._transport is not None:
-            self._transport.pause_reading()
+        if self.listener is not None:
+            self._is_full = True
+            self._read_or_not()
 
     def resume_writing(self) -> None:
         """Read on."""
-        if self.listener is not None and self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        if self.listener is not None:
+            self._is_full = False
+            self._read_or_not()
         self._observer.peer_is_active(self)
+
+    def hold(self) -> None:
+        """Read no more for now."""
+        self._is_held = True
+        self._read_or_not()
+
+    def release(self) -> None:
+        """Read on, if it reads."""
+        self._is_held = False
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if self._is_full or self._is_held:
+            transport.pause_reading()
+        else:
+            transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""

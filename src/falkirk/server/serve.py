@@ -127,6 +127,7 @@ class OpenedNode:
             connect_timeout_ms=connect_timeout_ms,
             request_log=self.request_log,
             tls=self.tls,
+            controller_listeners=self.config.controller_listener_names,
         )
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(driver.fail_with)

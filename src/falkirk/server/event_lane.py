@@ -1,0 +1,83 @@
+"""What connections of one kind have told and the node has not heard yet."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.events import BytesReceived
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from falkirk.node.events import ConnectionEvent
+
+
+class EventLane:
+    """Gives all that came since it was last asked or, if that is more than `bytes_max`, a piece of each connection.
+
+    So what many connections send at once, or one that floods, is heard in steps of a bounded size, and what the node
+    has to do besides is done between them. Connections take turns; of each the order is kept.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._events: list[ConnectionEvent] = []
+        self._size = 0
+        self._waiting: OrderedDict[int, deque[ConnectionEvent]] = OrderedDict()
+
+    def add(self, event: ConnectionEvent) -> None:
+        """Take in what a connection tells."""
+        self._events.append(event)
+        if type(event) is BytesReceived:
+            self._size += len(event.data)
+
+    def take(self) -> list[ConnectionEvent]:
+        """Give what the node is to hear next."""
+        events, size = self._events, self._size
+        self._events, self._size = [], 0
+        if not self._waiting and size <= self._bytes_max:
+            return events
+        for event in events:
+            self._waiting.setdefault(event.connection_id, deque()).append(event)
+        return self._take_turns()
+
+    @property
+    def waiting(self) -> AbstractSet[int]:
+        """The connections of which more is to be taken."""
+        return self._waiting.keys()
+
+    def _take_turns(self) -> list[ConnectionEvent]:
+        taken: list[ConnectionEvent] = []
+        piece_bytes = max(PIECE_BYTES_MIN, self._bytes_max // len(self._waiting))
+        left = self._bytes_max
+        for connection_id, events in list(self._waiting.items()):
+            if left <= 0:
+                break
+            left -= _take_piece(events, piece_bytes, taken)
+            if events:
+                self._waiting.move_to_end(connection_id)
+            else:
+                del self._waiting[connection_id]
+        return taken
+
+
+PIECE_BYTES_MIN: Final = 4096
+# An event that brings no bytes is some work all the same.
+_EVENT_BYTES: Final = 64
+
+
+def _take_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[ConnectionEvent]) -> int:
+    """Move events of one connection as far as `bytes_max` goes; give how much that was."""
+    left = bytes_max
+    while events and left > 0:
+        event = events.popleft()
+        left -= _EVENT_BYTES
+        if type(event) is BytesReceived:
+            data = event.data
+            if len(data) > bytes_max:
+                event = BytesReceived(event.connection_id, data[:bytes_max])
+                events.appendleft(BytesReceived(event.connection_id, data[bytes_max:]))
+            left -= len(event.data)
+        taken.append(event)
+    return bytes_max - left

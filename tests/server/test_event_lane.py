@@ -1,0 +1,85 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from falkirk.node.events import BytesReceived, ConnectionAccepted, ConnectionEvent, ConnectionLost
+from falkirk.server.event_lane import PIECE_BYTES_MIN, EventLane
+
+LIMIT = 16 * PIECE_BYTES_MIN
+
+
+def a_lane(*events: ConnectionEvent) -> EventLane:
+    lane = EventLane(LIMIT)
+    for event in events:
+        lane.add(event)
+    return lane
+
+
+def size(events: list[ConnectionEvent]) -> int:
+    return sum(len(event.data) for event in events if isinstance(event, BytesReceived))
+
+
+def test_what_is_not_too_much_is_taken_as_it_came() -> None:
+    events = [ConnectionAccepted(2, "A", "host"), BytesReceived(4, bytes(LIMIT)), ConnectionLost(2, "gone")]
+    lane = a_lane(*events)
+
+    assert lane.take() == events
+    assert not lane.waiting
+    assert lane.take() == []
+
+
+def test_one_that_sends_too_much_is_heard_in_pieces() -> None:
+    data = bytes(range(256)) * (LIMIT // 100)
+    lane = a_lane(BytesReceived(2, data), ConnectionLost(2, "gone"))
+
+    steps = [lane.take()]
+    while lane.waiting:
+        steps.append(lane.take())
+
+    assert [size(step) for step in steps] == [LIMIT, LIMIT, len(data) - 2 * LIMIT]
+    taken = [event for step in steps for event in step]
+    assert b"".join(event.data for event in taken if isinstance(event, BytesReceived)) == data
+    assert taken[-1] == ConnectionLost(2, "gone")
+
+
+def test_a_request_is_heard_at_the_next_turn_however_much_others_send() -> None:
+    flooding = range(2, 202, 2)
+    lane = a_lane(*(BytesReceived(each, bytes(100 * PIECE_BYTES_MIN)) for each in flooding))
+    lane.take()
+    lane.add(BytesReceived(1000, b"one request"))
+
+    turns = 0
+    while 1000 in lane.waiting or not turns:
+        taken = lane.take()
+        turns += 1
+        assert size(taken) <= LIMIT + PIECE_BYTES_MIN
+
+    assert BytesReceived(1000, b"one request") in taken
+    # Each of the hundred others has had one piece at most meanwhile.
+    assert turns <= -(-len(flooding) * PIECE_BYTES_MIN // LIMIT) + 1
+
+
+@given(
+    rounds=st.lists(
+        st.lists(st.tuples(st.integers(1, 4), st.binary(min_size=1, max_size=300)), max_size=8), min_size=1, max_size=8
+    )
+)
+def test_each_connection_is_heard_whole_and_in_order(rounds: list[list[tuple[int, bytes]]]) -> None:
+    lane = EventLane(200)
+    sent: dict[int, bytes] = {}
+    heard: dict[int, bytes] = {}
+
+    def take() -> None:
+        for event in lane.take():
+            assert isinstance(event, BytesReceived)
+            assert event.data
+            heard[event.connection_id] = heard.get(event.connection_id, b"") + event.data
+
+    for events in rounds:
+        for connection_id, data in events:
+            lane.add(BytesReceived(connection_id, data))
+            sent[connection_id] = sent.get(connection_id, b"") + data
+        take()
+    while lane.waiting:
+        take()
+
+    assert heard == sent
