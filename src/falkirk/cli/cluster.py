@@ -17,7 +17,7 @@ import typer
 from falkirk.cli.cluster_view import Spectator
 from falkirk.cli.failure import CommandFailedError
 from falkirk.cli.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
-from falkirk.cli.serve import OverrideOption, calm_collector, make_node, parse_overrides, served_release
+from falkirk.cli.serve import OverrideOption, make_node, parse_overrides, served_release, settle_memory
 from falkirk.server import event_loop
 from falkirk.server.cluster_layout import ClusterLayout, new_layout, read_layout, with_ports, write_cluster
 from falkirk.server.errors import ServerError
@@ -149,7 +149,7 @@ async def _run(directory: Path, layout: ClusterLayout, spectator: Spectator, *, 
     async with AsyncExitStack() as stack:
         launcher: Launcher = NodeProcesses(directory, layout)
         if single_process:
-            calm_collector()
+            settle_memory()
             launcher = await stack.enter_async_context(NodesInProcess(directory, layout, make_node))
         cluster = LocalCluster(layout, launcher, spectator)
         loop = asyncio.get_running_loop()

@@ -19,6 +19,7 @@ from falkirk.node.node import Node
 from falkirk.node.server_properties import ServerProperties, read_server_properties
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.heap import keep_freed_memory
 from falkirk.server.request_log import RequestLog
 from falkirk.server.serve import serve
 from falkirk.storage.errors import CorruptFileError
@@ -74,7 +75,7 @@ def command(
         log.write(Fact("warning", warning))
 
     def show(config: NodeConfig) -> None:
-        calm_collector()
+        settle_memory()
         if json:
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
@@ -86,8 +87,9 @@ def command(
     _end(stop, properties.config, log)
 
 
-def calm_collector() -> None:
-    """Take what was made for starting out of the collector's sight, and let it look more rarely."""
+def settle_memory() -> None:
+    """Take what was made for starting out of the collector's sight, and let it look more rarely; keep freed memory."""
+    keep_freed_memory()
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER)

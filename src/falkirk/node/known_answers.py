@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.protocol.connection import known_answer, known_request_key
+from falkirk.protocol.connection import KNOWN_REQUEST_BYTES_MAX, known_answer, known_request_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Requests come from clients, so there must be an end to them: to their number, to their size, and to their answers.
 KNOWN_ANSWERS_MAX: Final = 1024
-KNOWN_REQUEST_BYTES_MAX: Final = 512
 KNOWN_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 
 

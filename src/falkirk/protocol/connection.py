@@ -159,6 +159,8 @@ class ResponseReceived(msgspec.Struct, frozen=True):
 Event = (
     RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived | KnownRequestsAnswered | ResponseReceived
 )
+KNOWN_REQUEST_BYTES_MAX: Final = 512
+"""The largest request whose answer may be known beforehand."""
 
 
 class Connection:
@@ -301,6 +303,9 @@ class Connection:
         parts: list[bytes] = []
         count, last = 0, None
         for _, received in frames:
+            # A large one is not among them, and copying it to look it up would cost as much as the rest.
+            if len(received) > KNOWN_REQUEST_BYTES_MAX:
+                break
             # What `known_request_key` gives; a call would cost as much again.
             found = known.get(received[:4] + received[8:])
             if found is None:
