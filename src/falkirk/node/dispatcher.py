@@ -127,8 +127,10 @@ class Dispatcher:
                 self._ask_raft(request)
             case Unwrapped():
                 self._handle_inner(request, result)
-            case EncodedResponse():
+            case EncodedResponse() if result.is_for_all:
                 self._clients.answer_from_now_on(request, result.body)
+            case EncodedResponse():
+                self._clients.answer_body(request, result.body)
             case AnswerLater():
                 self._start(request, route, result)
             case NoAnswer():

@@ -68,11 +68,13 @@ class NodeView:
 class EncodedResponse:
     """An answer that is bytes already, in the version of the request.
 
-    It rests on nothing but the request's bytes, what the listener serves, and what is finalized: until one of these
-    changes, whoever sends the same bytes gets the same answer, unread.
+    `is_for_all`: it rests on nothing but the request's bytes, what the listener serves, and the image's features (of
+    ApiVersions) or topics and brokers (of Metadata): until one of these changes, whoever sends the same bytes to such a
+    listener gets the same answer, unread.
     """
 
     body: bytes
+    is_for_all: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,12 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.metadata.controller.topic_names import why_invalid
-from falkirk.node.handlers.authorized_operations import (
-    NOT_ASKED_FOR,
-    authorized_cluster_operations,
-    authorized_topic_operations,
-)
+from falkirk.node.handlers.authorized_operations import authorized_cluster_operations, authorized_topic_operations
 from falkirk.node.handlers.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
 from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.encoded_topics import encode_response, encode_topic, encoded_topics
 from falkirk.node.handlers.handler import EncodedResponse, NodeView, Route
 from falkirk.node.handlers.topic_authorization import allowed_topics
-from falkirk.protocol.codec import encode
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse
@@ -69,11 +65,9 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         answer.add_all()
     else:
         answer.add_asked([(topic.name, topic.topic_id) for topic in request.topics])
-    response = answer.response()
     # Before a client is authenticated it must not be answered unread, and what one may see is not for another.
-    if view.authorizer.is_configured or answer.creates_topics or context.security_protocol.startswith("SASL"):
-        return response
-    return EncodedResponse(encode(response, version))
+    is_own = view.authorizer.is_configured or answer.creates_topics or context.security_protocol.startswith("SASL")
+    return EncodedResponse(answer.body(), is_for_all=not is_own)
 
 
 def _why_unanswerable(request: MetadataRequest, version: int) -> str | None:
@@ -86,7 +80,7 @@ def _why_unanswerable(request: MetadataRequest, version: int) -> str | None:
 
 
 class _Answer:
-    """The topics of an answer: those that are there come first, then the others, each in the order of the request."""
+    """An answer: topics that are there come first, then the others, each in the order of the request."""
 
     def __init__(self, view: NodeView, context: RequestContext, request: MetadataRequest) -> None:
         self.creates_topics = False
@@ -95,7 +89,7 @@ class _Answer:
         self._request = request
         self._topics = view.image.topics
         self._brokers = broker_endpoints(view.image.cluster, context.listener)
-        self._found: list[MetadataResponseTopic] = []
+        self._found: list[bytes] = []
         self._refused: list[MetadataResponseTopic] = []
 
     def add_all(self) -> None:
@@ -121,7 +115,7 @@ class _Answer:
             elif known[topic_id] not in allowed:
                 self._refuse(None, ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic_id)
 
-    def response(self) -> MetadataResponse:
+    def body(self) -> bytes:
         """Give the whole."""
         view, version = self._view, self._context.api_version
         assert view.random is not None, "a node has its chance"
@@ -132,11 +126,11 @@ class _Answer:
             ],
             cluster_id=view.cluster_id,
             controller_id=self._brokers.random_alive(view.random),
-            topics=self._found + self._refused,
         )
         if version in _TELLS_CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = authorized_cluster_operations(view, self._context)
-        return response
+        refused = [encode_topic(topic, version) for topic in self._refused]
+        return encode_response(response, self._found + refused, version)
 
     def _add_names(self, names: Iterable[str]) -> None:
         view, context = self._view, self._context
@@ -170,33 +164,29 @@ class _Answer:
         return allowed_topics(self._view, self._context, AclOperation.CREATE, names)
 
     def _add_found(self, topics: Iterable[Topic]) -> None:
-        version = self._context.api_version
-        partitions = _Partitions(self._brokers, version)
-        internal = self._view.release.internal_topics
+        view, version = self._view, self._context.api_version
+        describe = _Description(self._brokers, version, view.release.internal_topics).describe
+        known = encoded_topics(self._brokers, view.release.name, version, describe)
+        if not self._wants_operations:
+            self._found += map(known.encode, topics)
+            return
         for topic in topics:
-            self._found.append(
-                MetadataResponseTopic(
-                    name=topic.name,
-                    topic_id=topic.topic_id,
-                    is_internal=topic.name in internal,
-                    partitions=[partitions.describe(index, partition) for index, partition in topic.items()],
-                    topic_authorized_operations=self._operations(topic.name),
-                )
-            )
+            described = describe(topic)
+            described.topic_authorized_operations = authorized_topic_operations(view, self._context, topic.name)
+            self._found.append(encode_topic(described, version))
 
     def _add_missing(self, name: str) -> None:
         is_possible = why_invalid(name) is None
         topic = self._refuse(
             name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_possible else ErrorCode.INVALID_TOPIC_EXCEPTION
         )
-        topic.topic_authorized_operations = self._operations(name)
+        if self._wants_operations:
+            topic.topic_authorized_operations = authorized_topic_operations(self._view, self._context, name)
 
-    def _operations(self, name: str) -> int:
-        if not self._request.include_topic_authorized_operations:
-            return NOT_ASKED_FOR
-        if self._context.api_version < _TELLS_OPERATIONS_SINCE:
-            return NOT_ASKED_FOR
-        return authorized_topic_operations(self._view, self._context, name)
+    @property
+    def _wants_operations(self) -> bool:
+        is_known = self._context.api_version >= _TELLS_OPERATIONS_SINCE
+        return is_known and self._request.include_topic_authorized_operations
 
     def _refuse(self, name: str | None, error_code: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
         is_internal = name in self._view.release.internal_topics
@@ -205,11 +195,12 @@ class _Answer:
         return topic
 
 
-class _Partitions:
-    """Describes partitions as a version has them."""
+class _Description:
+    """Describes topics as a version has them."""
 
-    def __init__(self, brokers: BrokerEndpoints, version: int) -> None:
+    def __init__(self, brokers: BrokerEndpoints, version: int, internal_topics: frozenset[str]) -> None:
         self._brokers = brokers
+        self._internal_topics = internal_topics
         self._has_offline_replicas = version > 0
         self._unreachable = (
             ErrorCode.LISTENER_NOT_FOUND
@@ -217,8 +208,16 @@ class _Partitions:
             else ErrorCode.LEADER_NOT_AVAILABLE
         )
 
-    def describe(self, index: int, partition: Partition) -> MetadataResponsePartition:
-        """Describe one."""
+    def describe(self, topic: Topic) -> MetadataResponseTopic:
+        """Describe a topic, without the operations that anybody may do with it."""
+        return MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.name in self._internal_topics,
+            partitions=[self._partition(index, partition) for index, partition in topic.items()],
+        )
+
+    def _partition(self, index: int, partition: Partition) -> MetadataResponsePartition:
         brokers, leader = self._brokers, partition.leader
         replicas, isr = partition.replicas, partition.isr
         error = 0
