@@ -14,31 +14,41 @@ if TYPE_CHECKING:
 
 
 class LogDirDisk(MemoryDisk):
-    """Nothing can be read, changed or opened below the directories in `failed`, open files there included."""
+    """Nothing can be read, changed or opened below the directories in `failed`, open files there included.
+
+    Below those in `full` nothing can be added.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.failed: set[str] = set()
+        self.full: set[str] = set()
 
     def check(self, path: str) -> None:
         """Raise the error of a directory that has failed."""
         if any(path.startswith(f"{log_dir}/") for log_dir in self.failed):
             raise OSError(errno.EIO, "Input/output error", path)
 
+    def check_room(self, path: str) -> None:
+        """Raise the error of a directory that has failed, or is full."""
+        self.check(path)
+        if any(path.startswith(f"{log_dir}/") for log_dir in self.full):
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+
     def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
         self.check(path)
         return super().read(path, position, length)
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
-        self.check(path)
+        self.check_room(path)
         super().write(path, chunks)
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
-        self.check(path)
+        self.check_room(path)
         super().append(path, data)
 
     def make_directory(self, path: str) -> None:
-        self.check(path)
+        self.check_room(path)
         super().make_directory(path)
 
     def rename(self, source: str, target: str) -> None:
@@ -61,7 +71,7 @@ class _File:
         return self._file.size
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
-        self._disk.check(self._path)
+        self._disk.check_room(self._path)
         self._file.append(data)
 
     def read(self, position: int, length: int) -> bytes:

@@ -98,7 +98,7 @@ class FutureReplicas:
                 self._context.effects(Fact("error", "replica-not-moved", {"partition": str(key), "reason": str(error)}))
                 self.stop(key)
             except OSError as error:
-                # Which of the two it was nobody says: the new directory has less to lose.
+                # If it was not copying: which of the two it was nobody says, and the new one has less to lose.
                 self.stop(key)
                 self._disk_failed(future, error)
 
@@ -120,9 +120,13 @@ class FutureReplicas:
             future.truncate_fully_and_start_at(current.log_start_offset)
         copied = 0
         while future.log_end_offset < current.log_end_offset and copied < bytes_max:
-            read = current.read(
-                future.log_end_offset, bytes_max - copied, FetchIsolation.LOG_END, is_one_batch_needed=copied == 0
-            )
+            try:
+                read = current.read(
+                    future.log_end_offset, bytes_max - copied, FetchIsolation.LOG_END, is_one_batch_needed=copied == 0
+                )
+            except OSError as error:
+                self._disk_failed(current, error)
+                return copied
             if not read.records or future.append_as_follower(read.records) is None:
                 break
             copied += len(read.records)
