@@ -190,9 +190,17 @@ class Partition:
         return ErrorCode.NONE
 
     def shrink(self) -> None:
-        """Ask to take those out of the ISR that have not been at the log's end for too long."""
+        """Ask to take those out of the ISR that have not been at the log's end for too long.
+
+        What waited for one of them to join is committed, now that it has not (Differs from Kafka: there it waits for
+        the next append. Such a follower's log directory may have failed, so that it never fetches again).
+        """
         log, isr = self.leader_log, self.isr
-        if log is None or isr.pending is not None or len(isr.committed) <= 1:
+        if log is None:
+            return
+        if log.high_watermark < log.log_end_offset:
+            self._advance(log)
+        if isr.pending is not None or len(isr.committed) <= 1:
             return
         late = {broker_id for broker_id in isr.committed if not self._is_caught_up(broker_id, log.log_end_offset)}
         if late:
