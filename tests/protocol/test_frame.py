@@ -53,3 +53,19 @@ def test_a_length_below_zero_or_above_the_limit_is_refused_with_its_place(length
 
 def test_a_frame_of_just_the_limit_is_read():
     assert FrameReader(10).receive_data(frame(b"x" * 10)) == [(4, b"x" * 10)]
+
+
+def test_a_large_frame_may_come_in_large_and_small_pieces():
+    body = bytes(range(256)) * 200
+    stream = frame(b"first") + frame(body) + frame(b"last")
+    for sizes in ([5000, 3, 1, 20_000, 4096, 7, 30_000], [10, 4, 1, 1, 50_000, 3000]):
+        borders = [sum(sizes[:count]) for count in range(1, len(sizes) + 1)]
+        reader = FrameReader(len(body))
+        assert [found for piece in cut(stream, borders) for _, found in reader.receive_data(piece)] == [
+            b"first",
+            body,
+            b"last",
+        ]
+        assert reader.pending_bytes == 0
+        assert reader.receive_data(stream[:6]) == []
+        assert reader.pending_bytes == 6

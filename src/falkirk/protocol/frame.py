@@ -14,24 +14,27 @@ FRAME_BYTES_MAX: Final = 100 * MIB
 # Handshakes and alerts of TLS 1.0 to 1.3.
 _TLS_LENGTHS: Final = frozenset({0x160301, 0x160303, 0x150301, 0x150303})
 _LENGTH: Final = struct.Struct(">i")
+_OWN_PIECE_BYTES_MIN: Final = 4096
 
 
 class FrameReader:
     """Cuts a stream into frames.
 
-    A length reserves no memory: bytes are collected as they come. Every byte is copied at most twice, however the
-    stream is cut.
+    A length reserves no memory: bytes are collected as they come. A byte is copied at most twice, one that came in a
+    small piece three times.
     """
 
     def __init__(self, frame_bytes_max: int) -> None:
         self.frame_bytes_max = frame_bytes_max
-        self._pending = bytearray()  # the start of a frame, its length included
+        self._pieces: list[bytes | bytearray] = []  # the start of a frame
+        self._missing = 0  # how much that frame still lacks; 0 while not even its length is there
+        self._pending_bytes = 0
         self._offset = 0  # of that start in the stream
 
     @property
     def pending_bytes(self) -> int:
         """How much of a frame that is not complete is kept."""
-        return len(self._pending)
+        return self._pending_bytes
 
     def receive_data(self, data: bytes) -> list[tuple[int, bytes]]:
         """Give each frame that is complete now, without its length, and where it starts in the stream.
@@ -39,38 +42,52 @@ class FrameReader:
         Raises RemoteProtocolError (byte offset in the stream) for a length that is negative or above the limit.
         """
         frames: list[tuple[int, bytes]] = []
-        position = self._complete_pending(data, frames) if self._pending else 0
-        size = len(data)
+        position, size = 0, len(data)
+        if self._missing:
+            if size < self._missing:
+                self._keep(data)
+                self._missing -= size
+                return frames
+            position = self._missing
+            self._keep(data[:position])
+            frames.append((self._offset + 4, b"".join(self._pieces)))
+            self._offset += self._pending_bytes
+            self._forget()
+        elif self._pieces:
+            data = b"".join((*self._pieces, data))
+            size = len(data)
+            self._forget()
         while size - position >= 4:
             start = position + 4
             end = start + self._length(data, position)
             if end > size:
+                self._missing = end - size
+                position = start
                 break
             frames.append((self._offset + 4, data[start:end]))
             self._offset += end - position
             position = end
-        if position < size:
-            self._pending += data[position:]
+        if position < size or self._missing:
+            self._keep(data[position:])
+            self._pending_bytes += 4 * (self._missing > 0)
         return frames
 
-    def _complete_pending(self, data: bytes, frames: list[tuple[int, bytes]]) -> int:
-        """Add to the frame that has begun; give how much of `data` went into it."""
-        pending = self._pending
-        taken = max(0, 4 - len(pending))
-        pending += data[:taken]
-        if len(pending) < 4:
-            return len(data)
-        total = 4 + self._length(pending, 0)
-        until = taken + total - len(pending)
-        pending += data[taken:until]
-        if len(pending) < total:
-            return len(data)
-        frames.append((self._offset + 4, bytes(memoryview(pending)[4:])))
-        self._pending = bytearray()
-        self._offset += total
-        return until
+    def _keep(self, data: bytes) -> None:
+        pieces = self._pieces
+        self._pending_bytes += len(data)
+        if len(data) >= _OWN_PIECE_BYTES_MIN:
+            pieces.append(data)
+        elif pieces and type(pieces[-1]) is bytearray:
+            # A piece of its own takes more memory than the few bytes that may be in it.
+            pieces[-1] += data
+        else:
+            pieces.append(bytearray(data))
 
-    def _length(self, data: bytes | bytearray, position: int) -> int:
+    def _forget(self) -> None:
+        self._pieces = []
+        self._pending_bytes = self._missing = 0
+
+    def _length(self, data: bytes, position: int) -> int:
         (length,) = _LENGTH.unpack_from(data, position)
         if 0 <= length <= self.frame_bytes_max:
             found: int = length

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STRING_BYTES_MAX: Final = 0x7FFF
 _ARRAY_TABLE_SIZE: Final = 33
+# Up to here a copy costs less than a view.
+_OWN_RECORDS_BYTES_MAX: Final = 16 * 1024
 
 
 class MalformedError(Exception):
@@ -187,7 +189,13 @@ class _DecoderCompiler:
         def read() -> str:
             value = self.source.name()
             less = " - 1" if field.flexible else ""
-            self.source.line(f"{value} = buf[p : (p := p + {length}{less})]")
+            if field.type != "records":
+                self.source.line(f"{value} = buf[p : (p := p + {length}{less})]")
+                return value
+            # A batch may be large, and who takes it looks at it or writes it: a view of it will do.
+            source, view = self.source, self.source.constant(memoryview, "View")
+            source.line(f"if {length} < {_OWN_RECORDS_BYTES_MAX}: {value} = buf[p : (p := p + {length}{less})]")
+            source.line(f"else: {value} = {view}(buf)[p : (p := p + {length}{less})]")
             return value
 
         return self._sized(condition, read)
