@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
@@ -24,8 +25,7 @@ RecordFault = tuple[ErrorCode, RecordError]
 """A record that is at fault, and the error code that it asks for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordChecks:
+class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The checks of one topic at one time. Source: LogValidator.validateRecord."""
 
     topic: str

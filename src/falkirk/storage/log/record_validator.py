@@ -10,9 +10,9 @@ not exist) is INVALID_RECORD here. Three things that it takes are refused with t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from crc32c import crc32c
 
 from falkirk.protocol.batch_builder import assemble_batch
@@ -42,7 +42,7 @@ from falkirk.protocol.record_batch import (
 )
 from falkirk.protocol.record_scan import RecordScan, scan_records
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
-from falkirk.storage.log.log_config import LOG_APPEND_TIME, PRODUCER_COMPRESSION, LogConfig
+from falkirk.storage.log.log_config import PRODUCER_COMPRESSION, LogConfig
 from falkirk.storage.log.old_messages import decode_old_messages
 from falkirk.storage.log.record_checks import RecordChecks
 
@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidatedRecords:
+class ValidatedRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What to write: `data` holds `batches` one after the other, numbered from the first offset on.
 
     `log_append_time_ms` is -1 unless the topic takes that time.
@@ -91,7 +90,8 @@ def validate_produced(
         produced = _read_header(view, end)
         is_clients = origin is AppendOrigin.CLIENT
         _check_whole(produced, topic=topic, config=config, is_clients=is_clients)
-        _refuse_second_batch(view[end:], topic)
+        if end < len(view):
+            _refuse_second_batch(view[end:], topic)
         _check_header(produced, topic=topic, is_clients=is_clients)
         batch = _validated(produced, checks, first_offset=first_offset, leader_epoch=leader_epoch)
     if batch.size > config.segment_bytes:
@@ -100,9 +100,10 @@ def validate_produced(
             f"configured segment size of {config.segment_bytes}."
         )
         raise AppendRefusedError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
-    is_append_time = config.message_timestamp_type == LOG_APPEND_TIME
     return ValidatedRecords(
-        data=batch.buffer, batches=(batch,), log_append_time_ms=now_ms if is_append_time else NO_TIMESTAMP
+        data=batch.buffer,
+        batches=(batch,),
+        log_append_time_ms=now_ms if checks.is_log_append_time else NO_TIMESTAMP,
     )
 
 
@@ -110,6 +111,7 @@ _MAX_TIMESTAMP_AT: Final = 35
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _KNOWN_ATTRIBUTES: Final = COMPRESSION_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
+_COMPRESSIONS: Final = tuple(Compression)
 _CODECS: Final = {
     "uncompressed": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -183,14 +185,15 @@ def _check_header(batch: RecordBatch, *, topic: str, is_clients: bool) -> None:
 def _fault_of_counts(batch: RecordBatch) -> str | None:
     if batch.attributes & COMPRESSION_MASK > Compression.ZSTD:
         return f"Unknown compression type id: {batch.attributes & COMPRESSION_MASK}"
+    count, last_delta = batch.record_count, batch.last_offset_delta
+    if last_delta + 1 == count and count > 0:
+        return None
     offsets = f"[{batch.base_offset}, {batch.last_offset}]"
-    if batch.last_offset_delta < 0:
+    if last_delta < 0:
         return f"Batch has an invalid offset range: {offsets}"
-    if batch.record_count <= 0:
-        return f"Invalid reported count for record batch: {batch.record_count}"
-    if batch.last_offset_delta + 1 != batch.record_count:
-        return f"Inconsistent batch offset range {offsets} and count of records {batch.record_count}"
-    return None
+    if count <= 0:
+        return f"Invalid reported count for record batch: {count}"
+    return f"Inconsistent batch offset range {offsets} and count of records {count}"
 
 
 def _fault_of_client(batch: RecordBatch) -> str | None:
@@ -202,14 +205,14 @@ def _fault_of_client(batch: RecordBatch) -> str | None:
 
 
 def _validated(batch: RecordBatch, checks: RecordChecks, *, first_offset: int, leader_epoch: int) -> RecordBatch:
-    config = checks.config
-    source = batch.compression
-    target = _target_codec(config, source)
+    source = target = _COMPRESSIONS[batch.attributes & COMPRESSION_MASK]
+    if checks.config.compression_type != PRODUCER_COMPRESSION:
+        target = _CODECS[checks.config.compression_type]
     # What a coordinator wrote to itself stays as it is (as in Kafka: unless it is compressed).
     if batch.is_control and source is Compression.NONE:
         target = source
     # The copy that is written anyway: indexing it is twice as fast as a view.
-    data = bytearray(batch.data)
+    data = bytearray(batch.buffer)
     try:
         plain: bytes | bytearray
         if source is Compression.NONE:

@@ -72,6 +72,7 @@ class UnifiedLog:
         self.config = config
         """May be set anew at any time."""
         self.topic_partition = topic_partition
+        self._name = str(topic_partition)
         self.topic_id = topic_id
         self.recovery = loaded.recovery
         """What opening had to put right."""
@@ -179,7 +180,7 @@ class UnifiedLog:
         first_offset = self.log_end_offset
         validated = validate_produced(
             records,
-            topic=str(self.topic_partition),
+            topic=self._name,
             config=self.config,
             first_offset=first_offset,
             leader_epoch=leader_epoch,
