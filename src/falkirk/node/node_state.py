@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from falkirk.node.replication.replica_manager import ReplicaManager
     from falkirk.node.topic_creation import TopicCreation
     from falkirk.protocol.chance import Chance
+    from falkirk.raft.output import LeaderAndEpoch
     from falkirk.raft.replica import RaftReplica
 
 
@@ -72,10 +73,12 @@ class NodeState:
     @property
     def serving(self) -> ActiveController | None:
         """The active controller, if it may decide now: the replica may have lost its leadership in this very step."""
+        return None if self.active is None else self._serving_as(self.raft.leader)
+
+    def _serving_as(self, leader: LeaderAndEpoch) -> ActiveController | None:
         active = self.active
         if active is None or self.resignation is not None:
             return None
-        leader = self.raft.leader
         is_own = leader.leader_id == self.config.node_id and leader.epoch == active.epoch
         return active if is_own else None
 
@@ -84,16 +87,17 @@ class NodeState:
 
         Requests of one step mostly get the same view: making one costs as much as a good part of answering.
         """
-        active, leader_id = self.serving, self.raft.leader.leader_id
-        kraft_version = self.raft.kraft_version
+        raft = self.raft
+        leader = raft.leader
+        leader_id, active = leader.leader_id, self._serving_as(leader)
         of = (
             self.now_ms,
-            self.image,
+            self.applier.image,
             self.authorizer,
             self.features_epoch,
             active,
             leader_id,
-            kraft_version,
+            raft.kraft_version,
             client.ranges,
         )
         is_controller = client.listener.is_controller

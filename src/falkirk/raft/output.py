@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -87,8 +89,8 @@ class OutboundReply:
     message: WireMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderAndEpoch:
+# Asked for with every request that a node answers.
+class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Who leads, as far as the replica knows. `epoch_start_offset` only where the replica leads itself.
 
     A leader may serve as the active controller once the high watermark is above `epoch_start_offset`: then all that

@@ -82,7 +82,8 @@ def _refuse(
 def _may_write_transactions(
     view: NodeView, context: RequestContext, request: ProduceRequest, topics: Sequence[_TopicHeads]
 ) -> bool:
-    if not any(has_transactional(heads[:1]) for _, partitions in topics for _, heads in partitions):
+    first_heads = [heads[0] for _, partitions in topics for _, heads in partitions if heads]
+    if not has_transactional(first_heads):
         return True
     name = request.transactional_id
     if name is None:

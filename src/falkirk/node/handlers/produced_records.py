@@ -65,7 +65,10 @@ def batch_heads(records: bytes | memoryview) -> Sequence[BatchHead]:
 
 def has_transactional(heads: Sequence[BatchHead]) -> bool:
     """Say whether any batch belongs to a transaction."""
-    return any(head.attributes & TRANSACTIONAL_BIT for head in heads)
+    for head in heads:  # noqa: SIM110 - `any` makes a generator for what is mostly one batch
+        if head.attributes & TRANSACTIONAL_BIT:
+            return True
+    return False
 
 
 def why_refused(heads: Sequence[BatchHead], version: int) -> ErrorCode:

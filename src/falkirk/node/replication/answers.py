@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from falkirk.storage.log.append import RecordError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProduced:
+class PartitionProduced(msgspec.Struct, frozen=True, kw_only=True):
     """What is answered for one partition. `error_message` only with KIP-467's versions."""
 
     error_code: ErrorCode = ErrorCode.NONE
