@@ -266,10 +266,15 @@ class ClientConnections:
             self._holding[client.connection_id] = client
 
     def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
-        """Answer a request; what is large in the message is sent as it is, not copied. Raises as `answer`."""
+        """Answer a request; what is large in the message is sent as it is, not copied. Raises as `answer`.
+
+        With TLS it is copied: encryption looks into it after the step, and a page of a file that was cut off meanwhile
+        ends the process.
+        """
         pieces = codec.encode_pieces(message, request.request.response_version)
         client = request.client
-        if len(pieces) == 1 or request.outer is not None:
+        is_encrypted = client.listener.security_protocol.endswith("SSL")
+        if len(pieces) == 1 or is_encrypted or request.outer is not None:
             self.answer_body(request, b"".join(pieces))
             return
         if self._answered is not None:

@@ -113,14 +113,6 @@ def test_a_leader_that_is_deposed_says_so_on_the_envelopes_that_wait():
             EnvelopeRequest(b"\x00\x13\x00\x63" + bytes(8), write_principal(ALICE), ADDRESS),
             ErrorCode.UNSUPPORTED_VERSION,
         ),
-        (
-            EnvelopeRequest(
-                request_bytes(create_topic(), 7, correlation_id=1, client_id="x") + b"\0",
-                write_principal(ALICE),
-                ADDRESS,
-            ),
-            ErrorCode.UNSUPPORTED_VERSION,
-        ),
         (envelope(create_topic(), 7, principal=b""), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
         (envelope(create_topic(), 7, principal=b"\0\1\0"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
         (envelope(create_topic(), 7, principal=b"\0\0\xff"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
