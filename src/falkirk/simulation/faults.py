@@ -40,8 +40,8 @@ KINDS: Final = (
 where there are data. `restarts` are asked for: a host shuts down in an orderly way and comes up again. Disks are wiped
 only where the quorum can bear it: of one voter at a time, and only after the one before has been replaced.
 """
-# How often something happens to a controller; else it does to a broker.
-_SHARE_OF_CONTROLLERS = 0.75
+# How often something happens to a controller; else it does to a broker. The second: where brokers have data.
+_SHARE_OF_CONTROLLERS = 0.75, 0.3
 
 
 # How long a host may be down when there are no more faults.
@@ -79,7 +79,7 @@ class Faults:
     """Lets things happen to hosts and network until it is told to stop; then all is made well again.
 
     `wipe`: replaces a host's disk, if that is safe now, and says whether it did. `lost_power`: is told which host did.
-    `disks_are_busy`: those of brokers, with data.
+    `has_data`: brokers have, and change their disks all the time.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Faults:
         wipe: Callable[[Host], bool],
         lost_power: Callable[[Host], None],
         marks: Marks,
-        disks_are_busy: bool,
+        has_data: bool,
     ) -> None:
         self._plan = plan
         self._chance = chance
@@ -109,7 +109,7 @@ class Faults:
         self._wipe = wipe
         self._lost_power = lost_power
         self._marks = marks
-        self._disks_are_busy = disks_are_busy
+        self._has_data = has_data
         self._is_over = False
         self._starts = True
         self._events: dict[str, Callable[[Host], None]] = {
@@ -173,7 +173,7 @@ class Faults:
             return
         kinds = [kind for kind in self._events if kind in self._plan.kinds]
         kind = self._chance.choice(kinds)
-        is_broker = self._brokers and self._chance.random() >= _SHARE_OF_CONTROLLERS
+        is_broker = self._brokers and self._chance.random() >= _SHARE_OF_CONTROLLERS[self._has_data]
         host = self._chance.choice(self._brokers if is_broker else self._controllers)
         if host.is_up:
             self._events[kind](host)
@@ -232,7 +232,7 @@ class Faults:
             self._network.heal()
 
     def _plan_crash(self, host: Host) -> None:
-        is_busy = self._disks_are_busy and host in self._brokers
+        is_busy = self._has_data and host in self._brokers
         host.disk.changes_until_crash = self._chance.randrange(1, 150 if is_busy else 12)
 
     def _freeze(self, host: Host) -> None:

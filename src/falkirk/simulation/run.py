@@ -218,7 +218,7 @@ class _Run:
             wipe=cluster.wipe,
             lost_power=self._lost_power,
             marks=self._marks,
-            disks_are_busy=self._scenario.data is not None,
+            has_data=self._scenario.data is not None,
         )
         if self._scenario.data is not None:
             # Until topics are made and the first records are written.
