@@ -42,6 +42,7 @@ class Dispatcher:
         self._next_token = 0
         # Set where the node is a broker.
         self.forwarding: Forwarding | None = None
+        self._forwarded_apis = frozenset(key for key, api in state.config.release.apis.items() if api.forwardable)
 
     # --- From clients
 
@@ -110,9 +111,7 @@ class Dispatcher:
     # --- Inside
 
     def _is_forwarded(self, request: OpenRequest) -> bool:
-        if request.client.listener.is_controller:
-            return False
-        return self._state.config.release.apis[request.context.api_key].forwardable
+        return request.context.api_key in self._forwarded_apis and not request.client.listener.is_controller
 
     def _finish(
         self,
@@ -120,7 +119,10 @@ class Dispatcher:
         route: Route,
         result: HandlerResult,
     ) -> None:
+        # Records that come and go first: there are most of them.
         match result:
+            case AnswerLater():
+                self._start(request, route, result)
             case ControllerResult():
                 self._append(request, route, result)
             case AskRaft():
@@ -131,8 +133,6 @@ class Dispatcher:
                 self._clients.answer_from_now_on(request, result.body)
             case EncodedResponse():
                 self._clients.answer_body(request, result.body)
-            case AnswerLater():
-                self._start(request, route, result)
             case NoAnswer():
                 self._pass_over(request, result)
             case WireMessage():

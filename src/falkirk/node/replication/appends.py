@@ -103,7 +103,7 @@ class Appends:
             return PartitionProduced(error_code=ErrorCode.KAFKA_STORAGE_ERROR), -1
         if not partition.appended():
             # Followers see it though no consumer does.
-            self._waits.touch(key.topic_partition)
+            self._waits.touch(partition.topic_partition)
         return (
             PartitionProduced(
                 base_offset=info.first_offset,
