@@ -74,10 +74,15 @@ def _take_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[Conn
         event = events.popleft()
         left -= _EVENT_BYTES
         if type(event) is BytesReceived:
-            data = event.data
-            if len(data) > bytes_max:
-                event = BytesReceived(event.connection_id, data[:bytes_max])
-                events.appendleft(BytesReceived(event.connection_id, data[bytes_max:]))
+            if len(event.data) > bytes_max:
+                event, *rest = _pieces(event, bytes_max)
+                events.extendleft(reversed(rest))
             left -= len(event.data)
         taken.append(event)
     return bytes_max - left
+
+
+def _pieces(event: BytesReceived, bytes_max: int) -> list[BytesReceived]:
+    """Cut all of it at once: what is left would be copied again with each piece that is cut off."""
+    data = event.data
+    return [BytesReceived(event.connection_id, data[at : at + bytes_max]) for at in range(0, len(data), bytes_max)]
