@@ -14,6 +14,7 @@ from falkirk.node.events import (
     ShutdownRequested,
 )
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.node_driver import STEP_BYTES_MAX
 from falkirk.server.peer import UNREAD_BYTES_MAX
@@ -64,13 +65,43 @@ def test_who_sends_more_than_a_step_takes_is_not_read_from_until_it_is_heard() -
         await world.node.until(lambda: BytesReceived(4, b"other") in world.node.events)
         assert transport.told == ["pause"]
         await world.node.until(lambda: transport.told == ["pause", "resume"])
+        assert sum(sizes(world)) == 5 * STEP_BYTES_MAX + len(b"other")
+        assert max(sizes(world)) == STEP_BYTES_MAX
         flooding.connection_lost(None)
         other.connection_lost(None)
 
     node = driven(story, quietly).node
-    sizes = [sum(len(event.data) for event in step if isinstance(event, BytesReceived)) for step in node.steps]
-    assert sum(sizes) == 5 * STEP_BYTES_MAX + len(b"other")
-    assert max(sizes) <= STEP_BYTES_MAX
+    assert len([event for event in node.events if event == BytesReceived(4, b"other")]) == 1
+
+
+def test_steps_become_smaller_when_they_take_long() -> None:
+    async def story(world: Driven) -> None:
+        peer = world.driver.accept("A")
+        peer.connection_made(NoTransport())
+        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 1)
+        world.driver._clock = LateClock()
+        peer.data_received(bytes(STEP_BYTES_MAX))
+        await world.node.until(lambda: sum(sizes(world)) == STEP_BYTES_MAX)
+        told = [size for size in sizes(world) if size]
+        assert told[:4] == [16 * 1024, 4 * 1024, 1024, 1024]
+        peer.connection_lost(None)
+
+    driven(story, quietly)
+
+
+class LateClock(Clock):
+    """Every step takes long."""
+
+    late_ms = 0
+
+    def now_ms(self) -> int:
+        self.late_ms += 200
+        return super().now_ms() + self.late_ms
+
+
+def sizes(world: Driven) -> list[int]:
+    """Give how many bytes each step has brought."""
+    return [sum(len(event.data) for event in step if isinstance(event, BytesReceived)) for step in world.node.steps]
 
 
 def test_who_does_not_read_is_not_read_from_though_all_is_heard() -> None:
@@ -82,7 +113,7 @@ def test_who_does_not_read_is_not_read_from_though_all_is_heard() -> None:
         peer.data_received(bytes(3 * STEP_BYTES_MAX))
         await world.node.until(lambda: transport.told == ["pause"])
         peer.pause_writing()
-        await world.node.until(lambda: len(world.node.told(BytesReceived)) >= 3)
+        await world.node.until(lambda: sum(sizes(world)) == 3 * STEP_BYTES_MAX)
         await asyncio.sleep(0)
         assert "resume" not in transport.told
         peer.resume_writing()

@@ -17,11 +17,12 @@ class EventLane:
     """Gives all that came since it was last asked or, if that is more than `bytes_max`, a piece of each connection.
 
     So what many connections send at once, or one that floods, is heard in steps of a bounded size, and what the node
-    has to do besides is done between them. Connections take turns; of each the order is kept.
+    has to do besides is done between them. Connections take turns; of each the order is kept. `bytes_max` may be set
+    anew at any time.
     """
 
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self._events: list[ConnectionEvent] = []
         self._size = 0
         self._waiting: OrderedDict[int, deque[ConnectionEvent]] = OrderedDict()
@@ -36,7 +37,7 @@ class EventLane:
         """Give what the node is to hear next."""
         events, size = self._events, self._size
         self._events, self._size = [], 0
-        if not self._waiting and size <= self._bytes_max:
+        if not self._waiting and size <= self.bytes_max:
             return events
         for event in events:
             self._waiting.setdefault(event.connection_id, deque()).append(event)
@@ -49,8 +50,8 @@ class EventLane:
 
     def _take_turns(self) -> list[ConnectionEvent]:
         taken: list[ConnectionEvent] = []
-        piece_bytes = max(PIECE_BYTES_MIN, self._bytes_max // len(self._waiting))
-        left = self._bytes_max
+        piece_bytes = max(min(PIECE_BYTES_MIN, self.bytes_max), self.bytes_max // len(self._waiting))
+        left = self.bytes_max
         for connection_id, events in list(self._waiting.items()):
             if left <= 0:
                 break

@@ -76,7 +76,7 @@ class NodeDriver:
         # What connections tell that the node has opened, and what no connection tells.
         self._events: list[Event] = []
         self._controller_listeners = controller_listeners
-        self._lanes = (EventLane(STEP_BYTES_MAX), EventLane(STEP_BYTES_MAX))
+        self._lanes = (EventLane(_FIRST_STEP_BYTES), EventLane(_FIRST_STEP_BYTES))
         # Connections that are not read from before the node has heard what they sent.
         self._held: set[int] = set()
         self._is_step_due = False
@@ -235,7 +235,8 @@ class NodeDriver:
         for lane in self._lanes:
             events += lane.take()
         try:
-            effects = self._node.step(events, self._clock.now_ms())
+            began_ms = self._clock.now_ms()
+            effects = self._node.step(events, began_ms)
             for effect in effects:
                 if type(effect) is Send:
                     self._send(effect)
@@ -244,9 +245,18 @@ class NodeDriver:
             self._set_wakeup()
             self._flush_request_log()
             if self._held or any(lane.waiting for lane in self._lanes):
+                self._pace(self._clock.now_ms() - began_ms)
                 self._hold_back()
         except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
             self._fail(error)
+
+    def _pace(self, took_ms: int) -> None:
+        """Let the next step be of a size that does not take long: what is sent may be cheap or dear."""
+        for lane in self._lanes:
+            if took_ms > _LONG_STEP_MS:
+                lane.bytes_max = max(_STEP_BYTES_MIN, lane.bytes_max // 4)
+            elif took_ms < _SHORT_STEP_MS:
+                lane.bytes_max = min(STEP_BYTES_MAX, lane.bytes_max * 2)
 
     def _hold_back(self) -> None:
         """Read only from those of whom the node has heard all, and step again if it has not."""
@@ -380,9 +390,13 @@ class NodeDriver:
             peer.cut_off("the node has stopped")
 
 
-# How much of what came is heard in one step, on listeners of controllers and on all others each. These are a few
-# thousand small requests; the worst that they can be takes a second or two, and a broker's session nine.
+# How much of what came is heard in one step, on listeners of controllers and on all others each: as much as takes a
+# moment. A few hundred bytes may be a few small requests, or a batch that uncompresses to many MiB.
 STEP_BYTES_MAX: Final = 128 * 1024
+_FIRST_STEP_BYTES: Final = 16 * 1024
+_STEP_BYTES_MIN: Final = 1024
+_LONG_STEP_MS: Final = 100
+_SHORT_STEP_MS: Final = 20
 # A handshake takes two or three round trips.
 HANDSHAKE_TIMEOUT_S: Final = 30.0
 _SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
