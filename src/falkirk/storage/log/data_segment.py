@@ -289,11 +289,11 @@ class DataSegment:
             self._write_aborted(aborted)
         self._aborted = list(aborted)
 
-    def write_indexes(self) -> None:
-        """Write both indexes as those of a closed segment, with its largest timestamp at the end; not synced."""
+    def write_indexes(self, *, is_synced: bool = False) -> None:
+        """Write both indexes as those of a closed segment, with its largest timestamp at the end."""
         self.index.add_largest()
-        write_unsynced(self._disk, self.path_of("index"), self.index.offset_index_bytes())
-        write_unsynced(self._disk, self.path_of("timeindex"), self.index.time_index_bytes())
+        for kind, data in (("index", self.index.offset_index_bytes()), ("timeindex", self.index.time_index_bytes())):
+            write_file(self._disk, self.path_of(kind), data, is_synced=is_synced)
 
     def sync(self) -> None:
         """Make the `.log` durable, and what else has a file."""
@@ -391,13 +391,15 @@ class DataSegment:
         if self._txn_file is not None:
             self._txn_file.close()
             self._txn_file = None
-        write_unsynced(self._disk, self.path_of("txnindex"), format_transaction_index(aborted))
+        write_file(self._disk, self.path_of("txnindex"), format_transaction_index(aborted))
         self._aborted = list(aborted)
 
 
-def write_unsynced(disk: Disk, path: str, data: bytes) -> None:
-    """Make or replace a small file without a sync: after a crash of the host its content may be anything."""
+def write_file(disk: Disk, path: str, data: bytes, *, is_synced: bool = False) -> None:
+    """Make or replace a small file; without a sync its content may be anything after a crash of the host."""
     file = disk.open_log_file(path)
     file.truncate(0)
     file.append(data)
+    if is_synced:
+        file.sync()
     file.close()

@@ -194,6 +194,13 @@ class LogLoader:
             expiration_ms=self._expiration_ms,
         )
         for at, base_offset in enumerate(unflushed):
+            if at and base_offset != producers.end_offset and not self._config.is_compacted:
+                # A host that loses power may keep a segment and lose the end of one before it, or its name: what is
+                # behind the gap must go, or nobody would ever fill it. In a compacted log gaps are no loss, as for
+                # Kafka, which never looks.
+                for later in reversed(unflushed[at:]):
+                    self._cut_bytes += self._remove_segment(later)
+                break
             segment = self._segments[first + at]
             producers.end_offset = max(producers.end_offset, base_offset)
             if at:

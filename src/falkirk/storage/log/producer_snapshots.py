@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.log.data_segment import DELETED, write_unsynced
+from falkirk.storage.log.data_segment import DELETED, write_file
 from falkirk.storage.log.log_producers import LogProducers, is_expired
 from falkirk.storage.producer_state import format_producer_snapshot, parse_producer_snapshot
 from falkirk.storage.segment import SegmentFile, format_segment_file, parse_segment_file
@@ -57,7 +57,7 @@ class ProducerSnapshots:
         if is_synced:
             self._disk.write(self._path(offset), [content])
         else:
-            write_unsynced(self._disk, self._path(offset), content)
+            write_file(self._disk, self._path(offset), content)
         self.offsets.append(offset)
         self.offsets.sort()
 

@@ -420,6 +420,7 @@ class UnifiedLog:
         self._producers.end_offset = self.log_end_offset
         self._local.snapshots.take(self._producers, is_synced=True)
         self.segments.active.write_indexes()
+        self._local.has_new_names = True
         self.flush()
         self.close_files()
 
@@ -452,7 +453,8 @@ class UnifiedLog:
         if active.base_offset == offset:
             # Empty, and its indexes have no room at all: there is nothing to gain.
             return active
-        active.write_indexes()
+        # What is before the recovery point will not be synced later, nor made anew when the log is opened.
+        active.write_indexes(is_synced=self.recovery_point >= self.log_end_offset)
         self._local.index_interval_bytes = self.config.index_interval_bytes
         segment = self._local.add_segment(offset)
         self._producers.end_offset = offset
