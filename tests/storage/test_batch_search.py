@@ -7,7 +7,10 @@ from falkirk.storage.errors import CorruptFileError
 DATA = b"".join(stored(at * 3, 0, 2, value=b"x" * (at * 400)) for at in range(20))
 
 
-def found(offset, position=0, end=len(DATA)):
+END = len(DATA)
+
+
+def found(offset, position=0, end=END):
     return find_batch(lambda at, length: DATA[at : at + length], position, end, offset, file="f")
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.schema import ZERO_UUID
 from falkirk.storage import partition_metadata
-from falkirk.storage.errors import InconsistentTopicIdError
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
 from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
 from falkirk.storage.log.local_log import LocalLog
@@ -18,6 +16,7 @@ from falkirk.storage.log.record_validator import validate_produced
 from falkirk.storage.log.replicated_batches import read_replicated
 from falkirk.storage.log.retention import expired_segments
 from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp
+from falkirk.storage.log.topic_ids import check_topic_id
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class UnifiedLog:
         one of the small text files cannot be read, InconsistentTopicIdError if the log is another topic's.
         """
         disk.make_directory(directory)
-        topic_id = _check_topic_id(disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id)
+        topic_id = check_topic_id(disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id)
         epochs = LeaderEpochFile(disk, directory)
         loaded = LogLoader(
             disk=disk,
@@ -486,16 +485,3 @@ def _largest_timestamp(batches: Sequence[RecordBatch]) -> int:
 
 def _ignore(log: UnifiedLog) -> None:
     del log
-
-
-def _check_topic_id(disk: Disk, path: str, partition: TopicPartition, topic_id: bytes) -> bytes:
-    """Give the topic's id; its file is written if it is not there."""
-    if disk.exists(path):
-        found = partition_metadata.parse_partition_metadata(disk.read(path), file=path).topic_id
-        if topic_id not in (ZERO_UUID, found):
-            raise InconsistentTopicIdError(f"the log of {partition} belongs to another topic of that name ({path})")
-        return found
-    if topic_id != ZERO_UUID:
-        metadata = partition_metadata.PartitionMetadata(topic_id=topic_id)
-        disk.write(path, [partition_metadata.format_partition_metadata(metadata)])
-    return topic_id
