@@ -74,10 +74,10 @@ class World:
         self.log.flush(up_to=self.chance.choice((None, self.log.segments.active.base_offset)))
 
     def commit(self) -> None:
-        self.log.update_high_watermark(self.chance.randrange(self.log.high_watermark, self.log.log_end_offset + 1))
+        self.log.update_high_watermark(self.border())
 
     def truncate(self) -> None:
-        self.log.truncate_to(self.chance.randrange(self.log.high_watermark, self.log.log_end_offset + 1))
+        self.log.truncate_to(self.border())
         del self.written[self.log.log_end_offset :]
         self.recovery_point = min(self.recovery_point, self.log.log_end_offset)
         self.begin_epoch()
@@ -89,6 +89,11 @@ class World:
 
     def checkpoint(self) -> None:
         self.recovery_point, self.log_start = self.log.recovery_point, self.log.log_start_offset
+
+    def border(self) -> int:
+        """Give an offset that is not committed before, where a batch begins or the log ends."""
+        borders = [batch.base_offset for batch in self.batches()] + [self.log.log_end_offset]
+        return self.chance.choice([offset for offset in borders if offset >= self.log.high_watermark])
 
     # --- How it ends
 

@@ -50,8 +50,8 @@ def check_stored_logs(disk: ReadableDisk, log_dir: str, where: str) -> int:
         for partition, offset in offsets.items():
             end = ends.get(partition)
             if end is not None and (offset > end or (file == _RECOVERY_POINTS and offset < end)):
-                name = f"{partition[0]}-{partition[1]}"
-                raise _violated(f"{where}, {file} has {offset} for {name}, whose log ends at {end}")
+                what = f"{offset} for {partition[0]}-{partition[1]}"
+                raise _violated(f"{where}, {file} has {what}, whose log ends at {end}")
     return len(ends)
 
 
@@ -65,6 +65,9 @@ def _check_partition(disk: ReadableDisk, directory: str) -> int:
         end_offset = reader.end_offset
         base_offset = reader.base_offset
         index = f"{directory}/{format_segment_file(SegmentFile(base_offset=base_offset, kind='index'))}"
+        if not disk.exists(index):
+            # A loss of power may take its name; whoever opens the log makes it anew.
+            continue
         misfit = first_misfit(parse_offset_index(disk.read(index), base_offset=base_offset, file=index), batches)
         if misfit is not None:
             raise _violated(f"{index} says that offset {misfit[0]} is at byte {misfit[1]}")
