@@ -79,6 +79,11 @@ class LogWatch:
             self.seen[place] = now
             self._tell(broker_id, log, before, now)
 
+    def ended(self, broker: BrokerView) -> None:
+        """Take note of what a broker had when it stopped: others may have heard of it in its last step."""
+        for log in broker.logs:
+            self.seen[broker.node_id, log.key] = Seen(log.log_start_offset, log.log_end_offset, log.high_watermark)
+
     def lost_power(self, broker_id: int) -> None:
         """Take note that a broker may have lost what was not synced."""
         if self.image is None:

@@ -273,6 +273,7 @@ class _Run:
                 raise ProgramFailedError(f"{host.name} stopped: {host.stopped.reason}")
             for checker in self._checkers:
                 checker.failed(replica)
+            self._look_at_logs(host, program)
             return
         if replica.is_active_controller:
             self._marks.look(replica.image.cluster)
@@ -288,10 +289,16 @@ class _Run:
         if self._scenario.data is None or not isinstance(program, Node):
             return
         self._logs.published(program.image)
-        if program.broker is None or not program.broker.replicas.is_started:
+        if program.broker is None:
             return
-        if host.name not in self._brokers or self._brokers[host.name][0] != host.starts:
-            self._brokers[host.name] = host.starts, NodeLogs(program.node_id, program.broker.replicas)
+        replicas = program.broker.replicas
+        is_known = host.name in self._brokers and self._brokers[host.name][0] == host.starts
+        if host.stopped is not None or not replicas.is_started:
+            if is_known:
+                self._logs.ended(self._brokers[host.name][1])
+            return
+        if not is_known:
+            self._brokers[host.name] = host.starts, NodeLogs(program.node_id, replicas)
             self._logs.started(self._brokers[host.name][1])
         self._logs.after_step(self._brokers[host.name][1])
 
