@@ -225,6 +225,13 @@ def test_a_record_that_is_there_twice_or_out_of_order(again):
     )
 
 
+def test_a_producer_whose_records_are_deleted_may_come_again():
+    watch = Watch(Idempotence(), "trimmed-0")
+    watch.history.idempotent.add("p")
+    watch.step(1, A, B, high_watermark=2)
+    watch.step(1, A, B, A, high_watermark=3, log_start_offset=2)
+
+
 def test_a_replica_in_sync_that_lacks_what_is_committed():
     watch = Watch(InSyncReplicasHaveCommitted())
     for broker_id in (2, 3):
@@ -279,6 +286,7 @@ def test_a_high_watermark_behind_the_end_of_the_log():
 def test_leader_epochs_that_do_not_fit():
     watch = Watch(LeaderEpochsFit())
     good = [OffsetAndEpoch(0, 1), OffsetAndEpoch(1, 3)]
+    watch.end(Log([A, (3, value(1))], epochs=good[1:]))
     watch.end(Log([A, (3, value(1))], epochs=good), Log([None, (3, value(1))], log_start_offset=1, epochs=good))
     assert "keeps epoch 1 for offset 1, the batch there is of 3" in violation(
         lambda: watch.end(Log([A, (3, value(1))], epochs=good[:1]))

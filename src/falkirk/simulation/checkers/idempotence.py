@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 class Idempotence(DataChecker):
-    """Looks at each offset when it is first committed anywhere."""
+    """Looks at each offset when it is first committed anywhere.
+
+    Of a producer whose last record is deleted a broker may know nothing any more, in Kafka, too: a late request of an
+    earlier epoch is taken then.
+    """
 
     def __init__(self) -> None:
         self._ends: dict[PartitionKey, int] = {}
@@ -36,7 +40,7 @@ class Idempotence(DataChecker):
         if producer not in self.watch.history.idempotent:
             return
         last = self._last.get((log.key, producer))
-        if last is not None and number <= last[0]:
+        if last is not None and number <= last[0] and last[1] >= log.log_start_offset:
             raise self.violated(
                 f"record {number} of {producer} is at offset {offset} of {self.place(broker_id, log.key)}, "
                 f"record {last[0]} was at offset {last[1]}"

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class LeaderEpochsFit(DataChecker):
-    """Epochs and their offsets rise, none begins behind the log's end, and each batch lies in its own."""
+    """Epochs and their offsets rise, none begins behind the log's end, and each batch lies in its own.
+
+    Before the first entry nothing is known: a crash may take back how far records were deleted, but not that.
+    """
 
     def changed(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
         """Look at a log that was cut off, or has another leader."""
@@ -31,7 +34,7 @@ class LeaderEpochsFit(DataChecker):
             for batch in log.batches(log.log_start_offset, log.log_end_offset):
                 offset = max(batch.base_offset, log.log_start_offset)
                 epoch = next((entry.epoch for entry in reversed(entries) if entry.offset <= offset), None)
-                if epoch != batch.leader_epoch:
+                if epoch is not None and epoch != batch.leader_epoch:
                     raise self.violated(
                         f"{self.place(broker_id, key)} keeps epoch {epoch} for offset {offset}, "
                         f"the batch there is of {batch.leader_epoch}"
