@@ -37,8 +37,9 @@ _RETRY_MS: Final = 100
 _MAX_WAIT_MS: Final = 300
 _PARTITION_BYTES_MAX: Final = 3000
 _BYTES_MAX: Final = 10_000
+_FETCH: Final = 1
 _FIRST_WITH_SESSIONS: Final = 7
-_FIRST_WITH_TOPIC_IDS: Final = 13
+_FIRST_WITH_LEADER_EPOCH: Final = 9
 _FULL_EPOCH: Final = 0
 _SESSIONLESS_EPOCH: Final = -1
 
@@ -173,7 +174,7 @@ class Consumer(BrokerClient):
 
     def _fetch(self, broker_id: int, session: _Session, wanted: list[tuple[Position, PartitionPlace]]) -> None:
         session.retry_at_ms = self.now_ms + _RETRY_MS
-        version = self.version(broker_id, FetchRequest.SCHEMA.info.key or 0)
+        version = self.version(broker_id, _FETCH)
         is_incremental = self._has_sessions and version is not None and version >= _FIRST_WITH_SESSIONS
         if not wanted and (not is_incremental or not session.asked):
             return
@@ -281,10 +282,12 @@ class Consumer(BrokerClient):
             # A follower is behind; the leader knows better.
             position.read_from = None
             return
-        if Keeping.of(position.topic) is Keeping.ALL and position.key not in self._history.lossy:
+        if Keeping.of(position.topic) is not Keeping.ALL or position.key in self._history.lossy:
+            position.offset = None
+        elif self._tells_epoch and (self.version(broker_id, _FETCH) or 0) >= _FIRST_WITH_LEADER_EPOCH:
             what = f"offset {position.offset} of {self._history.name(position.key)}"
             raise InvariantViolatedError("ReadsNeverChange", f"{self.name} has read up to {what}, it is out of range")
-        position.offset = None
+        # Else it may be no leader any more that says so, without a word about it.
 
     def _leads(self, broker_id: int, position: Position) -> bool:
         place = self.places.get((position.topic, position.key.partition))

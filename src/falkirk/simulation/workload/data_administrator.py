@@ -67,7 +67,7 @@ class DataAdministrator(ControllerClient):
     @property
     def next_due_ms(self) -> int | None:
         """When the next request is due."""
-        return self._due_ms if self._missing or (self._plan.is_administered and not self.is_over) else None
+        return self._due_ms if self._missing or self._plan.is_administered else None
 
     def next_request(self, now_ms: int) -> WireMessage | None:
         """Make what is missing, then choose something to do."""
@@ -78,7 +78,8 @@ class DataAdministrator(ControllerClient):
             self._current = self._create(next(iter(self._missing.values())))
         else:
             self._due_ms = now_ms + 1 + self.chance.randrange(0, 2 * _INTERVAL_MS)
-            self._current = self._choose()
+            # A deletion that came a second time may have taken a topic that was made anew.
+            self._current = self._create(self.chance.choice(self._plan.topics)) if self.is_over else self._choose()
         return self._current.request
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:  # noqa: ARG002  as ControllerClient
@@ -126,8 +127,8 @@ class DataAdministrator(ControllerClient):
         )
 
         def done(_: object) -> None:
-            self._partition_counts[topic.name] = topic.partition_count
-            del self._missing[topic.name]
+            self._partition_counts.setdefault(topic.name, topic.partition_count)
+            self._missing.pop(topic.name, None)
 
         return Operation(
             f"create {topic.name}",
@@ -139,6 +140,7 @@ class DataAdministrator(ControllerClient):
     def _delete(self, topic: TopicPlan) -> Operation:
         # Whatever comes of the request, the topic is made if it is not there.
         self._missing[topic.name] = topic
+        del self._partition_counts[topic.name]
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], topic_names=(topic.name,))
         return Operation(
             f"delete {topic.name}", request, lambda response: response.responses[0].error_code, lambda _: None
