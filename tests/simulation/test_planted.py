@@ -9,9 +9,13 @@ PLANTED = Path(__file__).parent / "planted"
 SEARCHED = range(80)
 # Found by short runs, each by another checker.
 QUICK = frozenset({
+    "acknowledged_before_replicated",
+    "consumers_read_to_the_end",
+    "duplicates_appended",
     "epoch_written_with_votes_alone",
     "fenced_broker_keeps_leading",
     "image_ahead_of_the_commit",
+    "in_sync_without_catching_up",
     "reply_before_commit",
     "snapshot_without_quotas",
     "vote_for_a_shorter_log",

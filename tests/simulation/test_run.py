@@ -16,7 +16,7 @@ from falkirk.simulation.scenario import Scenario
 from falkirk.versions.release import Release
 
 CHUNKS = 8
-SEEDS_IN_A_CHUNK = 5
+SEEDS_IN_A_CHUNK = 4
 LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 20
 
@@ -64,7 +64,7 @@ def test_all_states_worth_testing_are_reached():
 def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
     script = (
         "import json; from falkirk.simulation.run import simulate\n"
-        "results = [simulate(seed) for seed in (3, 9, 22)]\n"
+        "results = [simulate(seed) for seed in (3, 9, 17)]\n"
         "print(json.dumps([[result.digest, result.counts, result.marks, list(result.timeline)] for result in results]))"
     )
 

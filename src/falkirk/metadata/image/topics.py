@@ -195,12 +195,13 @@ class TopicsDelta:
 
     @classmethod
     def between(cls, before: TopicsImage, after: TopicsImage) -> TopicsDelta:
-        """Give the delta that leads from one image to the other."""
+        """Give the delta that leads from one image to the other, in the order of names: brokers act in its order."""
         delta = cls(before)
-        for topic_id, name in before.names.items():
-            if after.names.get(topic_id) != name:
-                delta.deleted[topic_id] = name
-        for name, topic in after.by_name.items():
+        for topic in before:
+            if after.names.get(topic.topic_id) != topic.name:
+                delta.deleted[topic.topic_id] = topic.name
+        for topic in after:
+            name = topic.name
             old = before.by_name.get(name)
             if old is topic:
                 continue
