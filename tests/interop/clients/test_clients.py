@@ -36,7 +36,7 @@ def clusters(*quick: tuple[str, str]) -> list[ParameterSet]:
     return [pytest.param(one, id="-".join(one), marks=[] if one in quick else [pytest.mark.full]) for one in CLUSTERS]
 
 
-@pytest.fixture(scope="module", params=LIBRARIES)
+@pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
