@@ -192,9 +192,10 @@ def test_what_may_be_taken_is_not_asked_for():
 def test_deleted_records_that_come_back():
     watch = Watch(AckedRecordsSurvive(), "trimmed-0")
     watch.history.of(KEY).deleted_to = 2
-    watch.end(Log([A, B, C], log_start_offset=2))
-    assert "begins at offset 1, records were deleted up to 2" in violation(
-        lambda: watch.end(Log([A, B, C], log_start_offset=1))
+    watch.end(Log([A, B, C], log_start_offset=2), Log([A, B, C], log_start_offset=2))
+    watch.end(Log([A, B, C], log_start_offset=1))
+    assert "on broker 2 begins at offset 1, records were deleted up to 2" in violation(
+        lambda: watch.end(Log([A, B, C], log_start_offset=2), Log([A, B, C], log_start_offset=1))
     )
 
 
