@@ -52,6 +52,7 @@ class LogWatch:
         for key in list(self.suspects):
             self._judge(key)
         for topic in image.topics:
+            self.history.topics.setdefault(topic.topic_id, topic.name)
             known = None if before is None else before.topics.topic_by_id(topic.topic_id)
             if known is not None and known is not topic:
                 self._tell_who_joined(known, topic)

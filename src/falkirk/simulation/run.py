@@ -331,6 +331,5 @@ class _Run:
             "acked": history.acked,
             "given up": history.given_up,
             "read": history.read,
-            # Of partitions with several replicas, how many may have lost records as Kafka's may.
-            "lossy": sum(key.topic_id in history.topics for key in history.lossy),
+            "lossy": sum(history.keeping(key) is not None for key in history.lossy),
         }
