@@ -16,7 +16,7 @@ from falkirk.simulation.scenario import Scenario
 from falkirk.versions.release import Release
 
 CHUNKS = 8
-SEEDS_IN_A_CHUNK = 4
+SEEDS_IN_A_CHUNK = 3
 LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 20
 
