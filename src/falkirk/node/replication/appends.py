@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from falkirk.node.replication.answers import PartitionProduced
+from falkirk.node.replication.partition_requests import PartitionRequests
 from falkirk.node.replication.produce_wait import ProduceWait
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.log.append import AppendRefusedError
@@ -14,30 +15,15 @@ from falkirk.storage.log.append import AppendRefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.node.replication.context import ReplicationContext
-    from falkirk.node.replication.hosted_partitions import HostedPartitions
     from falkirk.node.replication.partition import Partition
-    from falkirk.node.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.append import AppendOrigin
 
 ALL_IN_SYNC: Final = -1
 
 
-class Appends:
-    """`disk_failed` is told of partitions whose log cannot be used any more."""
-
-    def __init__(
-        self,
-        context: ReplicationContext,
-        partitions: HostedPartitions,
-        waits: Waits,
-        disk_failed: Callable[[Partition, OSError], None],
-    ) -> None:
-        self._context = context
-        self._partitions = partitions
-        self._waits = waits
-        self._disk_failed = disk_failed
+class Appends(PartitionRequests):
+    """Produce requests and what else is appended."""
 
     def append(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.node.replication.fetch_params import PartitionFetched
 from falkirk.node.replication.partition_reads import diverging_epoch, read_partition, readable_log, visible_end
+from falkirk.node.replication.partition_requests import PartitionRequests
 from falkirk.node.replication.replica_selector import NO_PREFERENCE, RACK_AWARE, preferred_read_replica
 from falkirk.node.replication.waits import Wait
 from falkirk.protocol.error_codes import ErrorCode
@@ -15,31 +16,15 @@ from falkirk.storage.log.read import OffsetOutOfRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from falkirk.node.replication.context import ReplicationContext
     from falkirk.node.replication.fetch_params import FetchParams, FetchPartition
-    from falkirk.node.replication.hosted_partitions import HostedPartitions
     from falkirk.node.replication.partition import Partition
-    from falkirk.node.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicIdPartition
 
     Fetched = Sequence[tuple[TopicIdPartition, PartitionFetched]]
 
 
-class Fetches:
-    """`disk_failed` is told of partitions whose log cannot be used any more."""
-
-    def __init__(
-        self,
-        context: ReplicationContext,
-        partitions: HostedPartitions,
-        waits: Waits,
-        disk_failed: Callable[[Partition, OSError], None],
-    ) -> None:
-        self._context = context
-        self._partitions = partitions
-        self._waits = waits
-        self._disk_failed = disk_failed
-        self._has_selector = context.settings.replica_selector_class in RACK_AWARE
+class Fetches(PartitionRequests):
+    """Fetch requests of consumers and followers."""
 
     def fetch(
         self,
@@ -121,7 +106,8 @@ class Fetches:
         return partition
 
     def _preferred(self, partition: Partition, params: FetchParams, asked: FetchPartition) -> int:
-        if not self._has_selector or params.is_from_follower or params.is_leader_only or not partition.is_leader:
+        has_selector = self._context.settings.replica_selector_class in RACK_AWARE
+        if not has_selector or params.is_from_follower or params.is_leader_only or not partition.is_leader:
             return NO_PREFERENCE
         if partition.why_epoch_refused(asked.current_leader_epoch) is not ErrorCode.NONE:
             return NO_PREFERENCE

@@ -5,35 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.replication.answers import RecordsDeleted
+from falkirk.node.replication.partition_requests import PartitionRequests
 from falkirk.node.replication.waits import Wait
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.node.replication.context import ReplicationContext
     from falkirk.node.replication.hosted_partitions import HostedPartitions
-    from falkirk.node.replication.partition import Partition
-    from falkirk.node.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicPartition
 
 HIGH_WATERMARK: Final = -1
 
 
-class RecordDeletions:
-    """`disk_failed` is told of partitions whose log cannot be used any more."""
-
-    def __init__(
-        self,
-        context: ReplicationContext,
-        partitions: HostedPartitions,
-        waits: Waits,
-        disk_failed: Callable[[Partition, OSError], None],
-    ) -> None:
-        self._context = context
-        self._partitions = partitions
-        self._waits = waits
-        self._disk_failed = disk_failed
+class RecordDeletions(PartitionRequests):
+    """DeleteRecords requests."""
 
     def delete(
         self,
