@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage import partition_metadata
-from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
+from falkirk.storage.log.append import AppendOrigin, CorruptRecordsError, LogAppendInfo
 from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
 from falkirk.storage.log.local_log import LocalLog
 from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
@@ -187,9 +186,6 @@ class UnifiedLog:
             origin=origin,
         )
         batches = validated.batches
-        if len(validated.data) > self.config.segment_bytes:
-            reason = f"{len(validated.data)} bytes are more than a segment of {self.config.segment_bytes} bytes holds"
-            raise AppendRefusedError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
         for batch in batches:
             if batch.producer_id >= 0:
                 duplicate = self._producers.check(batch, origin)
