@@ -9,6 +9,7 @@ A condition is compiled into one function before it is asked: a million partitio
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +26,15 @@ class RowContext:
     log_dir_counts: Mapping[int, int] = field(default_factory=dict)
 
 
-class Condition:
+class Condition(ABC):
     """Something that holds for a row or does not. Frozen, so that equal conditions are compiled once."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def expression(self) -> str:
         """Give it as a Python expression over `row` and `context`; what is not false holds."""
-        raise NotImplementedError
 
     def holds(self, row: Any, context: RowContext) -> bool:  # Any: see the module
         """Say whether it holds."""

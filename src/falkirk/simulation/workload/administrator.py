@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.protocol.error_codes import ErrorCode
 from falkirk.simulation.workload.access_operations import AccessOperations
-from falkirk.simulation.workload.controller_client import NOT_ACTIVE, ControllerClient
+from falkirk.simulation.workload.operation_client import OperationClient
 from falkirk.simulation.workload.topic_operations import TopicOperations
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.workload.operation import Operation
 
 
-class Administrator(ControllerClient):
+class Administrator(OperationClient):
     """One request after the other, `interval_ms` apart on average.
 
     `servers`: controllers or, `asks_brokers`, brokers, which pass on what they are asked. `broker_ids`: all brokers.
@@ -42,10 +41,6 @@ class Administrator(ControllerClient):
         self._access = AccessOperations(name, chance, history)
         self._asks_brokers = asks_brokers
         self._interval_ms = interval_ms
-        # No more requests, so that a run can end.
-        self.is_over = False
-        self._due_ms = 0
-        self._current: Operation | None = None
 
     @property
     def next_due_ms(self) -> int | None:
@@ -62,17 +57,9 @@ class Administrator(ControllerClient):
         self._current = operations.choose()
         return self._current.request
 
-    def answered(self, response: WireMessage, now_ms: int) -> bool:  # noqa: ARG002  as ControllerClient
-        """Take note of what is acknowledged."""
-        assert self._current is not None
-        error = self._current.error(response)
-        if error in NOT_ACTIVE:
-            return False
-        if error:
-            self.note(f"may not {self._current.what}: {ErrorCode(error).name}")
-        else:
-            self._current.done(response)
+    def finished(self, operation: Operation, response: WireMessage, error: int) -> None:
+        """Count what is acknowledged, too."""
+        super().finished(operation, response, error)
+        if not error:
             self._history.acknowledged += 1
             self._history.acknowledged_through_brokers += self._asks_brokers
-            self.note(f"did {self._current.what}")
-        return True

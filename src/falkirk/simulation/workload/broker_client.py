@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -59,7 +60,7 @@ class _Link:
     asked: deque[tuple[Answered, int]] = field(default_factory=deque)
 
 
-class BrokerClient:
+class BrokerClient(ABC):
     """What it asks, and when, is for a subclass to say: `act`, which is called in every step."""
 
     def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
@@ -80,14 +81,14 @@ class BrokerClient:
 
     # --- For subclasses
 
+    @abstractmethod
     def act(self) -> None:
         """Ask what is due."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def due_ms(self) -> int | None:
         """When `act` has something to do."""
-        raise NotImplementedError
 
     def note(self, text: str) -> None:
         """Write a line into the timeline."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Close, Connect, Fact, Send, Stop
@@ -25,7 +26,7 @@ _REQUEST_TIMEOUT_MS: Final = 3000
 _RETRY_MS: Final = 100
 
 
-class ControllerClient:
+class ControllerClient(ABC):
     """Finds the active controller by trying one after the other; any broker does as well, and passes requests on.
 
     What it asks, and what it makes of the answer, is for a subclass to say: `next_request`, `answered`.
@@ -47,18 +48,18 @@ class ControllerClient:
 
     # --- For subclasses
 
+    @abstractmethod
     def next_request(self, now_ms: int) -> WireMessage | None:
         """Say what to ask next, if anything is due."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answered(self, response: WireMessage, now_ms: int) -> bool:
         """Take an answer; say whether it came from the active controller (else another one is tried)."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def next_due_ms(self) -> int | None:
         """When `next_request` may give something."""
-        raise NotImplementedError
 
     def note(self, text: str) -> None:
         """Write a line into the timeline."""

@@ -23,9 +23,9 @@ from falkirk.protocol.messages.create_topics_request import (
 )
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
-from falkirk.simulation.workload.controller_client import NOT_ACTIVE, ControllerClient
 from falkirk.simulation.workload.data_history import Keeping
 from falkirk.simulation.workload.operation import Operation
+from falkirk.simulation.workload.operation_client import OperationClient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,11 @@ _PREFERRED: Final = 0
 _PARTITIONS_MAX: Final = 4
 
 
-class DataAdministrator(ControllerClient):
-    """Replicas are on `broker_ids` alone: others have no data. A topic that was deleted is made anew by its name."""
+class DataAdministrator(OperationClient):
+    """Replicas are on `broker_ids` alone: others have no data. A topic that was deleted is made anew by its name.
+
+    When it is over, what is missing is made even then.
+    """
 
     def __init__(
         self, controllers: Sequence[Endpoint], chance: Chance, plan: DataPlan, broker_ids: Sequence[int]
@@ -52,12 +55,8 @@ class DataAdministrator(ControllerClient):
         super().__init__(controllers, chance, client_id="data-administrator")
         self._plan = plan
         self._broker_ids = broker_ids
-        # Nothing new is begun, so that a run can end; what is missing is made even then.
-        self.is_over = False
         self._partition_counts: dict[str, int] = {}
         self._missing = {topic.name: topic for topic in plan.topics}
-        self._due_ms = 0
-        self._current: Operation | None = None
 
     @property
     def is_done(self) -> bool:
@@ -82,19 +81,10 @@ class DataAdministrator(ControllerClient):
             self._current = self._create(self.chance.choice(self._plan.topics)) if self.is_over else self._choose()
         return self._current.request
 
-    def answered(self, response: WireMessage, now_ms: int) -> bool:  # noqa: ARG002  as ControllerClient
-        """Take note of what is done."""
-        assert self._current is not None
-        error = self._current.error(response)
-        if error in NOT_ACTIVE:
-            return False
-        if error:
-            self.note(f"may not {self._current.what}: {ErrorCode(error).name}")
-        else:
-            self.note(f"did {self._current.what}")
+    def finished(self, operation: Operation, response: WireMessage, error: int) -> None:
+        """Take a topic that is there already for made."""
         if not error or error == ErrorCode.TOPIC_ALREADY_EXISTS:
-            self._current.done(response)
-        return True
+            operation.done(response)
 
     # --- Operations
 
