@@ -20,6 +20,7 @@ from falkirk.versions.supported_range import SupportedRange
 
 ANSWERS = Path(__file__).parent.parent / "data" / "api_versions.jsonl"
 TELEMETRY = {71, 72}
+PRODUCE = 0
 
 
 def answers() -> Iterator[dict[str, Any]]:
@@ -34,6 +35,14 @@ def ranges_of(release: Release, listener: Listener) -> dict[int, SupportedRange]
     if listener is Listener.BROKER:
         ranges = {key: offered for key, offered in ranges.items() if key not in TELEMETRY}
     return ranges
+
+
+def told_ranges_of(release: Release, listener: Listener) -> dict[int, SupportedRange]:
+    """Give what such a node tells: of Produce also versions that it does not serve any more."""
+    return {
+        key: SupportedRange(0, offered.highest) if key == PRODUCE else offered
+        for key, offered in ranges_of(release, listener).items()
+    }
 
 
 def view_like(told: ApiVersionsResponse, release: Release, ranges: dict[int, SupportedRange], **more: Any) -> NodeView:

@@ -65,6 +65,8 @@ class History:
         self.epochs: list[int] = [-1]
         # When each broker was last heard of; a new controller counts from its own beginning.
         self.heard: dict[int, int] = {}
+        # Once asked for, a shutdown goes on even if later heartbeats do not repeat the wish.
+        self.shutting_down: set[int] = set()
 
     def _lead(self, image):
         self.controller = controller_of(
@@ -115,6 +117,7 @@ class History:
             assert epoch > max(self.epochs)
             assert after.fenced
             self.epochs.append(epoch)
+            self.shutting_down.discard(broker_id)
 
     def do_heartbeat(self, broker_id, reading, want_fence, want_shut_down, offline):
         broker = self.registered.get(broker_id)
@@ -135,7 +138,9 @@ class History:
         assert bool(result.records) == (not before.has_same_content(self.controller.state.image))
         assert response.is_fenced == self.registered[broker_id].fenced
         assert response.is_caught_up == (reading == "caught up")
-        assert not response.should_shut_down or (want_shut_down and response.is_fenced)
+        if want_shut_down:
+            self.shutting_down.add(broker_id)
+        assert not response.should_shut_down or (broker_id in self.shutting_down and response.is_fenced)
         if broker.fenced and not response.is_fenced:
             assert response.is_caught_up
             assert not want_fence
