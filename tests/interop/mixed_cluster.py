@@ -89,6 +89,12 @@ class MixedCluster(KafkaCluster):
         """The ends of what our nodes logged, for the message of a failed test."""
         return "\n".join(f"--- {node}\n{node.log_tail()}" for node in self.controllers)
 
+    def own_logs(self) -> str:
+        """The same of all nodes of ours, brokers included."""
+        return "\n".join(
+            f"--- {node}\n{node.log_tail()}" for node in self.nodes.values() if isinstance(node, FalkirkNode)
+        )
+
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
         kind = FalkirkNode if layout.node_id in self._own_nodes else KafkaNode
         release = (self._controller_releases | self._broker_releases)[layout.node_id]

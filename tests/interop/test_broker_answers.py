@@ -7,7 +7,6 @@ from typing import Any
 
 import broker_questions as questions
 import pytest
-from falkirk_node import FalkirkNode
 from kafka_answers import differences
 from kafka_cluster import Clusters
 from mixed_cluster import MixedCluster
@@ -59,9 +58,7 @@ def running(
 @pytest.fixture
 def cluster(running: MixedCluster) -> Iterator[MixedCluster]:
     yield running
-    for node in running.nodes.values():
-        if isinstance(node, FalkirkNode):
-            print(f"--- {node}\n{node.log_tail()}")  # noqa: T201 - pytest shows it with the failure
+    print(running.own_logs())  # noqa: T201 - pytest shows it with the failure
 
 
 def port(cluster: MixedCluster, node_id: int) -> int:

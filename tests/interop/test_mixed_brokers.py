@@ -48,9 +48,7 @@ def running(
 def cluster(running: MixedCluster) -> Iterator[MixedCluster]:
     """The cluster; what its nodes logged is told when a test fails."""
     yield running
-    for node in running.nodes.values():
-        if isinstance(node, FalkirkNode):
-            print(f"--- {node}\n{node.log_tail()}")  # noqa: T201 - pytest shows it with the failure
+    print(running.own_logs())  # noqa: T201 - pytest shows it with the failure
 
 
 @contextmanager

@@ -74,13 +74,13 @@ class AiokafkaClient:
         return low
 
     def create_acl(self, acl: Acl) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # the library has no such requests; see `offers_acls`
 
     def acls(self, topic: str) -> list[Acl]:
-        raise NotImplementedError
+        raise NotImplementedError  # the library has no such requests; see `offers_acls`
 
     def delete_acls(self, topic: str) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # the library has no such requests; see `offers_acls`
 
     def produce(self, topic: str, records: Sequence[Record], *, codec: str = "none") -> list[int]:
         return self._run(self._produce(topic, records, codec))
