@@ -315,6 +315,17 @@ def test_a_log_file_is_cut_and_goes_on(disk, root):
     assert (file.size, disk.read(f"{root}/log")) == (0, b"")
 
 
+def test_a_log_file_may_be_synced_piece_by_piece(disk, root):
+    file = disk.open_log_file(f"{root}/log")
+    file.append(bytes(range(250)) * 100)
+    for position in range(0, 30_000, 7000):
+        file.sync_ahead(position, 7000)
+    file.append(b"more")
+    file.sync_ahead(4096, 1 << 20)
+    file.sync()
+    assert file.read(24_998, 100) == b"\xf8\xf9more"
+
+
 def test_a_log_file_stays_open_when_its_name_goes(disk, root):
     file = disk.open_log_file(f"{root}/log")
     file.append(b"one")
@@ -346,6 +357,7 @@ def test_a_closed_log_file_takes_and_gives_nothing(disk, root):
         lambda: file.view(0, 3),
         lambda: file.truncate(0),
         file.sync,
+        lambda: file.sync_ahead(0, 3),
         lambda: file.size,
     ):
         with pytest.raises(ValueError, match="is closed"):

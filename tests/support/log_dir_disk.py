@@ -90,5 +90,9 @@ class _File:
         self._disk.check(self._path)
         self._file.sync()
 
+    def sync_ahead(self, position: int, length: int) -> None:
+        self._disk.check(self._path)
+        self._file.sync_ahead(position, length)
+
     def close(self) -> None:
         self._file.close()

@@ -77,6 +77,10 @@ class LogFile(Protocol):
         """Make durable what was appended and truncated."""
         ...
 
+    def sync_ahead(self, position: int, length: int) -> None:
+        """Do a part of what the next `sync` has to do, so that this one is short; by itself it promises nothing."""
+        ...
+
     def close(self) -> None:
         """Give up the handle, without a sync. Whatever is asked of it afterwards raises ValueError."""
         ...

@@ -188,6 +188,16 @@ class PosixLogFile:
         """Make durable what was written."""
         os.fdatasync(self._open())
 
+    def sync_ahead(self, position: int, length: int) -> None:
+        """Sync a range: that of a mapping is the only one that Python lets us sync."""
+        handle = self._open()
+        start = position - position % mmap.ALLOCATIONGRANULARITY
+        end = min(position + length, self._size)
+        if start < end:
+            # A mapping that cannot be written to is not synced; nobody writes to this one.
+            with mmap.mmap(handle, end - start, prot=mmap.PROT_READ | mmap.PROT_WRITE, offset=start) as mapped:
+                mapped.flush()
+
     def close(self) -> None:
         """Close the descriptor."""
         self._map = None

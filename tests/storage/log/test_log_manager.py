@@ -13,7 +13,7 @@ from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.log_manager import DuplicateLogError, LogManager
 from falkirk.storage.log.read import FetchIsolation
-from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
 from falkirk.storage.offset_checkpoints import parse_offset_checkpoint
 
 NOW = 1_700_000_000_000
@@ -22,6 +22,7 @@ DIRS = {"/d1": ONE, "/d2": TWO}
 TOPIC_ID = b"t" * 16
 T0, T1, T2 = (TopicPartition("t", index) for index in range(3))
 CONFIG = LogConfig()
+MIB = 1 << 20
 
 
 class FailingDisk(MemoryDisk):
@@ -287,18 +288,88 @@ def test_old_segments_go_in_the_housekeeping_and_their_files_later(disk):
     assert not any(name.endswith(".deleted") for name in disk.list("/d1/t-0"))
 
 
-def test_rolled_segments_are_flushed_one_by_one_before_the_recovery_points_are_written(disk):
+def test_a_tick_deletes_a_few_segments_and_the_next_one_goes_on(disk):
+    config = LogConfig(segment_bytes=200, retention_ms=1000)
+    manager = open_manager(disk, config=config)
+    log, other = (manager.get_or_create(each, TOPIC_ID, config) for each in (T0, T1))
+    for _ in range(20):
+        append(log, value=b"v" * 100)
+    append(other)
+    run(manager, NOW)
+    starts = []
+    while manager.next_wakeup_ms <= NOW + 30_000:
+        manager.tick(NOW + 30_000)
+        starts.append(log.log_start_offset)
+    assert starts[:5] == [4, 8, 12, 16, 20]
+    assert (log.log_start_offset, other.log_start_offset) == (20, 1)
+    run(manager, NOW + 90_000)
+    assert not any(name.endswith(".deleted") for name in disk.list(log.directory))
+
+
+def test_a_rolled_segment_is_flushed_with_the_next_ticks_one_after_the_other(disk):
+    config = LogConfig(segment_bytes=200)
+    manager = open_manager(disk, config=config)
+    log = manager.get_or_create(T0, TOPIC_ID, config)
+    run(manager, NOW)
+    for _ in range(4):
+        append(log, value=b"v" * 100)
+    assert log.recovery_point == 0
+    seen = []
+    while manager.next_wakeup_ms <= NOW:
+        manager.tick(NOW)
+        seen.append(log.recovery_point)
+    assert seen == [1, 2, 3]
+    assert not disk.exists("/d1/recovery-point-offset-checkpoint")
+    run(manager, NOW + 30_000)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 3}
+
+
+def test_segments_that_a_start_found_unsynced_are_flushed_before_the_recovery_points_are_written(disk):
+    config = LogConfig(segment_bytes=200)
+    log = open_manager(disk, config=config).get_or_create(T0, TOPIC_ID, config)
+    for _ in range(4):
+        append(log, value=b"v" * 100)
+    again = open_manager(disk, config=config)
+    assert again.get(T0).recovery_point == 0
+    run(again, NOW + 30_000)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 3}
+
+
+def test_recovery_points_are_written_though_logs_are_rolled_all_the_time(disk):
+    config = LogConfig(segment_bytes=200)
+    manager = open_manager(disk, config=config)
+    log = manager.get_or_create(T0, TOPIC_ID, config)
+    for _ in range(20):
+        append(log, value=b"v" * 100)
+        manager.tick(NOW + 30_000)
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint")[T0] > 0
+
+
+def test_a_large_segment_is_synced_in_pieces(disk):
+    config = LogConfig(segment_bytes=20 * MIB, max_message_bytes=10 * MIB)
+    manager = open_manager(disk, config=config)
+    log = manager.get_or_create(T0, TOPIC_ID, config)
+    run(manager, NOW)
+    for _ in range(3):
+        append(log, value=bytes(9 * MIB))
+    pieces, sync_ahead, sync = [], MemoryLogFile.sync_ahead, MemoryLogFile.sync
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryLogFile, "sync_ahead", lambda *each: (pieces.append(each[2]), sync_ahead(*each)))
+        patch.setattr(MemoryLogFile, "sync", lambda each: (pieces.append("rest"), sync(each)))
+        run(manager, NOW)
+    assert pieces[:3] == [8 * MIB, 8 * MIB, "rest"]
+    assert log.recovery_point == 2
+
+
+def test_a_log_that_was_cut_before_its_flush_is_flushed_as_far_as_it_goes(disk):
     config = LogConfig(segment_bytes=200)
     manager = open_manager(disk, config=config)
     log = manager.get_or_create(T0, TOPIC_ID, config)
     for _ in range(4):
         append(log, value=b"v" * 100)
-    seen = []
-    for _ in range(20):
-        manager.tick(NOW + 30_000)
-        seen.append(log.recovery_point)
-    assert sorted(set(seen)) == [1, 2, 3]
-    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 3}
+    log.truncate_to(2)
+    run(manager, NOW)
+    assert log.recovery_point == 2
 
 
 def test_a_cut_is_checkpointed_before_anything_takes_the_place_of_what_was_there(disk):
@@ -340,7 +411,7 @@ def test_one_tick_is_short_however_many_logs_there_are(disk):
         manager.get_or_create(TopicPartition("t", index), TOPIC_ID, CONFIG)
     checked = []
     for log in manager.logs():
-        log.delete_old_segments = lambda _, log=log: checked.append(log)
+        log.delete_old_segments = lambda _, log=log, **__: checked.append(log) or 0
     manager.tick(NOW + 30_000)
     assert 0 < len(checked) < 50
     assert manager.next_wakeup_ms == NOW + 30_000

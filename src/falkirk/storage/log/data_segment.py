@@ -58,6 +58,7 @@ class DataSegment:
         "_first_timestamp",
         "_index",
         "_largest_on_disk",
+        "_synced_bytes",
         "_txn_file",
         "base_offset",
         "created_ms",
@@ -87,6 +88,8 @@ class DataSegment:
         self.index_interval_bytes = index_interval_bytes
         self.size = size
         self.marker = marker
+        # Of the `.log`, as far as is known: what was synced piece by piece.
+        self._synced_bytes = 0
         self._file: LogFile | None = None
         self._txn_file: LogFile | None = None
         self._index: SegmentIndex | None = None
@@ -295,9 +298,19 @@ class DataSegment:
         for kind, data in (("index", self.index.offset_index_bytes()), ("timeindex", self.index.time_index_bytes())):
             write_file(self._disk, self.path_of(kind), data, is_synced=is_synced)
 
+    def sync_ahead(self, bytes_max: int) -> bool:
+        """Bring a piece of the `.log` to the disk; give whether no more than that is left for `sync`."""
+        self._synced_bytes = min(self._synced_bytes, self.size)
+        if self.size - self._synced_bytes <= bytes_max:
+            return True
+        self.file.sync_ahead(self._synced_bytes, bytes_max)
+        self._synced_bytes += bytes_max
+        return False
+
     def sync(self) -> None:
         """Make the `.log` durable, and what else has a file."""
         self.file.sync()
+        self._synced_bytes = self.size
         for kind in SEGMENT_KINDS[1:]:
             path = self.path_of(kind)
             if self._disk.exists(path):

@@ -107,6 +107,10 @@ class LocalLog:
         self._deleted_files.clear()
         return names
 
+    def sync_ahead(self, start: int, end: int, bytes_max: int) -> bool:
+        """Do a piece of what `sync` would have to do; give whether no more than that is left of any segment."""
+        return all(segment.sync_ahead(bytes_max) for segment in self.segments.covering(start, end))
+
     def sync(self, start: int, end: int) -> None:
         """Make durable what is from offset `start` to before `end`, and all names."""
         for segment in self.segments.covering(start, end):

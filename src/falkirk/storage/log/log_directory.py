@@ -17,7 +17,7 @@ from falkirk.storage.offset_checkpoints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -35,6 +35,8 @@ class LogDirectory:
         self.directory_id = directory_id
         self.logs: dict[UnifiedLog, None] = {}
         self.must_write = False
+        self.rolled: dict[UnifiedLog, None] = {}
+        """Logs with segments that are to be flushed, for they have become full."""
         self.cleaner_offsets: dict[tuple[str, int], int] = {}
         """Up to where logs are compacted."""
         self._disk = disk
@@ -44,6 +46,7 @@ class LogDirectory:
         """Take in a log."""
         self.logs[log] = None
         log.when_cut = self.log_was_cut
+        log.when_rolled = self.log_was_rolled
 
     def read_checkpoint(self, name: str) -> Mapping[tuple[str, int], int]:
         """Give the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
@@ -110,6 +113,15 @@ class LogDirectory:
         ):
             if self._written.get(name, {}).get(partition, 0) > offset:
                 self.write_of_logs(name)
+
+    def log_was_rolled(self, log: UnifiedLog) -> None:
+        """Remember to flush it: not at once, which would hold up the append."""
+        self.rolled[log] = None
+
+    def take_rolled(self) -> Iterable[UnifiedLog]:
+        """Give the logs that were rolled since this was last asked."""
+        rolled, self.rolled = self.rolled, {}
+        return rolled
 
     def close(self) -> None:
         """Close the logs, and write all that tells of them."""

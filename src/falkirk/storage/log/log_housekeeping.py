@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.storage.log.file_deletions import log_dir_of
@@ -42,11 +43,12 @@ class LogHousekeeping:
         self._failed = failed
         self._now_ms = now_ms
         self._to_check: deque[UnifiedLog] = deque()
-        # With a word whether the active segment is flushed, too.
-        self._to_flush: deque[tuple[UnifiedLog, bool]] = deque()
+        # With the offset that it is flushed up to; None: the recovery points are written next.
+        self._to_flush: deque[tuple[UnifiedLog, int] | None] = deque()
         self._to_write: deque[tuple[str, str]] = deque()
-        self._are_recovery_points_due = False
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
+        # How many more may be deleted in this piece.
+        self._segments_left = 0
         self._cleaner: LogCleaner | None = None
         if settings.log_cleaner_enable:
             self._cleaner = LogCleaner(directories, settings=settings, failed=failed, now_ms=now_ms)
@@ -80,14 +82,8 @@ class LogHousekeeping:
             if now_ms >= task.next_ms:
                 task.next_ms = now_ms + task.interval_ms
                 task.begin()
-        for _ in range(min(_CHECKS_AT_ONCE, len(self._to_check))):
-            self._guarded(self._to_check.popleft(), self._check)
-        if self._to_flush:
-            log, is_whole = self._to_flush.popleft()
-            self._guarded(log, self._flush_whole if is_whole else self._flush_next)
-        elif self._are_recovery_points_due:
-            self._are_recovery_points_due = False
-            self._write_everywhere(RECOVERY_POINT_FILE_NAME)
+        self._check_some()
+        self._flush_some()
         self._write_one()
         self._deletions.run(now_ms)
         if self._cleaner is not None:
@@ -104,9 +100,8 @@ class LogHousekeeping:
     def _has_begun(self) -> bool:
         return (
             bool(self._to_check or self._to_flush or self._to_write)
-            or self._are_recovery_points_due
             or self._deletions.has_begun
-            or any(directory.must_write for directory in self._directories.values())
+            or any(directory.must_write or directory.rolled for directory in self._directories.values())
         )
 
     def _logs(self) -> Iterator[UnifiedLog]:
@@ -123,18 +118,18 @@ class LogHousekeeping:
             if log.recovery_point < log.log_end_offset:
                 dirty[log] = self._dirty_since_ms.get(log, self._now_ms)
                 if self._now_ms - dirty[log] >= log.config.flush_ms:
-                    self._to_flush.append((log, True))
+                    self._to_flush.append((log, log.log_end_offset))
         self._dirty_since_ms = dirty
 
     def _begin_recovery_points(self) -> None:
-        # A segment is not flushed when it is rolled: that would hold up the append.
-        waiting = {log for log, _ in self._to_flush}
+        # Most were flushed when they were rolled, but not those that a start found.
+        waiting = {each[0] for each in self._to_flush if each is not None}
         self._to_flush.extend(
-            (log, False)
+            (log, log.segments.active.base_offset)
             for log in self._logs()
             if log.recovery_point < log.segments.active.base_offset and log not in waiting
         )
-        self._are_recovery_points_due = True
+        self._to_flush.append(None)
 
     def _begin_log_starts(self) -> None:
         self._write_everywhere(LOG_START_FILE_NAME)
@@ -159,26 +154,47 @@ class LogHousekeeping:
             assert directory is not None
             self._failed(directory.path, error)
 
+    def _check_some(self) -> None:
+        self._segments_left = _SEGMENTS_AT_ONCE
+        for _ in range(min(_CHECKS_AT_ONCE, len(self._to_check))):
+            self._guarded(self._to_check.popleft(), self._check)
+            if not self._segments_left:
+                return
+
     def _check(self, log: UnifiedLog) -> None:
         log.roll_if_due(self._now_ms)
-        log.delete_old_segments(self._now_ms)
+        self._segments_left -= log.delete_old_segments(self._now_ms, segments_max=self._segments_left)
+        if not self._segments_left:
+            self._to_check.appendleft(log)
         log.remove_expired_producers(self._now_ms)
         names = log.take_deleted_files()
         if names:
             self._deletions.add_files(log, names, self._now_ms + log.config.file_delete_delay_ms)
 
-    def _flush_whole(self, log: UnifiedLog) -> None:
-        log.flush()
-        self._dirty_since_ms.pop(log, None)
+    def _flush_some(self) -> None:
+        for directory in self._directories.values():
+            self._to_flush.extend((log, log.segments.active.base_offset) for log in directory.take_rolled())
+        if not self._to_flush:
+            return
+        due = self._to_flush.popleft()
+        if due is None:
+            self._write_everywhere(RECOVERY_POINT_FILE_NAME)
+        else:
+            log, end = due
+            self._guarded(log, partial(self._flush, end=end))
 
-    def _flush_next(self, log: UnifiedLog) -> None:
-        """Flush one segment that is not active; the next one comes with the next piece."""
-        active = log.segments.active.base_offset
-        end = next((each for each in log.segments.base_offsets if each > log.recovery_point), active)
-        if log.recovery_point < end <= active:
-            log.flush(up_to=end)
-        if log.recovery_point < active:
-            self._to_flush.appendleft((log, False))
+    def _flush(self, log: UnifiedLog, *, end: int) -> None:
+        """Flush one segment, or a part of it; the rest comes with the next pieces."""
+        # It may have been cut meanwhile.
+        end = min(end, log.log_end_offset)
+        segment_end = next((each for each in log.segments.base_offsets if each > log.recovery_point), end)
+        segment_end = min(segment_end, end)
+        if log.sync_ahead(segment_end, _SYNC_BYTES):
+            log.flush(up_to=segment_end)
+        if log.recovery_point < end:
+            self._to_flush.appendleft((log, end))
+        else:
+            self._dirty_since_ms.pop(log, None)
 
     def _guarded(self, log: UnifiedLog, action: Callable[[UnifiedLog], None]) -> None:
         log_dir = log_dir_of(log.directory)
@@ -193,6 +209,10 @@ class LogHousekeeping:
 
 # A check costs a look at the oldest segment, unless there is something to delete.
 _CHECKS_AT_ONCE: Final = 32
+# Each is up to five renames, and as many syncs of the directory.
+_SEGMENTS_AT_ONCE: Final = 4
+# What a slow disk takes in within some 50 ms.
+_SYNC_BYTES: Final = 8 * 1024 * 1024
 
 
 class _Task:

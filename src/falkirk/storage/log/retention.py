@@ -20,17 +20,19 @@ def expired_segments(  # one argument for each thing that it depends on
     log_end_offset: int,
     high_watermark: int,
     now_ms: int,
+    segments_max: int | None = None,
 ) -> list[DataSegment]:
-    """Give segments from the front on, perhaps all of them.
+    """Give segments from the front on, perhaps all of them; no more than `segments_max` are looked at.
 
     Those before the log's start; with cleanup.policy delete also those that are more than retention.bytes together,
     and older than retention.ms by their largest timestamps (without one: by when they were opened). None reaches above
     the high watermark, and an empty active one stays. Source: UnifiedLog.deleteOldSegments.
     """
     kept = list(segments)
+    kept_min = 0 if segments_max is None else len(kept) - segments_max
 
     def take(is_due: Callable[[DataSegment, int], bool], *, is_last_included: bool = True) -> None:
-        while kept:
+        while kept and len(kept) > kept_min:
             is_last = len(kept) == 1
             end_offset = log_end_offset if is_last else kept[1].base_offset
             if end_offset > high_watermark or (is_last and not (is_last_included and kept[0].size)):

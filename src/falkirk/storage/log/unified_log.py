@@ -86,6 +86,8 @@ class UnifiedLog:
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self.when_cut: Callable[[UnifiedLog], None] = _ignore
         """Told when the end was cut off, before anything is appended there: checkpoints may speak of it."""
+        self.when_rolled: Callable[[UnifiedLog], None] = _ignore
+        """Told when there is a new active segment: those before it are to be flushed."""
 
     @classmethod
     def open(
@@ -343,8 +345,8 @@ class UnifiedLog:
         if self.segments.active.is_older_than(self.config.segment_ms, now_ms):
             self._roll(self.log_end_offset)
 
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Remove what retention and the log's start no longer keep; give how many segments went.
+    def delete_old_segments(self, now_ms: int, *, segments_max: int | None = None) -> int:
+        """Remove what retention and the log's start no longer keep, or a part of it; give how many segments went.
 
         Files are renamed to `.deleted` and removed by the log manager later (`take_deleted_files`).
         """
@@ -356,6 +358,7 @@ class UnifiedLog:
             log_end_offset=self.log_end_offset,
             high_watermark=self.high_watermark,
             now_ms=now_ms,
+            segments_max=segments_max,
         )
         if not expired:
             return 0
@@ -370,6 +373,10 @@ class UnifiedLog:
     def take_deleted_files(self) -> tuple[str, ...]:
         """Give the names of the files that were renamed to `.deleted` since this was last asked; to be removed."""
         return self._local.take_deleted_files()
+
+    def sync_ahead(self, up_to: int, bytes_max: int) -> bool:
+        """Do a piece of what a flush to `up_to` has to do; give whether the flush is short now."""
+        return self._local.sync_ahead(self.recovery_point, up_to, bytes_max)
 
     def flush(self, *, up_to: int | None = None) -> None:
         """Sync what is before `up_to` (all by default) and move the recovery point."""
@@ -454,6 +461,7 @@ class UnifiedLog:
         segment = self._local.add_segment(offset)
         self._producers.end_offset = offset
         self._local.snapshots.take(self._producers, is_synced=False)
+        self.when_rolled(self)
         return segment
 
     def _end_at(self, offset: int) -> None:
