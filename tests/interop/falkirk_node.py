@@ -1,12 +1,7 @@
 """One of our nodes as a process: the installed `falkirk serve`, on directories that `falkirk storage format` made."""
 
-import time
-
 from falkirk_program import PROGRAM, FalkirkError, falkirk
-from kafka_node import BROKER, KafkaNode, KafkaNodeError
-
-UNFENCED_WORDS = "to=RUNNING"
-POLL_S = 0.03
+from kafka_node import KafkaNode
 
 
 class FalkirkNode(KafkaNode):
@@ -19,16 +14,6 @@ class FalkirkNode(KafkaNode):
         ended = falkirk("storage", "format", *options, *arguments)
         if ended.status != 0:
             raise FalkirkError(f"{self} could not be formatted:\n{ended.stderr}\n{ended.stdout}")
-
-    def wait_started(self, timeout_s: float = 60) -> None:
-        """A broker serves when it is no longer fenced."""
-        super().wait_started(timeout_s)
-        if BROKER in self.layout.roles:
-            deadline = time.monotonic() + timeout_s
-            while UNFENCED_WORDS not in self.log_text():
-                if self.pid is None or time.monotonic() > deadline:
-                    raise KafkaNodeError(f"{self} stays fenced; its log:\n{self.log_tail()}")
-                time.sleep(POLL_S)
 
     def log_tail(self, lines: int = 40) -> str:
         """The last lines of the log, and before them every line that speaks of an error."""

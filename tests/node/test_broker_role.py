@@ -59,6 +59,30 @@ def test_a_broker_registers_catches_up_and_is_unfenced(release):
     assert network.hosts[101].running.image.cluster.brokers == network.active.running.image.cluster.brokers
 
 
+def test_a_broker_serves_when_it_is_unfenced_and_a_controller_from_its_first_step_on():
+    network = NodeNetwork()
+    voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2)}
+    network.add(101, roles={BROKER}, quorum_voters=voters)
+    network.add(1, roles={CONTROLLER}, quorum_voters=voters)
+    network.start(101)
+    network.start(1)
+    network.run_for(5000)
+    assert network.active is None
+    assert (network.hosts[1].times_started, network.hosts[101].times_started) == (1, 0)
+
+    network.add(2, roles={CONTROLLER}, quorum_voters=voters)
+    network.start(2)
+    network.run_until(lambda: network.hosts[101].times_started == 1)
+
+    assert not registration(network, 101).fenced
+    # Once in its life, whatever comes.
+    network.isolate(101)
+    network.run_until(lambda: registration(network, 101).fenced)
+    network.heal()
+    network.run_until(lambda: not registration(network, 101).fenced)
+    assert network.hosts[101].times_started == 1
+
+
 @pytest.mark.parametrize(("release", "broker_release"), [("3.9", "4.3"), ("4.4", "4.3"), ("3.7", "3.9")])
 def test_brokers_and_controllers_may_be_of_other_releases(release, broker_release):
     network = NodeNetwork(release=release)

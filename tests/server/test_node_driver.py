@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 from driver_world import Driven, driven
 
-from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Stop
+from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -34,6 +34,17 @@ def test_bytes_go_in_and_out_on_the_connection_that_they_came_on() -> None:
     accepted = node.told(ConnectionAccepted)
     assert accepted == [ConnectionAccepted(number, "CONTROLLER", "127.0.0.1") for number in (2, 4, 6)]
     assert {event.connection_id for event in node.told(ConnectionLost)} == {2, 4, 6}
+
+
+def test_that_the_node_serves_is_told_when_the_node_says_so() -> None:
+    async def story(world: Driven) -> None:
+        _, writer = await world.connect()
+        await world.node.until(lambda: bool(world.node.told(ConnectionAccepted)))
+        assert world.times_started == 0
+        writer.close()
+        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+
+    assert driven(story, lambda event: [Started()] if isinstance(event, ConnectionLost) else None).times_started == 1
 
 
 def test_all_events_of_a_round_of_the_loop_are_one_step() -> None:

@@ -35,6 +35,7 @@ class Driven:
     ) -> None:
         self.node = node
         self.log = io.StringIO()
+        self.times_started = 0
         self.driver = NodeDriver(
             node,
             clock=Clock(),
@@ -42,6 +43,7 @@ class Driven:
             limits=limits or ConnectionLimits(),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,
+            when_started=self._take_start,
             tls=tls,
             controller_listeners=("CONTROLLER",),
         )
@@ -62,6 +64,9 @@ class Driven:
     async def stop(self) -> Stop:
         self.driver.request_shutdown()
         return await self.ended
+
+    def _take_start(self) -> None:
+        self.times_started += 1
 
 
 def driven(

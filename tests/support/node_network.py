@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
-from falkirk.node.effects import Close, Connect, Fact, Send, Stop
+from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -142,6 +142,8 @@ class Host:
     stop: Stop | None = None
     next_accepted_id: int = 0
     starts: int = 0
+    # How often the node that runs has told that it serves.
+    times_started: int = 0
 
     @property
     def running(self) -> Node:
@@ -254,6 +256,7 @@ class NodeNetwork:
         host = self.hosts[node_id]
         assert host.node is None
         host.starts += 1
+        host.times_started = 0
         host.stop = None
         host.inbox.clear()
         host.node = Node(host.config, host.disk, Random(self.random.random()), self.now_ms)
@@ -381,6 +384,8 @@ class NodeNetwork:
                 self._unlink(end, "closed by the other side")
             case Fact():
                 host.facts.append(effect)
+            case Started():
+                host.times_started += 1
             case Stop():
                 host.stop = effect
                 self.kill(host.config.node_id)

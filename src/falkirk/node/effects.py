@@ -48,6 +48,14 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """The node serves; given once. A broker has been unfenced, a node that is none serves from its first step on.
+
+    Source: BrokerServer.startup, ControllerServer.startup.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """The node has ended; nothing more may be asked of it. `reason` is one line for the operator, None: as asked."""
 
@@ -55,4 +63,4 @@ class Stop:
     reason: str | None = None
 
 
-Effect = Connect | Send | Close | Fact | Stop
+Effect = Connect | Send | Close | Fact | Started | Stop

@@ -23,7 +23,7 @@ from falkirk.node.controller_registration import ControllerRegistration
 from falkirk.node.controller_role import ControllerRole
 from falkirk.node.credentials import Credentials
 from falkirk.node.dispatcher import Dispatcher
-from falkirk.node.effects import Close, Fact, Stop
+from falkirk.node.effects import Close, Fact, Started, Stop
 from falkirk.node.errors import FatalError, StartupError
 from falkirk.node.events import (
     BytesReceived,
@@ -151,6 +151,7 @@ class Node:
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
         self._kraft_version = raft.kraft_version
+        self._is_started = False
         self._is_shutting_down = False
         self._is_leaving_quorum = False
         self._shutdown_deadline_ms: int | None = None
@@ -368,6 +369,9 @@ class Node:
         if self._broker is not None:
             self._broker.tick()
         self._quorum.run()
+        if not self._is_started and (self._broker is None or self._broker.state is BrokerState.RUNNING):
+            self._is_started = True
+            self._effects.append(Started())
         if raft.kraft_version != self._kraft_version:
             self._kraft_version = raft.kraft_version
             self._clients.forget_answers()

@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
-from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Stop
+from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -27,7 +27,7 @@ from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.peer import Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from falkirk.node.events import ConnectionEvent
     from falkirk.server.clock import Clock
@@ -50,7 +50,10 @@ class DrivenNode(Protocol):
 
 
 class NodeDriver:
-    """Drives a node until it stops. `controller_listeners`: those on which nodes of the cluster ask controllers."""
+    """Drives a node until it stops.
+
+    `when_started` is told when it serves. `controller_listeners`: those on which nodes of the cluster ask controllers.
+    """
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class NodeDriver:
         limits: ConnectionLimits,
         max_idle_ms: int,
         connect_timeout_ms: int,
+        when_started: Callable[[], None] = lambda: None,
         request_log: RequestLog | None = None,
         tls: ListenerTls | None = None,
         controller_listeners: Collection[str] = (),
@@ -69,6 +73,7 @@ class NodeDriver:
         self._clock = clock
         self._log = log
         self._limits = limits
+        self._when_started = when_started
         self._request_log = request_log
         self._tls = ListenerTls() if tls is None else tls
         self._loop = asyncio.get_running_loop()
@@ -289,6 +294,8 @@ class NodeDriver:
                 self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
             case Close(connection_id):
                 self._close(connection_id)
+            case Started():
+                self._when_started()
             case Stop():
                 self.stop(effect)
             case _:

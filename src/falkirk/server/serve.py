@@ -51,7 +51,7 @@ def serve(
 ) -> Stop:
     """Run a node until it stops, by itself or at a signal.
 
-    `when_serving` is told the configuration, with the ports that listeners got.
+    `when_serving` is told the configuration, with the ports that listeners got; of a broker once it is unfenced.
     Raises ServerError if it cannot start: then its directories are as they were.
     """
     with opened(properties, make_node, log, request_log=request_log) as node:
@@ -125,6 +125,7 @@ class OpenedNode:
             limits=ConnectionLimits.of(self.properties.values),
             max_idle_ms=self.config.connections_max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,
+            when_started=partial(self._started, when_serving),
             request_log=self.request_log,
             tls=self.tls,
             controller_listeners=self.config.controller_listener_names,
@@ -137,8 +138,6 @@ class OpenedNode:
             for one in self.sockets:
                 accept = partial(driver.accept, one.listener.name)
                 servers.append(await loop.create_server(accept, sock=one.socket, backlog=backlog))
-            self.log.write(Fact("info", f"[KafkaRaftServer nodeId={self.config.node_id}] Kafka Server started"))
-            when_serving(self.config)
             return await driver.run()
         except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told
             self.log.write_bug(error)
@@ -147,6 +146,10 @@ class OpenedNode:
             # All of them: uvloop's loop does not end while one listens.
             for server in servers:
                 server.close()
+
+    def _started(self, when_serving: Callable[[NodeConfig], None]) -> None:
+        self.log.write(Fact("info", f"[KafkaRaftServer nodeId={self.config.node_id}] Kafka Server started"))
+        when_serving(self.config)
 
 
 def _lock(locks: LogDirLocks, config: NodeConfig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from falkirk.node.effects import Close, Connect, Fact, Send, Stop
+from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
 from falkirk.simulation.disk import SimulatedCrashError
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ class Host:
                 self._timeline.add(self.name, f"{level}: {event} {text}".rstrip())
                 for tell in self.listeners_to_facts:
                     tell(self, effect)
+            case Started():
+                pass
             case Stop(exit_code, reason):
                 self._timeline.add(self.name, f"stops with {exit_code}: {reason or 'as asked'}")
                 self.stopped = effect
