@@ -13,6 +13,7 @@ from falkirk.node.server_properties import ServerProperties, read_server_propert
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.config_definition import ConfigError
 from falkirk.versions.release import Release
+from falkirk.versions.supported_range import SupportedRange
 
 CONTROLLER = {
     "process.roles": "controller",
@@ -181,6 +182,19 @@ def test_without_settings_the_config_has_its_own_defaults(release: str) -> None:
         properties=made.properties,
     )
     assert made == plain
+
+
+def test_a_node_follows_a_lowering_unless_it_is_told_not_to() -> None:
+    made = read("4.3.1", falkirk_undo_dir="/undo")
+    assert made.warnings == ()
+    assert made.config.undo_dir == "/undo"
+    assert made.config.supported_features == made.config.release.supported_features() | {
+        "falkirk.downgrade": SupportedRange(0, 1)
+    }
+    refusing = config("4.3.1", falkirk_downgrade_enable=" FALSE ")
+    assert refusing.supported_features == refusing.release.supported_features()
+    with pytest.raises(ConfigError, match=r"Invalid value no for configuration falkirk\.downgrade\.enable"):
+        config("4.3.1", falkirk_downgrade_enable="no")
 
 
 def test_all_values_that_are_wrong_are_told_at_once() -> None:

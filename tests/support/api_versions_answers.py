@@ -62,6 +62,7 @@ def view_like(told: ApiVersionsResponse, release: Release, ranges: dict[int, Sup
         controller=None,
         now_ms=0,
         api_ranges=ranges,
+        supported_features=release.supported_features(),
         kraft_version=kraft_version,
         **more,
     )

@@ -89,7 +89,10 @@ def controller_of(
     image: MetadataImage, *, release: str = "4.4", seed: int = 0, now_ms: int = 0, **settings
 ) -> Controller:
     """Make an active controller on an image, as a new leader does."""
-    given = ControllerSettings(node_id=CONTROLLER_ID, cluster_id=CLUSTER_ID, release=Release.parse(release))
+    runs = Release.parse(release)
+    given = ControllerSettings(
+        node_id=CONTROLLER_ID, cluster_id=CLUSTER_ID, release=runs, supported_features=runs.supported_features()
+    )
     return Controller(replace(given, **settings), image, epoch=EPOCH, random=Random(seed), now_ms=now_ms)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from falkirk.node.security_settings import SecuritySettings
+from falkirk.versions.features import FALKIRK_DOWNGRADE
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +79,9 @@ class NodeConfig:
     delegation_token_expiry_check_interval_ms: int = 3600 * 1000
     unstable_api_versions_enable: bool = False
     unstable_feature_versions_enable: bool = False
+    # Lowering metadata.version, not Kafka's: falkirk.downgrade.enable, and falkirk.undo.dir (None: beside the log).
+    downgrade_enable: bool = True
+    undo_dir: str | None = None
     # Limits
     socket_request_max_bytes: int = 100 * 1024 * 1024
     queued_max_requests: int = 500
@@ -85,6 +90,18 @@ class NodeConfig:
     snapshot_piece_bytes: int = 1024 * 1024
     # Whether every answered request is a fact (`node.request_facts`): not Kafka's, the driver asks for it.
     has_request_facts: bool = False
+
+    @property
+    def supported_features(self) -> dict[str, SupportedRange]:
+        """Give what the node tells of itself, by name, sorted: what its release supports, and ours beside it.
+
+        `falkirk.downgrade` says that the node follows when metadata.version is lowered (KIP-1155 has a
+        metadata.version for that, which no release got). It is never finalized.
+        """
+        supported = self.release.supported_features(unstable=self.unstable_feature_versions_enable)
+        if self.downgrade_enable:
+            supported[FALKIRK_DOWNGRADE] = SupportedRange(0, 1)
+        return dict(sorted(supported.items()))
 
     @property
     def is_controller(self) -> bool:

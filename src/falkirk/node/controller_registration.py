@@ -73,7 +73,7 @@ class ControllerRegistration:
 
     def _request(self) -> ControllerRegistrationRequest:
         config = self._state.config
-        supported = config.release.supported_features(unstable=config.unstable_feature_versions_enable)
+        supported = self._state.supported_features
         return ControllerRegistrationRequest(
             controller_id=config.node_id,
             incarnation_id=self._incarnation_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers.handler import NodeView
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from falkirk.raft.output import LeaderAndEpoch
     from falkirk.raft.replica import RaftReplica
 
+UNKNOWN_EPOCH: Final = -1
+"""Told as the features' epoch where none is known."""
+
 
 class NodeState:
     """`now_ms` is the time of the step that runs, `active` the controller while this node is the active one."""
@@ -38,6 +41,7 @@ class NodeState:
         now_ms: int,
     ) -> None:
         self.config = config
+        self.supported_features = config.supported_features
         self.cluster_id = cluster_id
         self.raft = raft
         self.applier = applier
@@ -52,7 +56,10 @@ class NodeState:
         self.producer_ids: ProducerIds | None = None
         self.fetch_bytes_max = 0
         # The last offset of the image with which the features last changed.
-        self.features_epoch = -1
+        self.features_epoch = UNKNOWN_EPOCH
+        # Whether the image has been as new as the high watermark since the start. What was told before the start rests
+        # on records that are in the log and may not be applied again yet: until they are, no features are told.
+        self.has_caught_up = False
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
         self.has_work = True
         # The last view for brokers' listeners and for controllers', and what it was made of.
@@ -94,7 +101,7 @@ class NodeState:
             self.now_ms,
             self.applier.image,
             self.authorizer,
-            self.features_epoch,
+            self._features_epoch(is_controller=client.listener.is_controller),
             active,
             leader_id,
             raft.kraft_version,
@@ -119,10 +126,10 @@ class NodeState:
             now_ms=self.now_ms,
             api_ranges=client.ranges,
             kraft_version=self.raft.kraft_version,
-            has_unstable_features=self.config.unstable_feature_versions_enable,
+            supported_features=self.supported_features,
             is_broker=not client.listener.is_controller,
             leader_id=leader_id,
-            features_epoch=self.features_epoch if client.listener.is_controller else None,
+            features_epoch=self._features_epoch(is_controller=client.listener.is_controller),
             static_configs=self.config.properties,
             replicas=None if client.listener.is_controller else self.replicas,
             fetch_sessions=self.fetch_sessions,
@@ -131,6 +138,11 @@ class NodeState:
             random=self.random,
             topic_creation=self.topic_creation,
         )
+
+    def _features_epoch(self, *, is_controller: bool) -> int | None:
+        if not self.has_caught_up:
+            return UNKNOWN_EPOCH
+        return self.features_epoch if is_controller else None
 
     def resign(self, reason: str) -> None:
         """See to it that the active controller does not go on: its state cannot be trusted."""

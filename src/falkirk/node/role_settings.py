@@ -72,7 +72,7 @@ def controller_settings(config: NodeConfig, cluster_id: str) -> ControllerSettin
         delegation_token_expiry_check_interval_ms=config.delegation_token_expiry_check_interval_ms,
         delegation_token_secret_key=config.delegation_token_secret_key,
         metadata_max_idle_interval_ms=config.metadata_max_idle_interval_ms,
-        has_unstable_feature_versions=config.unstable_feature_versions_enable,
+        supported_features=config.supported_features,
         static_configs=config.properties,
     )
 

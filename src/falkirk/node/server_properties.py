@@ -16,14 +16,14 @@ from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_boot
 from falkirk.node.role_checks import check_node, check_roles, check_sasl, inter_broker_listener_name
 from falkirk.node.security_settings import read_security
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.versions.config_definition import ConfigError, Required
+from falkirk.versions.config_definition import ConfigError, ConfigType, Definition, Required
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from falkirk.node.listener_properties import ListenerProperties
     from falkirk.node.security_settings import SecuritySettings
-    from falkirk.versions.config_definition import Definition, Value
+    from falkirk.versions.config_definition import Value
     from falkirk.versions.release import Release
 
 
@@ -88,6 +88,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         super_users=properties.get("super.users", ""),
         allow_everyone_if_no_acl_found=_is_true(properties.get("allow.everyone.if.no.acl.found")),
         **_plain_fields(values),
+        **_own_fields(properties),
     )
     return ServerProperties(
         config=config,
@@ -147,6 +148,11 @@ _FIELDS: Final[Mapping[str, str]] = {
     "connections_max_idle_ms": "connections.max.idle.ms",
 }
 
+# Keys that Kafka has not: each with its field.
+_OWN: Final[Mapping[str, tuple[str, Definition]]] = {
+    "falkirk.downgrade.enable": ("downgrade_enable", Definition(ConfigType.BOOLEAN, default=True)),
+    "falkirk.undo.dir": ("undo_dir", Definition(ConfigType.STRING, default=None)),
+}
 # Read by the authorizer, not defined among the node's own.
 _AUTHORIZER_KEYS: Final = frozenset({"super.users", "allow.everyone.if.no.acl.found"})
 # What follows belongs to listeners and plugins, and may be anything.
@@ -237,6 +243,14 @@ def _plain_fields(values: Mapping[str, Value]) -> dict[str, Any]:  # Any: each h
     return fields
 
 
+def _own_fields(properties: Mapping[str, str]) -> dict[str, Any]:  # Any: as in `_plain_fields`
+    return {
+        field: definition.parse(name, properties[name])
+        for name, (field, definition) in _OWN.items()
+        if name in properties
+    }
+
+
 def _warnings(
     properties: Mapping[str, str],
     known: Mapping[str, Definition],
@@ -249,6 +263,7 @@ def _warnings(
         for name in properties
         if name not in known
         and name not in _AUTHORIZER_KEYS
+        and name not in _OWN
         and name not in _IGNORED
         and not name.startswith(_OPEN_PREFIXES)
     ]

@@ -23,6 +23,11 @@ GROUP_VERSION: Final = "group.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 SHARE_VERSION: Final = "share.version"
 STREAMS_VERSION: Final = "streams.version"
+FALKIRK_DOWNGRADE: Final = "falkirk.downgrade"
+"""Supported at 0-1 by servers that can lower metadata.version at replay (KIP-1155); it is never finalized.
+
+Not in the tables of any release: KIP-1155's own marker, a metadata.version, was never given a level.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from controllers import Broker, make_controller
 from falkirk.metadata.image.broker_registration import SupportedFeature
 from falkirk.protocol.messages import RegisterControllerRecord
 from falkirk.protocol.messages.register_controller_record import ControllerFeature
+from falkirk.versions.release import Release
 
 
 def test_supported_and_finalized_features_are_told():
@@ -15,7 +16,8 @@ def test_supported_and_finalized_features_are_told():
         "metadata.version": 33,
     }
     assert str(features.supported_features["metadata.version"]) == "7-33"
-    unstable = make_controller(release="4.4", has_unstable_feature_versions=True).features
+    supported = Release.parse("4.4").supported_features(unstable=True)
+    unstable = make_controller(release="4.4", supported_features=supported).features
     assert str(unstable.supported_features["metadata.version"]) == "7-34"
 
 

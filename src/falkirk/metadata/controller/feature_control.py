@@ -31,7 +31,7 @@ class FeatureControl:
     @property
     def supported_features(self) -> Mapping[str, SupportedRange]:
         """Give what this controller supports, by name."""
-        return self._settings.release.supported_features(unstable=self._settings.has_unstable_feature_versions)
+        return self._settings.supported_features
 
     def finalized_features(self, *, kraft_version: int = 0) -> dict[str, int]:
         """Give the finalized levels by name, sorted; those at level 0 are not among them."""

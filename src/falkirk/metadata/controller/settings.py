@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.versions.release import Release
+    from falkirk.versions.supported_range import SupportedRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,5 +28,5 @@ class ControllerSettings:
     delegation_token_expiry_check_interval_ms: int = 3600 * 1000
     delegation_token_secret_key: str | None = None
     metadata_max_idle_interval_ms: int = 500  # a NoOpRecord after so long without a record; 0: never
-    has_unstable_feature_versions: bool = False
+    supported_features: Mapping[str, SupportedRange] = field(default_factory=dict)  # what the node tells of itself
     static_configs: Mapping[str, str] = field(default_factory=dict)

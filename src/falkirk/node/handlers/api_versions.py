@@ -74,11 +74,12 @@ def _refusal(view: NodeView, version: int, request: ApiVersionsRequest) -> Error
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """An answer, and what it was made of: as long as it is kept, nobody else has the identity of either."""
+    """An answer, and what it was made of: as long as it is kept, nobody else has the identity of any of it."""
 
     body: bytes
     api_ranges: object
     features: object
+    supported_features: object
 
 
 def _encoded(view: NodeView, version: int) -> bytes:
@@ -92,20 +93,23 @@ def _encoded(view: NodeView, version: int) -> bytes:
         id(features),
         epoch if version >= _TELLS_FEATURES_FROM else None,
         view.kraft_version,
-        view.has_unstable_features,
+        id(view.supported_features),
     )
     cached = _CACHE.get(key)
     if cached is None:
         if len(_CACHE) >= _CACHED_MAX:
             _CACHE.clear()
-        cached = _CACHE[key] = _Cached(encode(_response(view, version, epoch), version), ranges, features)
+        cached = _CACHE[key] = _Cached(
+            encode(_response(view, version, epoch), version), ranges, features, view.supported_features
+        )
     return cached.body
 
 
 def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:
-    supported = view.release.supported_features(unstable=view.has_unstable_features)
+    supported = view.supported_features
     hides_level_0 = version < _HIDES_LEVEL_0_BELOW
-    finalized = view.image.features.levels(kraft_version=view.kraft_version)
+    # An epoch that is not known makes clients keep what they know.
+    finalized = view.image.features.levels(kraft_version=view.kraft_version) if epoch >= 0 else {}
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=_TOLD_LOWEST.get(key, offered.lowest), max_version=offered.highest)

@@ -35,10 +35,10 @@ class NodeView:
     handlers that need it never run without it, the dispatcher answers NOT_CONTROLLER in their place.
     `authorizer` allows everything where none is configured. `api_ranges`: what the listener serves where the request
     came in; a view is kept as long as nothing in it changes, so its parts may be compared by identity.
-    `is_broker`: the request came in on a listener of the broker role. `leader_id`: who leads the quorum, None if
-    nobody is known to. `features_epoch`: the last offset of the image with which the features last changed; None: that
-    of the image itself (a controller tells the former to its clients, a broker the latter). `static_configs`: all of
-    server.properties, as text. `replicas`, `fetch_sessions`, `producer_ids`: the partitions of a broker, what its
+    `supported_features`: what the node tells of itself. `is_broker`: the request came in on a listener of the broker
+    role. `leader_id`: who leads the quorum, None if nobody is known to. `features_epoch`: the last offset of the image
+    with which the features last changed; None: that of the image itself (a controller tells the former to its clients,
+    a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `fetch_sessions`, `producer_ids`: the partitions of a broker, what its
     clients fetch again and again, and the ids that it hands out; there on its listeners. `fetch_bytes_max`:
     fetch.max.bytes.
     `topic_creation`: creates topics that a broker's clients ask for. `random`: for what an answer leaves to chance.
@@ -53,7 +53,7 @@ class NodeView:
     now_ms: int
     api_ranges: Mapping[int, SupportedRange] = field(default_factory=dict)
     kraft_version: int = 0
-    has_unstable_features: bool = False
+    supported_features: Mapping[str, SupportedRange] = field(default_factory=dict)
     is_broker: bool = False
     leader_id: int | None = None
     features_epoch: int | None = None
