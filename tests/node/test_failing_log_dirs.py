@@ -11,6 +11,8 @@ from replica_cluster import ReplicaCluster
 
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,6 +148,52 @@ def test_without_the_directory_of_the_metadata_log_the_node_stops_and_says_why(
     assert stop.reason is not None
     assert "/d0" in stop.reason
     assert "\n" not in stop.reason
+
+
+FAILURE_TIMEOUT_MS = 4_000
+
+
+def a_broker_that_is_cut_off(release: str) -> ReplicaCluster:
+    """Give a cluster of that release whose broker loses a directory while it cannot ask the controller."""
+    properties = {} if release == "3.7" else {"log.dir.failure.timeout.ms": str(FAILURE_TIMEOUT_MS)}
+    cluster = ReplicaCluster(brokers=0, release=release, properties=properties)
+    cluster.add_brokers({BROKER: None}, further_log_dirs=DATA_DIRS, disk=LogDirDisk())
+    cluster.create("t", replicas=dict.fromkeys(range(3), [BROKER]))
+    cluster.cut((1, BROKER))
+    fail(cluster, "/d1")
+    assert cluster.produce("t", b"lost", index=index_in(cluster, "/d1")) == ErrorCode.KAFKA_STORAGE_ERROR
+    return cluster
+
+
+def test_a_broker_that_can_not_tell_of_a_failed_directory_in_time_stops_in_order_and_says_why() -> None:
+    cluster = a_broker_that_is_cut_off("4.3")
+    host = cluster.network.hosts[BROKER]
+
+    cluster.run(FAILURE_TIMEOUT_MS - 100)
+    assert "shutdown-begins" not in cluster.facts(BROKER)
+    cluster.run(200)
+    assert "shutdown-begins" in cluster.facts(BROKER)
+    cluster.run_until(lambda: host.stop is not None)
+
+    assert host.stop is not None
+    named = uuid_text(directory_id(BROKER, 1))
+    reason = f"Shutting down because couldn't communicate offline log dir {named} with controllers"
+    assert (host.stop.exit_code, host.stop.reason) == (1, reason)
+    assert disk(cluster).exists(f"/d2/{CLEAN_SHUTDOWN}")
+    assert not disk(cluster).exists(f"/d1/{CLEAN_SHUTDOWN}")
+
+
+@pytest.mark.parametrize("release", ["4.3", "3.7"])
+def test_a_broker_goes_on_that_tells_of_a_failed_directory_in_time_or_has_no_limit(release: str) -> None:
+    cluster = a_broker_that_is_cut_off(release)
+    cluster.run(1_000 if release == "4.3" else 31_000)
+
+    cluster.network.heal()
+    cluster.run_until(lambda: directory_id(BROKER, 1) not in registered_dirs(cluster))
+    cluster.run(2 * FAILURE_TIMEOUT_MS)
+
+    assert cluster.is_running(BROKER)
+    assert "shutdown-begins" not in cluster.facts(BROKER)
 
 
 @pytest.mark.parametrize(("broken", "left"), [("/d1", "/d2"), ("/d2", "/d1")])

@@ -22,6 +22,7 @@ from falkirk.protocol.messages import (
     BrokerRegistrationResponse,
 )
 from falkirk.protocol.messages.broker_registration_request import Feature, Listener
+from falkirk.protocol.uuid import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +59,7 @@ class BrokerLifecycle:
     """Keeps this broker registered.
 
     `log_dirs`: ids of the directories that hold partitions; `cordoned_log_dirs` gives those that are to get no new
-    replicas now.
+    replicas now. `log_dir_failure_timeout_ms`: how long a failed one may be unknown to the controller; None: for ever.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class BrokerLifecycle:
         log_dirs: Sequence[bytes],
         cordoned_log_dirs: Callable[[], tuple[bytes, ...]],
         previous_broker_epoch: int,
+        log_dir_failure_timeout_ms: int | None,
         random: Chance,
         effects: Callable[[Effect], None],
     ) -> None:
@@ -81,7 +83,13 @@ class BrokerLifecycle:
         # Kafka compares uuids as two signed numbers.
         self._log_dirs = tuple(sorted(log_dirs, key=_SIGNED_HALVES.unpack))
         self._cordoned_log_dirs = cordoned_log_dirs
-        self._offline_log_dirs: tuple[bytes, ...] = ()
+        self._log_dir_failure_timeout_ms = log_dir_failure_timeout_ms
+        # Those that have failed, and when each must be known to the controller; None: it is.
+        self._offline_log_dirs: dict[bytes, int | None] = {}
+        # Those of which the heartbeat tells that is under way.
+        self._told_log_dirs: tuple[bytes, ...] = ()
+        self.failure: str | None = None
+        """Why the broker must stop, though nobody has asked for it."""
         self._previous_broker_epoch = previous_broker_epoch
         self._effects = effects
         self._backoff = Backoff(random, first_ms=100, max_ms=state.config.broker_session_timeout_ms)
@@ -100,6 +108,7 @@ class BrokerLifecycle:
             raise FatalError("Shutting down because we were unable to register with the controller quorum.")
         if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
             self._give_up_shutdown(now_ms)
+        self._check_log_dirs(now_ms)
         if self._is_pending or self.state is BrokerState.SHUTTING_DOWN:
             return
         if self._is_registered and self._lacks_log_dirs:
@@ -121,17 +130,19 @@ class BrokerLifecycle:
         """When `tick` has something to do."""
         if self.state is BrokerState.SHUTTING_DOWN:
             return None
+        times = [] if self._log_dir_deadline_ms is None else [self._log_dir_deadline_ms]
         if not self._is_pending and self._channel.is_open:
-            return self._next_ms
-        if self.broker_epoch < 0:
-            return self._started_ms + INITIAL_REGISTRATION_TIMEOUT_MS
-        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            return self._shutdown_deadline_ms
-        return None
+            times.append(self._next_ms)
+        elif self.broker_epoch < 0:
+            times.append(self._started_ms + INITIAL_REGISTRATION_TIMEOUT_MS)
+        elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+            times.append(self._shutdown_deadline_ms)
+        return min(times, default=None)
 
     def fail_log_dir(self, directory_id: bytes) -> None:
         """Tell the controller that a log directory has failed, with a heartbeat at once."""
-        self._offline_log_dirs = (*self._offline_log_dirs, directory_id)
+        timeout_ms = self._log_dir_failure_timeout_ms
+        self._offline_log_dirs[directory_id] = None if timeout_ms is None else self._node.now_ms + timeout_ms
         self._next_ms = min(self._next_ms, self._node.now_ms)
 
     def begin_shutdown(self) -> None:
@@ -170,13 +181,14 @@ class BrokerLifecycle:
     def _heartbeat(self) -> BrokerHeartbeatRequest:
         version = self._node.image.features.metadata_version
         knows_cordons = version is not None and version.cordoned_log_dirs_supported
+        self._told_log_dirs = tuple(self._offline_log_dirs)
         return BrokerHeartbeatRequest(
             broker_id=self._node.config.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._node.applied_offset - 1,
             want_fence=self.state is BrokerState.STARTING,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
-            offline_log_dirs=self._offline_log_dirs,
+            offline_log_dirs=self._told_log_dirs,
             cordoned_log_dirs=self._cordoned_log_dirs() if knows_cordons else None,
         )
 
@@ -228,6 +240,7 @@ class BrokerLifecycle:
             self._failed("heartbeat-failed", error_name(answer.error_code))
             return
         self._backoff.reset()
+        self._offline_log_dirs.update(dict.fromkeys(self._told_log_dirs))
         self._heard_ms = self._node.now_ms
         self._next_ms = self._node.now_ms + self._take_heartbeat(answer)
 
@@ -255,6 +268,20 @@ class BrokerLifecycle:
             return
         self._next_ms = self._node.now_ms + self._backoff.next_ms()
         self._effects(Fact("info", event, {"reason": reason}))
+
+    @property
+    def _log_dir_deadline_ms(self) -> int | None:
+        deadlines = (deadline for deadline in self._offline_log_dirs.values() if deadline is not None)
+        return None if self.failure is not None else min(deadlines, default=None)
+
+    def _check_log_dirs(self, now_ms: int) -> None:
+        """Stop if the controller has not learnt of a failed directory: it would let the broker lead what is lost."""
+        deadline = self._log_dir_deadline_ms
+        if deadline is None or now_ms < deadline:
+            return
+        late = next(directory_id for directory_id, each in self._offline_log_dirs.items() if each == deadline)
+        directory = uuid_text(late)
+        self.failure = f"Shutting down because couldn't communicate offline log dir {directory} with controllers"
 
     def _give_up_shutdown(self, now_ms: int) -> None:
         if now_ms >= self._shutdown_deadline_ms:

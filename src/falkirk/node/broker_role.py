@@ -8,6 +8,7 @@ from falkirk.node.active_controller_channel import ActiveControllerChannel
 from falkirk.node.broker_configs import static_value
 from falkirk.node.broker_lifecycle import BrokerLifecycle, BrokerState
 from falkirk.node.clean_shutdowns import UNKNOWN_EPOCH, read_broker_epoch, take_clean_log_dirs, write_broker_epoch
+from falkirk.node.config_definitions import definitions
 from falkirk.node.errors import FatalError
 from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
@@ -84,6 +85,7 @@ class BrokerRole:
             cordoned_log_dirs=lambda: cordoned_directory_ids(state.config, state.image.configs, online),
             # What was in a directory that cannot be looked at now nobody knows.
             previous_broker_epoch=UNKNOWN_EPOCH if directories.offline else previous_broker_epoch,
+            log_dir_failure_timeout_ms=_log_dir_failure_timeout_ms(state.config),
             random=random,
             effects=effects,
         )
@@ -132,6 +134,11 @@ class BrokerRole:
         """The epoch of its registration; -1 before that."""
         return self._lifecycle.broker_epoch
 
+    @property
+    def failure(self) -> str | None:
+        """Why the broker must stop, though nobody has asked for it."""
+        return self._lifecycle.failure
+
     def begin_shutdown(self) -> None:
         """Begin the controlled shutdown."""
         self._lifecycle.begin_shutdown()
@@ -158,6 +165,12 @@ class BrokerRole:
             if log_dir == self._state.config.metadata_log_dir:
                 raise error
             self._log_dirs.fail(log_dir, error)
+
+
+def _log_dir_failure_timeout_ms(config: NodeConfig) -> int | None:
+    """Releases before 3.8 wait for ever."""
+    key = "log.dir.failure.timeout.ms"
+    return _setting(config, key) if key in definitions(config.release) else None
 
 
 def _setting(config: NodeConfig, name: str) -> int:

@@ -368,6 +368,8 @@ class Node:
             self._registration.tick()
         if self._broker is not None:
             self._broker.tick()
+            if self._broker.failure is not None:
+                self._begin_shutdown()
         self._quorum.run()
         if not self._is_started and (self._broker is None or self._broker.state is BrokerState.RUNNING):
             self._is_started = True
@@ -375,6 +377,9 @@ class Node:
         if raft.kraft_version != self._kraft_version:
             self._kraft_version = raft.kraft_version
             self._clients.forget_answers()
+        if not self._state.has_caught_up and raft.high_watermark is not None:
+            self._state.has_caught_up = self._state.applied_offset >= raft.high_watermark
+            self._clients.forget_answers(API_VERSIONS)
         self._go_on_shutting_down()
 
     def _begin_shutdown(self) -> None:
@@ -404,7 +409,8 @@ class Node:
         if raft.is_shut_down or is_last(*voters) or is_late:
             if self._broker is not None:
                 self._broker.end_shutdown()
-            self._stop(Stop(0))
+            failure = None if self._broker is None else self._broker.failure
+            self._stop(Stop(0) if failure is None else Stop(1, failure))
 
     def _stop(self, stop: Stop) -> None:
         self._is_stopped = True
