@@ -1,0 +1,56 @@
+"""Our tagged fields of UpdateFeatures: what Kafka's fields have no room for, and Kafka's nodes and clients pass over.
+
+The request may say that a forced snapshot is allowed, where real brokers are to follow a lowered metadata.version.
+The response itemises what the update loses or would lose, and what is in its way. Source: KIP-482 (tagged fields).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from falkirk.protocol.schema import UnknownTaggedFields
+
+# Of both messages, beside all fields. Kafka numbers its own tags from 0 on.
+FEATURE_UPDATE_TAG: Final = 10_000
+_ALLOWED: Final = b"\x01"
+
+
+class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What an update loses and what blocks it; items are JSON objects, those of losses as in every ledger.
+
+    `undo_bundle`: where the active controller has put what an undo needs, None if nothing was written.
+    """
+
+    losses: list[dict[str, Any]] = []  # Any: JSON values
+    inaccessible: list[dict[str, Any]] = []  # Any: JSON values
+    blockers: list[Any] = []  # Any: JSON values
+    undo_bundle: str | None = None
+
+
+def forced_snapshot_consent() -> UnknownTaggedFields:
+    """Give the fields of a request that allows a forced snapshot."""
+    return ((FEATURE_UPDATE_TAG, _ALLOWED),)
+
+
+def allows_forced_snapshot(fields: UnknownTaggedFields) -> bool:
+    """Say whether a request's fields allow it; anything but a one says no."""
+    return any(tag == FEATURE_UPDATE_TAG and bytes(data) == _ALLOWED for tag, data in fields)
+
+
+def encode_details(details: FeatureUpdateDetails) -> UnknownTaggedFields:
+    """Give the fields of a response: UTF-8 JSON."""
+    return ((FEATURE_UPDATE_TAG, msgspec.json.encode(details)),)
+
+
+def decode_details(fields: UnknownTaggedFields) -> FeatureUpdateDetails | None:
+    """Read them from a response; None if nothing is told, or not in this form."""
+    for tag, data in fields:
+        if tag == FEATURE_UPDATE_TAG:
+            try:
+                return msgspec.json.decode(data, type=FeatureUpdateDetails)
+            except msgspec.MsgspecError:
+                return None
+    return None

@@ -1,0 +1,14 @@
+"""What an update of a feature may do: raise its level, lower it without loss, lower it in any case. Source: KIP-778."""
+
+import enum
+
+
+class UpgradeType(enum.IntEnum):
+    """The field UpgradeType of UpdateFeatures, from version 1 on; other numbers mean nothing.
+
+    KIP-778 calls it downgrade_type, and its values NONE, SAFE and UNSAFE.
+    """
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
