@@ -21,6 +21,7 @@ from falkirk.protocol import messages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from falkirk.metadata.image.partition import Partition
     from falkirk.protocol.schema import WireMessage
 
 
@@ -76,6 +77,17 @@ class MetadataDelta:
                 self._remove_topic_configs(topic_name)
         if self.unknown_tags is not None or has_unknown_tags(record):
             self.note_unknown_tags(record, topic_name)
+
+    def set_partition(self, topic_id: bytes, partition_id: int, partition: Partition) -> None:
+        """Set a partition of a topic that there is, as its PartitionRecord would; several times faster."""
+        if self.topics is None:
+            self.topics = TopicsDelta(self.image.topics)
+        self.topics.set_partition(topic_id, partition_id, partition)
+
+    def forget_unknown_tags(self) -> None:
+        """Take out all unknown tagged fields, those of this delta too."""
+        if self.unknown_tags is not None:
+            self.unknown_tags.clear()
 
     def note_unknown_tags(self, record: WireMessage, topic_name: str | None = None) -> None:
         """Keep account of a record's unknown tagged fields; `topic_name` is that of a topic that it removes."""

@@ -124,6 +124,12 @@ class TopicsDelta:
             raise InconsistentRecordError("PartitionRecord", "no topic has this id", key=key)
         delta.partitions[record.partition_id] = Partition.from_record(record)
 
+    def set_partition(self, topic_id: bytes, partition_id: int, partition: Partition) -> None:
+        """Set a partition of a topic that there is."""
+        delta = self._delta(topic_id)
+        assert delta is not None, "no topic has this id"
+        delta.partitions[partition_id] = partition
+
     def replay_partition_change(self, record: PartitionChangeRecord) -> None:
         """Change a partition. Raises InconsistentRecordError for an unknown one, or as Partition does."""
         delta = self.changed.get(record.topic_id) or self._delta(record.topic_id)

@@ -60,6 +60,11 @@ class UnknownTagsDelta:
         else:
             self.tags.remove(key)
 
+    def clear(self) -> None:
+        """Forget all fields, of whatever object."""
+        for key in {*self.image.tags, *self.tags.changes}:
+            self.tags.remove(key)
+
     def apply(self) -> UnknownTagsImage:
         """Give the next image."""
         return UnknownTagsImage(self.tags.apply())

@@ -1,0 +1,138 @@
+"""Takes an image to a lower metadata.version, as a node does that replays the record which says so (KIP-1155).
+
+The result is what reading the image back would give, had it been written at the lower level. It is worked out from
+the image and the level alone, so every node that replays the record comes to the same, and no record has to say what
+became of each object: docs/decisions/0008-lowering-at-replay.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from falkirk.metadata.elr_conversion import without_elr
+from falkirk.metadata.image.broker_registration import BrokerRegistration
+from falkirk.metadata.image.features import NO_ZK_MIGRATION
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.partition import MIGRATING
+from falkirk.metadata.writer import LEVEL_MIN, LossReport, WriterOptions, assess
+from falkirk.protocol.messages import (
+    FeatureLevelRecord,
+    RemoveDelegationTokenRecord,
+    RemoveUserScramCredentialRecord,
+    UnregisterControllerRecord,
+    ZkMigrationStateRecord,
+)
+from falkirk.versions.errors import UnknownMetadataVersionError
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.protocol.schema import WireMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowering:
+    """The image at the lower level, the delta that leads to it, and what was lost on the way.
+
+    The delta holds what differs and nothing else; whatever does not change is the same object in both images.
+    """
+
+    image: MetadataImage
+    delta: MetadataDelta
+    report: LossReport
+
+
+def lower(image: MetadataImage, to: MetadataVersion, provenance: Provenance) -> Lowering:
+    """Lower an image. Raises UnwritableLevelError below 3.3-IV0.
+
+    Takes one pass of the loss rules over the image, and as long as what changes is much.
+    """
+    delta = MetadataDelta(image)
+    report = lower_within(delta, to)
+    return Lowering(image=delta.apply(provenance), delta=delta, report=report)
+
+
+def lowering_options(to: MetadataVersion) -> WriterOptions:
+    """Say how a lowering writes: `assess` with these tells beforehand what `lower` will lose.
+
+    No release is known at replay, so only those features go that depend on a higher level; the rest of them is for
+    whoever appends the record to lower first. Live replicas have to notice where eligible ones became in-sync ones.
+    """
+    return WriterOptions(metadata_version=to, bootstrap_levels_bind=False, bumps_partition_epochs=True)
+
+
+def lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
+    """Give the level to which a record lowers metadata.version, after the changes so far; None if it does not."""
+    if not isinstance(record, FeatureLevelRecord) or record.name != METADATA_VERSION:
+        return None
+    features = delta.image.features if delta.features is None else delta.features
+    own = features.metadata_version
+    try:
+        to = MetadataVersion.of_level(record.feature_level)
+    except UnknownMetadataVersionError:
+        return None  # for the delta to refuse
+    # Below LEVEL_MIN the record does not exist, so such a log is for the delta to take or refuse as it stands.
+    return to if own is not None and LEVEL_MIN <= to < own else None
+
+
+def lower_within(delta: MetadataDelta, to: MetadataVersion) -> LossReport:
+    """Lower what a delta leads to, as its next change; other records may follow. Raises as `lower` does."""
+    image = delta.apply(delta.image.provenance)
+    own = image.features.metadata_version
+    assert own is not None, "an image without metadata.version cannot be lowered"
+    assert to < own, f"{to} is not below {own}"
+    report = assess(image, lowering_options(to))
+    delta.replay(FeatureLevelRecord(METADATA_VERSION, to.level))
+    for loss in report.dropped_features:
+        kept = loss.make_written
+        delta.replay(FeatureLevelRecord(loss.key.identity[0], 0) if kept is None else kept())
+    for record in _other_records(image, to):
+        delta.replay(record)
+    _lower_partitions(image, to, delta, report)
+    delta.forget_unknown_tags()
+    return report
+
+
+def _other_records(image: MetadataImage, to: MetadataVersion) -> Iterator[WireMessage]:
+    """Give what leads the small areas to the lower level. Configs, quotas, ACLs and producer ids are at all levels."""
+    if image.features.zk_migration_state != NO_ZK_MIGRATION and not to.migration_supported:
+        yield ZkMigrationStateRecord(NO_ZK_MIGRATION)
+    for _, broker in sorted(image.cluster.brokers.items()):
+        record, _ = broker.to_record(to)
+        if BrokerRegistration.from_record(record) != broker:
+            yield record
+    if not to.controller_registration_supported:
+        for controller_id in sorted(image.cluster.controllers):
+            yield UnregisterControllerRecord(controller_id)
+    if not to.scram_supported:
+        for user in sorted(image.scram.credentials):
+            yield RemoveUserScramCredentialRecord(user.name, user.mechanism)
+    if not to.delegation_token_supported:
+        for token_id in sorted(image.delegation_tokens.tokens):
+            yield RemoveDelegationTokenRecord(token_id)
+
+
+def _lower_partitions(image: MetadataImage, to: MetadataVersion, delta: MetadataDelta, report: LossReport) -> None:
+    if to.directory_assignment_supported:
+        # Then only eligible leader replicas can have to go, and each partition that has some has lost them.
+        for loss in report.losses:
+            if loss.key.kind == "partition" and loss.record == "PartitionRecord":
+                topic_id, partition_id = loss.key.identity
+                delta.set_partition(topic_id, partition_id, without_elr(loss.row, bumps_epoch=True))
+        return
+    for topic in image.topics:
+        for partition_id, partition in topic.items():
+            lowered = _without_directories(without_elr(partition, bumps_epoch=True))
+            if lowered is not partition:
+                delta.set_partition(topic.topic_id, partition_id, lowered)
+
+
+def _without_directories(partition: Partition) -> Partition:
+    nowhere = (MIGRATING,) * len(partition.replicas)
+    return partition if partition.directories == nowhere else msgspec.structs.replace(partition, directories=nowhere)
