@@ -88,7 +88,7 @@ def test_a_directory_that_can_not_be_read_is_found_by_a_fetch() -> None:
     fail(cluster, "/d1")
 
     assert cluster.fetch("t", broker=BROKER, index=gone).error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert cluster.replicas(BROKER).log_dirs() == {"/d0": True, "/d1": False, "/d2": True}
+    assert cluster.log_dirs(BROKER) == {"/d0": True, "/d1": False, "/d2": True}
 
 
 def test_a_full_directory_of_a_follower_costs_it_its_place_in_sync_and_the_leader_goes_on() -> None:
@@ -158,7 +158,7 @@ def a_broker_that_is_cut_off(release: str) -> ReplicaCluster:
     properties = {} if release == "3.7" else {"log.dir.failure.timeout.ms": str(FAILURE_TIMEOUT_MS)}
     cluster = ReplicaCluster(brokers=0, release=release, properties=properties)
     cluster.add_brokers({BROKER: None}, further_log_dirs=DATA_DIRS, disk=LogDirDisk())
-    cluster.create("t", replicas=dict.fromkeys(range(3), [BROKER]))
+    cluster.create("t", replicas={index: [BROKER] for index in range(3)})
     cluster.cut((1, BROKER))
     fail(cluster, "/d1")
     assert cluster.produce("t", b"lost", index=index_in(cluster, "/d1")) == ErrorCode.KAFKA_STORAGE_ERROR
@@ -209,10 +209,10 @@ def test_of_two_directories_between_which_a_replica_moves_only_the_broken_one_go
     assert cluster.replicas(BROKER).alter_replica_log_dirs({key: "/d2"}) == {key: ErrorCode.NONE}
 
     fail(cluster, broken)
-    cluster.run_until(lambda: not cluster.replicas(BROKER).log_dirs()[broken])
+    cluster.run_until(lambda: not cluster.log_dirs(BROKER)[broken])
     cluster.run(2000)
 
-    assert cluster.replicas(BROKER).log_dirs() == {"/d0": True, broken: False, left: True}
+    assert cluster.log_dirs(BROKER) == {"/d0": True, broken: False, left: True}
     error = cluster.produce("t", b"after", index=moved, broker=BROKER)
     assert error == (ErrorCode.KAFKA_STORAGE_ERROR if broken == "/d1" else ErrorCode.NONE)
 

@@ -54,6 +54,13 @@ def test_a_crash_comes_even_in_a_call_that_would_have_failed():
         disk.remove("/nothing")
 
 
+def test_of_a_full_disk_nothing_is_usable():
+    disk = disk_with(b"before")
+    assert disk.usage("/").usable_bytes > 0
+    disk.error = errno.ENOSPC
+    assert disk.usage("/").usable_bytes == 0
+
+
 def test_a_failing_disk_raises_and_may_leave_a_part():
     disk = disk_with(b"before")
     disk.error = errno.ENOSPC

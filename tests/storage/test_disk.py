@@ -32,6 +32,14 @@ def test_what_is_written_is_read(disk, root):
     assert disk.list(root) == ["file"]
 
 
+def test_the_space_of_the_file_system_is_told(disk, root):
+    disk.write(f"{root}/file", [b"x"])
+    usage = disk.usage(root)
+    assert 0 < usage.usable_bytes < usage.total_bytes
+    with pytest.raises(FileNotFoundError):
+        disk.usage(f"{root}/none")
+
+
 def test_ranges_end_where_the_file_does(disk, root):
     disk.write(f"{root}/file", [b"0123456789"])
     assert disk.read(f"{root}/file", 3, 4) == b"3456"

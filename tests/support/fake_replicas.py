@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.replication.fetch_params import PartitionFetched
+from falkirk.node.replication.replica_log_dirs import LogDirState
 from falkirk.node.replication.replica_manager import ReplicaManager
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -86,7 +87,7 @@ class FakeReplicas(ReplicaManager):
         self.is_started = True
         self.current: dict[TopicPartition, FakeLog | ErrorCode] = {}
         self.other_logs: list[FakeLog] = []
-        self.directories: dict[str, bool] = {"/d0": True}
+        self.directories: dict[str, LogDirState] = {"/d0": LogDirState()}
         self.results: dict[TopicPartition, Any] = {}
         self.asked: list[tuple[str, Any]] = []
         self.answers_later = answers_later
@@ -129,7 +130,7 @@ class FakeReplicas(ReplicaManager):
         self.asked.append(("log", partition))
         return self.current.get(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    def log_dirs(self) -> Mapping[str, bool]:
+    def log_dirs(self) -> Mapping[str, LogDirState]:
         return self.directories
 
     def disk_failed(self, log, error) -> None:  # noqa: ARG002

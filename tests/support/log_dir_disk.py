@@ -10,7 +10,7 @@ from falkirk.storage.memory_disk import MemoryDisk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.storage.disk import LogFile
+    from falkirk.storage.disk import DiskUsage, LogFile
 
 
 class LogDirDisk(MemoryDisk):
@@ -34,6 +34,10 @@ class LogDirDisk(MemoryDisk):
         self.check(path)
         if any(path.startswith(f"{log_dir}/") for log_dir in self.full):
             raise OSError(errno.ENOSPC, "No space left on device", path)
+
+    def usage(self, path: str) -> DiskUsage:
+        self.check(f"{path}/")
+        return super().usage(path)
 
     def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
         self.check(path)

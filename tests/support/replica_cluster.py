@@ -102,6 +102,10 @@ class ReplicaCluster:
         assert role is not None
         return role.replicas
 
+    def log_dirs(self, broker: int) -> dict[str, bool]:
+        """Give which directories of a broker work."""
+        return {log_dir: not state.error for log_dir, state in self.replicas(broker).log_dirs().items()}
+
     def partition(self, broker: int, topic: str, index: int = 0) -> Partition:
         """Give a partition as a broker has it."""
         found = self.replicas(broker).partition(TopicPartition(topic, index))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from falkirk.node.active_controller_channel import ActiveControllerChannel
@@ -14,7 +15,7 @@ from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
 from falkirk.node.producer_ids import ProducerIds
 from falkirk.node.replication.context import ReplicationContext
-from falkirk.node.replication.cordoned_log_dirs import cordoned_directory_ids
+from falkirk.node.replication.cordoned_log_dirs import cordoned_log_dirs
 from falkirk.node.replication.open_logs import open_logs
 from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.replication.replica_manager import ReplicaManager
@@ -82,7 +83,7 @@ class BrokerRole:
             ActiveControllerChannel(state, peers, "heartbeat"),
             incarnation_id=random_uuid(random),
             log_dirs=list(online.values()),
-            cordoned_log_dirs=lambda: cordoned_directory_ids(state.config, state.image.configs, online),
+            cordoned_log_dirs=partial(_cordoned_directory_ids, state, online),
             # What was in a directory that cannot be looked at now nobody knows.
             previous_broker_epoch=UNKNOWN_EPOCH if directories.offline else previous_broker_epoch,
             log_dir_failure_timeout_ms=_log_dir_failure_timeout_ms(state.config),
@@ -165,6 +166,11 @@ class BrokerRole:
             if log_dir == self._state.config.metadata_log_dir:
                 raise error
             self._log_dirs.fail(log_dir, error)
+
+
+def _cordoned_directory_ids(state: NodeState, directory_ids: Mapping[str, bytes]) -> tuple[bytes, ...]:
+    cordoned = cordoned_log_dirs(state.config, state.image.configs)
+    return tuple(directory_id for path, directory_id in directory_ids.items() if path in cordoned)
 
 
 def _log_dir_failure_timeout_ms(config: NodeConfig) -> int | None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from falkirk.protocol.chance import Chance
+    from falkirk.storage.disk import DiskUsage
 
 
 class SimulatedCrashError(BaseException):
@@ -110,6 +111,11 @@ class SimulatedDisk(MemoryDisk):
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory durable."""
         self._change(lambda: self._sync_names(path))
+
+    def usage(self, path: str) -> DiskUsage:
+        """Give the space; of a full disk nothing is left."""
+        found = super().usage(path)
+        return replace(found, usable_bytes=0) if self.error == errno.ENOSPC else found
 
     def wipe(self) -> None:
         """Lose everything; the disk in its place has no faults planned."""

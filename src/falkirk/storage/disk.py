@@ -5,10 +5,19 @@ NotADirectoryError, ...). Neither side interprets contents.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 ASIDE_SUFFIX: Final = ".falkirk-aside"
 """Ends the name under which `write` makes a file. A crash may leave such a file; it means nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUsage:
+    """How large the file system is that a directory is on. `usable_bytes`: what may still be written there."""
+
+    total_bytes: int
+    usable_bytes: int
 
 
 class ReadableDisk(Protocol):
@@ -122,4 +131,8 @@ class Disk(ReadableDisk, Protocol):
 
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory durable."""
+        ...
+
+    def usage(self, path: str) -> DiskUsage:
+        """Ask for the space of the file system that a directory is on."""
         ...

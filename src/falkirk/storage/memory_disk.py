@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from falkirk.storage.disk import DiskUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+CAPACITY_BYTES: Final = 1 << 40
 _Pieces: TypeAlias = list[bytes]  # the class has a method of that name
 
 
@@ -112,6 +115,12 @@ class MemoryDisk:
     def sync_directory(self, path: str) -> None:
         """Nothing is ever lost here."""
         self.list(path)
+
+    def usage(self, path: str) -> DiskUsage:
+        """Give the one space that all directories share: no end of it is ever reached."""
+        self.list(path)
+        used = sum(map(_size, self._files.values()))
+        return DiskUsage(total_bytes=CAPACITY_BYTES, usable_bytes=max(CAPACITY_BYTES - used, 0))
 
     def _rename_directory(self, old: str, new: str) -> None:
         if new in self._files:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
-from falkirk.storage.disk import ASIDE_SUFFIX
+from falkirk.storage.disk import ASIDE_SUFFIX, DiskUsage
 
 # Files that are appended to stay open; beyond this many the one that was used longest ago is closed.
 _OPEN_MAX: Final = 64
@@ -132,6 +132,11 @@ class PosixDisk:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+    def usage(self, path: str) -> DiskUsage:
+        """Ask the file system; what only root may use is not usable."""
+        found = os.statvfs(path)
+        return DiskUsage(total_bytes=found.f_blocks * found.f_frsize, usable_bytes=found.f_bavail * found.f_frsize)
 
 
 class PosixLogFile:

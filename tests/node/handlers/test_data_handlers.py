@@ -10,6 +10,7 @@ from topic_authorizers import topic_authorizer
 
 from falkirk.metadata.acl_types import AclOperation
 from falkirk.node.replication.answers import RecordsDeleted
+from falkirk.node.replication.replica_log_dirs import LogDirState
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterReplicaLogDirsRequest,
@@ -209,7 +210,11 @@ def test_producers_are_told_of_topics_that_may_be_read():
 
 def log_dirs_view(**fields):
     replicas = FakeReplicas()
-    replicas.directories = {"/d0": True, "/d1": True, "/d2": False}
+    replicas.directories = {
+        "/d0": LogDirState(total_bytes=100, usable_bytes=40),
+        "/d1": LogDirState(total_bytes=200, usable_bytes=0, is_cordoned=True),
+        "/d2": LogDirState(error=ErrorCode.KAFKA_STORAGE_ERROR),
+    }
     replicas.current[A_0] = FakeLog(A_0, "/d0/a-0", log_end_offset=90, high_watermark=100, size=70)
     replicas.current[B_0] = FakeLog(B_0, "/d1/b-0", log_end_offset=9, high_watermark=8, size=60)
     replicas.other_logs = [
@@ -242,6 +247,14 @@ def test_all_directories_and_replicas_are_told_in_every_version(version):
         "/d1": (ErrorCode.NONE, [("a", 0, 50, 60, True), ("a", 1, 40, -1, True), ("b", 0, 60, 0, False)]),
         "/d2": (ErrorCode.KAFKA_STORAGE_ERROR, []),
     }
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_space_is_told_from_version_4_on_and_what_is_cordoned_from_version_5_on(version):
+    answer = ask_broker(log_dirs_view(), DescribeLogDirsRequest(None), version)
+    told = [(each.total_bytes, each.usable_bytes, each.is_cordoned) for each in answer.results]
+    space = [(100, 40), (200, 0), (-1, -1)] if version >= 4 else [(-1, -1)] * 3
+    assert told == [(*each, version >= 5 and index == 1) for index, each in enumerate(space)]
 
 
 def test_only_the_replicas_that_are_asked_for_are_told():

@@ -7,10 +7,22 @@ from log_dir_disk import LogDirDisk
 from node_network import directory_id
 from replica_cluster import ReplicaCluster
 
+from falkirk.metadata.image.configs import BROKER
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeLogDirsRequest, IncrementalAlterConfigsRequest
+from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.protocol.topic_partition import TopicPartition
 
 KEY = TopicPartition("t", 0)
+# As much of server.properties as changes of a broker's configs are checked with.
+STATIC = {
+    "process.roles": "broker",
+    "node.id": "101",
+    "listeners": "PLAINTEXT://node101:9092",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": "1@node1:9093",
+    "log.dirs": "/d0,/d1,/d2",
+}
 
 
 def a_cluster(brokers: int = 1, **how: object) -> ReplicaCluster:
@@ -121,7 +133,7 @@ def test_a_directory_that_fails_takes_its_replicas_offline_and_no_others():
         assert cluster.replicas(101).log(TopicPartition("t", index)) is ErrorCode.KAFKA_STORAGE_ERROR
         assert cluster.state("t", index).isr == (102,)
         assert cluster.produce("t", b"without it", index=index) == 0
-    assert cluster.replicas(101).log_dirs() == {"/d0": True, "/d1": False, "/d2": True}
+    assert cluster.log_dirs(101) == {"/d0": True, "/d1": False, "/d2": True}
     assert "log-directory-offline" in cluster.facts(101)
 
 
@@ -184,3 +196,40 @@ def test_cordoned_directories_are_told_and_get_no_new_replicas():
     cluster.create("t", partitions=3, factor=1)
 
     assert {cluster.log(101, "t", index).directory.rpartition("/")[0] for index in range(3)} == {"/d1"}
+
+
+def test_what_is_cordoned_while_the_broker_runs_gets_no_new_replicas_until_it_is_open_again():
+    cluster = a_cluster(properties=STATIC)
+    for cordoned, topic, places in (
+        ("/d1,/d2", "t", {"/d0"}),
+        ("*", "all", {"/d0"}),
+        ("", "u", {"/d1", "/d2"}),
+    ):
+        cordon(cluster, cordoned)
+        cluster.create(topic, partitions=4, factor=1)
+        assert {cluster.log(101, topic, index).directory.rpartition("/")[0] for index in range(4)} == places
+
+
+def test_directories_are_described_with_their_space_and_whether_they_are_cordoned():
+    cluster = a_cluster(properties=STATIC)
+    cordon(cluster, "/d1")
+    fail(cluster, 101, "/d2")
+
+    results = cluster.client(101).ask(DescribeLogDirsRequest(None), 5).results
+
+    total = 1 << 40
+    assert [(each.log_dir, each.error_code, each.total_bytes, each.is_cordoned) for each in results] == [
+        ("/d0", 0, total, False),
+        ("/d1", 0, total, True),
+        ("/d2", ErrorCode.KAFKA_STORAGE_ERROR, -1, False),
+    ]
+    assert 0 < results[0].usable_bytes < total
+
+
+def cordon(cluster: ReplicaCluster, log_dirs: str) -> None:
+    """Set cordoned.log.dirs of broker 101, and wait until it knows."""
+    config = AlterableConfig("cordoned.log.dirs", 0, log_dirs)
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, "101", [config])])
+    (answer,) = cluster.client(101).ask(request, 1).responses
+    assert answer.error_code == 0
+    cluster.run_until(lambda: cluster.replicas(101).image.configs.of(BROKER, "101")["cordoned.log.dirs"] == log_dirs)

@@ -107,9 +107,16 @@ def test_logs_go_where_the_fewest_are_or_where_they_are_wanted(disk):
 
 
 def test_cordoned_directories_get_only_what_is_wanted_there(disk):
-    manager = open_manager(disk, cordoned_log_dirs=("/d1",))
+    manager = open_manager(disk)
+    manager.cordoned_log_dirs = ("/d1",)
     assert {manager.get_or_create(each, TOPIC_ID, CONFIG).directory for each in (T0, T1)} == {"/d2/t-0", "/d2/t-1"}
     assert manager.get_or_create(T2, TOPIC_ID, CONFIG, directory_id=ONE).directory == "/d1/t-2"
+
+
+def test_of_directories_that_are_all_cordoned_the_first_gets_new_logs(disk):
+    manager = open_manager(disk)
+    manager.cordoned_log_dirs = DIRS
+    assert {manager.get_or_create(each, TOPIC_ID, CONFIG).directory for each in (T0, T1)} == {"/d1/t-0", "/d1/t-1"}
 
 
 def test_a_log_of_another_topic_of_that_name_is_not_given(disk):

@@ -1,7 +1,8 @@
 """DescribeLogDirs (key 35), v0-5: the log directories of this broker, and how large its replicas are. KIP-113, KIP-827.
 
 Behaviour: needs DESCRIBE on CLUSTER, else no results and, from v3 on, CLUSTER_AUTHORIZATION_FAILED.
-KAFKA_STORAGE_ERROR for a directory that is offline. Topics null: all replicas; those that are not here are left out.
+KAFKA_STORAGE_ERROR for a directory that is offline; its space is that of the file system that it is on. Topics null:
+all replicas; those that are not here are left out.
 Version notes: v3 adds an error of the whole, v4 the space of each directory, v5 whether it is cordoned (KIP-1066).
 """
 
@@ -51,11 +52,15 @@ def _directories(view: NodeView, wanted: AbstractSet[TopicPartition] | None) -> 
     for log in view.replicas.logs.logs() if view.replicas.is_started else ():
         if wanted is None or log.topic_partition in wanted:
             logs.setdefault(log.directory.rpartition("/")[0], []).append(log)
-    for log_dir, is_online in view.replicas.log_dirs().items():
-        if is_online:
-            yield DescribeLogDirsResult(log_dir=log_dir, topics=_topics(view.replicas, logs.get(log_dir, ())))
-        else:
-            yield DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, log_dir)
+    for log_dir, state in view.replicas.log_dirs().items():
+        yield DescribeLogDirsResult(
+            error_code=state.error,
+            log_dir=log_dir,
+            topics=[] if state.error else _topics(view.replicas, logs.get(log_dir, ())),
+            total_bytes=state.total_bytes,
+            usable_bytes=state.usable_bytes,
+            is_cordoned=state.is_cordoned,
+        )
 
 
 def _topics(replicas: ReplicaManager, logs: Iterable[UnifiedLog]) -> list[DescribeLogDirsTopic]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.node.effects import Fact
+from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.node.effects import Effect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirState:
+    """A log directory as it is told to others; -1: not known."""
+
+    error: ErrorCode = ErrorCode.NONE
+    total_bytes: int = -1
+    usable_bytes: int = -1
+    is_cordoned: bool = False
 
 
 class ReplicaLogDirs:

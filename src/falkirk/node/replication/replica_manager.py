@@ -11,6 +11,7 @@ from falkirk.node.errors import FatalError
 from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.replication.appends import Appends
+from falkirk.node.replication.cordoned_log_dirs import cordoned_log_dirs
 from falkirk.node.replication.directory_assignments import DirectoryAssignments
 from falkirk.node.replication.fetches import Fetches
 from falkirk.node.replication.future_replicas import FutureReplicas
@@ -19,6 +20,7 @@ from falkirk.node.replication.log_dir_moves import LogDirMoves
 from falkirk.node.replication.record_deletions import RecordDeletions
 from falkirk.node.replication.replica_changes import ReplicaChanges
 from falkirk.node.replication.replica_fetchers import ReplicaFetchers
+from falkirk.node.replication.replica_log_dirs import LogDirState
 from falkirk.node.replication.waits import Waits
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -94,12 +96,15 @@ class ReplicaManager:
         self._changes.logs = self._moves.logs = self._futures.logs = logs
         self._take_failed()
         image = self.context.image
+        logs.cordoned_log_dirs = cordoned_log_dirs(self.context.config, image.configs)
         self.on_metadata(MetadataDelta.between(EMPTY, image), image)
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Become what the image says: lead, follow, make, move and delete replicas."""
         self.context.image = image
         if self.is_started:
+            if delta.configs is not None:
+                self.logs.cordoned_log_dirs = cordoned_log_dirs(self.context.config, image.configs)
             self._changes.take(delta, image)
 
     def tick(self) -> None:
@@ -235,9 +240,9 @@ class ReplicaManager:
             return found
         return found.log or ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def log_dirs(self) -> Mapping[str, bool]:
-        """Give whether each configured log directory works, by path."""
-        return {log_dir: log_dir in self._log_dirs.online for log_dir in self.context.config.log_dirs}
+    def log_dirs(self) -> Mapping[str, LogDirState]:
+        """Give how each configured log directory is, by path."""
+        return {log_dir: self._log_dir(log_dir) for log_dir in self.context.config.log_dirs}
 
     def alter_replica_log_dirs(self, wanted: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, ErrorCode]:
         """Begin to move replicas to other log directories, by path (KIP-113)."""
@@ -248,6 +253,23 @@ class ReplicaManager:
         self._log_dir_failed(log.directory.rpartition("/")[0], error)
 
     # --- Inside
+
+    def _log_dir(self, log_dir: str) -> LogDirState:
+        if log_dir not in self._log_dirs.online:
+            return LogDirState(error=ErrorCode.KAFKA_STORAGE_ERROR)
+        if not self.is_started:
+            return LogDirState()
+        try:
+            usage = self.logs.usage(log_dir)
+        except OSError:
+            return LogDirState(error=ErrorCode.KAFKA_STORAGE_ERROR)
+        version = self.context.image.features.metadata_version
+        knows_cordons = version is not None and version.cordoned_log_dirs_supported
+        return LogDirState(
+            total_bytes=usage.total_bytes,
+            usable_bytes=usage.usable_bytes,
+            is_cordoned=knows_cordons and log_dir in self.logs.cordoned_log_dirs,
+        )
 
     def _disk_failed(self, partition: Partition, error: OSError) -> None:
         if partition.log is not None:

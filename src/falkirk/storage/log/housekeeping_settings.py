@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HousekeepingSettings:
-    """Names are those of Kafka's configuration (dots for underscores), times in ms, sizes in bytes; its defaults.
-
-    `cordoned_log_dirs`: directories that get no new replicas (since 4.3).
-    """
+    """Names are those of Kafka's configuration (dots for underscores), times in ms, sizes in bytes; its defaults."""
 
     log_retention_check_interval_ms: int = 5 * 60 * 1000
     log_flush_scheduler_interval_ms: int = 2**63 - 1
@@ -23,4 +20,3 @@ class HousekeepingSettings:
     log_cleaner_backoff_ms: int = 15 * 1000
     log_cleaner_dedupe_buffer_size: int = 128 * 1024 * 1024
     log_cleaner_io_buffer_load_factor: float = 0.9
-    cordoned_log_dirs: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from falkirk.protocol.chance import Chance
-    from falkirk.storage.disk import Disk
+    from falkirk.storage.disk import Disk, DiskUsage
     from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
 
@@ -44,7 +44,8 @@ class LogManager:
 
     A log directory that fails is taken offline, with the logs in it, and no other: `take_offline` is to be called by
     whoever gets an OSError out of a log; those that fail in the housekeeping are told by `take_failed`. The
-    directories are known by path and by id.
+    directories are known by path and by id. `cordoned_log_dirs`: paths of those that get no new logs (KIP-1066), unless
+    it is said which or there are no others.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class LogManager:
         self._current: dict[TopicPartition, UnifiedLog] = {}
         self._future: dict[TopicPartition, UnifiedLog] = {}
         self._failed: dict[str, OSError] = {}
+        self.cordoned_log_dirs: Collection[str] = ()
         self.stray_directories: list[str] = []
         """Directories of logs that `open` put aside, as they were called."""
         self._deletions = FileDeletions(disk, self._fail)
@@ -181,6 +183,10 @@ class LogManager:
     def directory_id_of(self, log: UnifiedLog) -> bytes:
         """Give the id of the log directory that a log is in."""
         return self._directories[log_dir_of(log.directory)].directory_id
+
+    def usage(self, log_dir: str) -> DiskUsage:
+        """Ask for the space of the file system that a log directory is on. Raises OSError."""
+        return self._disk.usage(log_dir)
 
     def take_offline(self, log_dir: str, error: OSError) -> None:
         """Use a log directory no longer."""
@@ -310,8 +316,8 @@ class LogManager:
         directories = list(self._directories.values())
         if directory_id is not None:
             return [each for each in directories if each.directory_id == directory_id]
-        cordoned = self._settings.cordoned_log_dirs
-        return sorted((each for each in directories if each.path not in cordoned), key=lambda each: len(each.logs))
+        free = [each for each in directories if each.path not in self.cordoned_log_dirs]
+        return sorted(free, key=lambda each: len(each.logs)) or directories[:1]
 
     def _create(
         self,
