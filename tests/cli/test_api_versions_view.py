@@ -1,6 +1,7 @@
 from falkirk.cli.api_versions_view import ApiVersionsView, ClientTable
 from falkirk.client.cluster_description import ClusterDescription, ClusterNode
 from falkirk.client.errors import ConnectionFailedError
+from falkirk.client.feature_metadata import FinalizedVersionRange
 from falkirk.client.node_versions import NodeVersions
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.negotiation import missing_of_features
@@ -23,7 +24,7 @@ def told(api_ranges, *, epoch=None, finalized=(), supported=()):
     return NodeVersions(
         api_ranges=api_ranges,
         supported_features=dict(supported),
-        finalized_features=dict(finalized),
+        finalized_features={name: FinalizedVersionRange(level, level) for name, level in dict(finalized).items()},
         finalized_features_epoch=epoch,
     )
 

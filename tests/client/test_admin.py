@@ -1,5 +1,5 @@
 import pytest
-from fake_node import FakeNode, ranges, told
+from fake_node import FakeNode, ranges
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.cluster_description import ClusterDescription, ClusterNode
@@ -111,12 +111,3 @@ def test_every_node_is_asked_what_it_speaks_and_one_that_is_down_does_not_hide_t
     assert list(found) == [1, 2, 3]
     assert (found[1].api_ranges, found[3].api_ranges) == (NEW, ranges(api18="0-3"))
     assert isinstance(found[2], ConnectionFailedError)
-
-
-def test_features_are_told_with_their_epoch():
-    async def scenario():
-        node = FakeNode(NEW, lambda _: told(NEW, finalized_features_epoch=3))
-        async with node, AsyncAdmin([node.endpoint], CONFIG) as admin:
-            return await admin.describe_features()
-
-    assert run(scenario()).finalized_features_epoch == 3

@@ -136,7 +136,7 @@ def test_a_connection_that_outlives_a_node_speaks_with_the_next_release_as_that_
         assert told.api_ranges == told_ranges_of(release, listener)
         if release.api_ranges(listener)[18].highest >= 4:
             assert told.supported_features == release.supported_features()
-        assert told.finalized_features["metadata.version"] == release.latest_metadata_version.level
+        assert told.finalized_features["metadata.version"].max_version_level == release.latest_metadata_version.level
 
 
 def test_the_cluster_is_described_by_brokers_and_by_controllers(node: KafkaCluster, caller: Caller) -> None:
@@ -150,7 +150,7 @@ def test_the_cluster_is_described_by_brokers_and_by_controllers(node: KafkaClust
             assert cluster.cluster_id == node.cluster_id
             assert [(each.node_id, each.endpoint) for each in cluster.nodes] == [(1, where)]
             assert list(found) == [1]
-            assert features.finalized_features["metadata.version"] > 0
+            assert features.finalized_features["metadata.version"].max_version_level > 0
 
         caller.runner.run(ask(endpoint(node, listener), kind))
 

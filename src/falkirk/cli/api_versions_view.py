@@ -71,11 +71,12 @@ class ApiVersionsView:
             yield f"Common to {nodes} -> ("
             yield from _block(self._api_lines(common_ranges(found.api_ranges for found in answered)))
         newest, supported = _newest(answered), _common_features(answered)
+        finalized = _finalized(newest)
         epoch = newest.finalized_features_epoch
         yield f"Features (finalized epoch: {'none' if epoch is None else epoch}) -> ("
         yield from _block(
-            f"{name}: {_levels(supported.get(name))}, finalized: {newest.finalized_features.get(name, 'no')}"
-            for name in sorted(supported.keys() | newest.finalized_features.keys())
+            f"{name}: {_levels(supported.get(name))}, finalized: {finalized.get(name, 'no')}"
+            for name in sorted(supported.keys() | finalized.keys())
         )
         if self.features is not None:
             yield f"Client features on {nodes} -> ("
@@ -94,7 +95,7 @@ class ApiVersionsView:
             "common_apis": self._api_documents(common_ranges(found.api_ranges for found in answered)),
             "features": {
                 "epoch": newest.finalized_features_epoch if newest else None,
-                "finalized": dict(newest.finalized_features) if newest else {},
+                "finalized": _finalized(newest) if newest else {},
                 "supported": _ranges_document(_common_features(answered)),
             },
             "client_features": None
@@ -139,7 +140,7 @@ class ApiVersionsView:
         if isinstance(found, NodeVersions):
             document["apis"] = self._api_documents(found.api_ranges)
             document["supported_features"] = _ranges_document(found.supported_features)
-            document["finalized_features"] = dict(found.finalized_features)
+            document["finalized_features"] = _finalized(found)
             document["finalized_features_epoch"] = found.finalized_features_epoch
         return document
 
@@ -178,6 +179,10 @@ def _levels(versions: SupportedRange | None) -> str:
 def _newest(answered: list[NodeVersions]) -> NodeVersions:
     """Give the answer with the newest features: a node may lag behind. Source: KIP-584."""
     return max(answered, key=lambda found: -1 if (epoch := found.finalized_features_epoch) is None else epoch)
+
+
+def _finalized(found: NodeVersions) -> dict[str, int]:
+    return {name: levels.max_version_level for name, levels in found.finalized_features.items()}
 
 
 def _common_features(answered: list[NodeVersions]) -> dict[str, SupportedRange]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
-    from falkirk.client.node_versions import NodeVersions
+    from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.node.effects import Stop
     from falkirk.server.cluster_layout import ClusterLayout
 
@@ -48,14 +48,14 @@ class Spectator:
         if self._status is not None:
             self._status.update(f"{count} of {total} brokers serve")
 
-    def ready(self, versions: NodeVersions) -> None:
+    def ready(self, features: FeatureMetadata) -> None:
         """Print how to connect."""
         self._end_status()
-        level = versions.finalized_features.get(METADATA_VERSION)
+        levels = features.finalized_features.get(METADATA_VERSION)
         release = Release.parse(self._layout.release)
         connecting = Connecting(
             self._layout,
-            metadata_version=None if level is None else release.metadata_version(level).name,
+            metadata_version=None if levels is None else release.metadata_version(levels.max_version_level).name,
             data=str(self._directory),
             is_temporary=self._is_temporary,
         )

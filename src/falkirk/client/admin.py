@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import asyncio
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.client.cluster_description import ClusterDescription
 from falkirk.client.connection import NodeConnection
-from falkirk.client.errors import ClientError, NodeRefusedError, NoNodeReachedError
+from falkirk.client.errors import (
+    ClientError,
+    ConnectionFailedError,
+    NoControllerError,
+    NodeRefusedError,
+    NoNodeReachedError,
+    RequestTimedOutError,
+    UnsupportedUpdateError,
+)
+from falkirk.client.feature_metadata import FeatureMetadata
+from falkirk.client.feature_update import missing_in_version_0, read_result, update_request
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
     MetadataRequest,
     MetadataResponse,
+    UpdateFeaturesResponse,
 )
 from falkirk.versions.supported_range import SupportedRange
 
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
 
     from falkirk.client.cluster_description import ClusterNode
     from falkirk.client.config import ClientConfig
+    from falkirk.client.feature_update import FeatureUpdate, UpdateFeaturesResult
     from falkirk.client.node_versions import NodeVersions
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
@@ -35,6 +48,7 @@ if TYPE_CHECKING:
 # Nodes that are asked at the same time.
 _PARALLEL_MAX: Final = 16
 _DESCRIBE_CLUSTER: Final = 60
+_UPDATE_FEATURES: Final = 57
 # Says which kind of node is meant from version 1 on.
 _WITH_ENDPOINT_TYPE: Final = SupportedRange(1, 2)
 
@@ -63,6 +77,8 @@ class AsyncAdmin:
         self._config = config
         self._endpoint_type = endpoint_type
         self._connections: dict[Endpoint, NodeConnection] = {}
+        # The newest that any node has told: clients ignore what is of an older epoch.
+        self._features: FeatureMetadata | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,9 +146,88 @@ class AsyncAdmin:
         answers = await asyncio.gather(*map(ask, asked))
         return {node.node_id: answer for node, answer in zip(asked, answers, strict=True)}
 
-    async def describe_features(self) -> NodeVersions:
-        """Ask one node for supported and finalized features, and their epoch."""
-        return await (await self.any_node()).refreshed_versions()
+    async def controller(self) -> NodeConnection:
+        """Give the active controller, or the broker that stands for it. Raises NoControllerError."""
+        cluster = await self.describe_cluster()
+        for node in cluster.nodes:
+            if node.node_id == cluster.controller_id:
+                return self.connection(node.endpoint)
+        raise NoControllerError((await self.any_node()).endpoint)
+
+    async def describe_features(self) -> FeatureMetadata:
+        """Give what the cluster has agreed on, and what one node supports: a bootstrap server, or the controller.
+
+        The epoch never falls from one call to the next: a node that lags behind is told what others have said.
+        """
+        is_broker = self._endpoint_type is EndpointType.BROKER
+        node = await (self.any_node() if is_broker else self.controller())
+        self._features = FeatureMetadata.of(await node.refreshed_versions()).not_older_than(self._features)
+        return self._features
+
+    async def update_features(
+        self,
+        updates: Mapping[str, FeatureUpdate],
+        *,
+        validate_only: bool = False,
+        timeout_ms: int = 60_000,
+        forced_snapshot: bool = False,
+    ) -> UpdateFeaturesResult:
+        """Change finalized features (one at least), or with `validate_only` say whether they could be changed.
+
+        `forced_snapshot`: real brokers may be made to follow a lowered metadata.version by a snapshot. It is sent
+        again if the controller has changed or a connection breaks: what was done once is done. Raises
+        UnsupportedUpdateError if the controller is too old for what is asked, NoControllerError if there is none.
+        Source: KIP-584, KIP-778.
+        """
+        assert updates, "there is something to update"
+        asking = partial(self._update_features, updates, validate_only=validate_only, forced_snapshot=forced_snapshot)
+        clock = asyncio.get_running_loop().time
+        backoff_s = self._config.retry_backoff_ms / 1000
+        deadline_s = clock() + timeout_ms / 1000
+        is_routed = self._endpoint_type is EndpointType.CONTROLLER
+        while True:
+            remaining_ms = max(int((deadline_s - clock()) * 1000), 1)
+            is_last = clock() + backoff_s >= deadline_s
+            try:
+                result = await asking(await (self.controller() if is_routed else self.any_node()), remaining_ms)
+                if is_last or not result.is_not_controller:
+                    return result
+                is_routed = True
+            except RequestTimedOutError:
+                raise
+            except (ConnectionFailedError, NoControllerError):
+                if is_last:
+                    raise
+            await asyncio.sleep(backoff_s)
+
+    async def _update_features(
+        self,
+        updates: Mapping[str, FeatureUpdate],
+        node: NodeConnection,
+        timeout_ms: int,
+        *,
+        validate_only: bool,
+        forced_snapshot: bool,
+    ) -> UpdateFeaturesResult:
+        offered = (await node.versions()).api_ranges.get(_UPDATE_FEATURES)
+        is_old = offered is not None and offered.highest == 0
+        missing = missing_in_version_0(updates.values(), validate_only=validate_only) if is_old else None
+        if missing is not None:
+            raise UnsupportedUpdateError(node.endpoint, missing)
+        request = update_request(
+            updates,
+            version_0=is_old,
+            timeout_ms=timeout_ms,
+            validate_only=validate_only,
+            forced_snapshot=forced_snapshot,
+        )
+        response = await node.request(
+            request,
+            wanted=SupportedRange(0, 0) if is_old else SupportedRange(1, 2),
+            timeout_ms=timeout_ms + self._config.request_timeout_ms,
+        )
+        assert isinstance(response, UpdateFeaturesResponse)
+        return read_result(node.endpoint, updates, response)
 
 
 async def _describe_by_metadata(connection: NodeConnection) -> ClusterDescription:

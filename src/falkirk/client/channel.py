@@ -50,18 +50,19 @@ class Channel:
         """Say whether requests can be sent, as far as we know."""
         return self._end is None
 
-    async def ask(self, message: WireMessage, version: int) -> WireMessage:
-        """Send a request and wait for its answer.
+    async def ask(self, message: WireMessage, version: int, *, timeout_ms: int | None = None) -> WireMessage:
+        """Send a request and wait for its answer; `timeout_ms` None: as long as request.timeout.ms says.
 
         Raises ConnectionFailedError if the connection breaks or the answer cannot be read, RequestTimedOutError if it
-        does not come within request.timeout.ms, LocalProtocolError for a message that the version cannot hold.
+        does not come in time, LocalProtocolError for a message that the version cannot hold.
         """
+        wait_ms = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
         name = message.SCHEMA.info.name.removesuffix("Request")
         try:
-            async with asyncio.timeout(self._config.request_timeout_ms / 1000), self._slots:
+            async with asyncio.timeout(wait_ms / 1000), self._slots:
                 response = await self._exchange(message, version)
         except TimeoutError as error:
-            reason = f"no answer to {name} within {self._config.request_timeout_ms} ms"
+            reason = f"no answer to {name} within {wait_ms} ms"
             # Its answer, should it still come, would be in the way of those that follow.
             self._break(reason)
             raise RequestTimedOutError(self.endpoint, reason) from error

@@ -38,6 +38,7 @@ class ClientConfig:
     login: Login | None = None
     request_timeout_ms: int = 30_000
     socket_connection_setup_timeout_ms: int = 10_000
+    retry_backoff_ms: int = 100
     max_in_flight_requests_per_connection: int = 100
     frame_bytes_max: int = FRAME_BYTES_MAX
     avoided: AvoidedVersions = field(default_factory=dict)
@@ -62,6 +63,7 @@ class ClientConfig:
             socket_connection_setup_timeout_ms=_milliseconds(
                 properties, "socket.connection.setup.timeout.ms", default.socket_connection_setup_timeout_ms
             ),
+            retry_backoff_ms=_milliseconds(properties, "retry.backoff.ms", default.retry_backoff_ms),
             avoided=avoided_versions(properties.get(AVOID_API_VERSIONS, "")),
         )
 

@@ -6,7 +6,7 @@ What a node offers is good for one connection only: after a break it may run ano
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import falkirk
 from falkirk.client.authentication import authenticate
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
-
-# How much of a session's life is used.
-_SESSION_USE: Final = 0.85
 
 
 class NodeConnection:
@@ -57,26 +54,32 @@ class NodeConnection:
         return await self.versions()
 
     async def request(
-        self, message: WireMessage, *, wanted: SupportedRange | None = None, is_idempotent: bool = False
+        self,
+        message: WireMessage,
+        *,
+        wanted: SupportedRange | None = None,
+        is_idempotent: bool = False,
+        timeout_ms: int | None = None,
     ) -> WireMessage:
         """Send a request in the highest version that both sides have; give the answer.
 
         `wanted`: versions that the caller can do with, None: all that we know. Errors in the answer are the caller's.
         `is_idempotent`: it is sent again on a new connection if the old one turns out to be broken.
+        `timeout_ms`: how long the answer may take, None: as request.timeout.ms says.
         Raises UnsupportedApiError naming both ranges; ConnectionFailedError, RequestTimedOutError; NodeRefusedError if
         the node did not say what it speaks.
         """
         was_open = self._is_open
         channel, versions = await self._connected()
         try:
-            return await channel.ask(message, self._version(message, versions, wanted))
+            return await channel.ask(message, self._version(message, versions, wanted), timeout_ms=timeout_ms)
         except RequestTimedOutError:
             raise
         except ConnectionFailedError:
             if not (was_open and is_idempotent):
                 raise
         channel, versions = await self._connected()
-        return await channel.ask(message, self._version(message, versions, wanted))
+        return await channel.ask(message, self._version(message, versions, wanted), timeout_ms=timeout_ms)
 
     async def close(self) -> None:
         """Close the TCP connection, if there is one."""
@@ -115,10 +118,9 @@ class NodeConnection:
     async def _authenticate(self, channel: Channel, versions: NodeVersions) -> None:
         self._session_end_s = None
         if self._config.login is not None:
-            lifetime_ms = await authenticate(channel, self._config.login, versions.api_ranges)
-            if lifetime_ms is not None:
-                lifetime_s = lifetime_ms * _SESSION_USE / 1000
-                self._session_end_s = asyncio.get_running_loop().time() + lifetime_s
+            end_ms = await authenticate(channel, self._config.login, versions.api_ranges)
+            if end_ms is not None:
+                self._session_end_s = asyncio.get_running_loop().time() + end_ms / 1000
 
     @property
     def _session_has_ended(self) -> bool:

@@ -58,3 +58,32 @@ class NoNodeReachedError(ClientError):
     def __init__(self, failures: Sequence[ClientError]) -> None:
         self.failures = tuple(failures)
         super().__init__("\n".join(map(str, failures)))
+
+
+class NoControllerError(ClientError):
+    """The node does not know who the active controller is, or at which address."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        super().__init__(f"{endpoint}: the node knows no active controller")
+
+
+class UnsupportedUpdateError(ClientError):
+    """The controller has version 0 of UpdateFeatures alone, which cannot say what was asked for."""
+
+    def __init__(self, endpoint: Endpoint, asked: str) -> None:
+        self.endpoint = endpoint
+        self.asked = asked
+        super().__init__(
+            f"{endpoint}: {asked} needs version 1 of UpdateFeatures, and the controller has version 0 alone"
+        )
+
+
+class FeatureUpdateFailedError(ClientError):
+    """A feature was not changed."""
+
+    def __init__(self, endpoint: Endpoint, feature: str, error_code: int, message: str) -> None:
+        self.endpoint = endpoint
+        self.feature = feature
+        self.error_code = error_code
+        super().__init__(f"{endpoint}: {feature}: {error_name(error_code)}: {message}")

@@ -14,9 +14,14 @@ T = TypeVar("T")
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:  # Any: as asyncio.run
     """Run it to its end and give its result."""
+    with new_runner() as runner:
+        return runner.run(coroutine)
+
+
+def new_runner() -> asyncio.Runner:
+    """Give what runs several coroutines on one such loop; the caller closes it."""
     try:
         import uvloop  # noqa: PLC0415 - it may not be there
     except ImportError:
-        return asyncio.run(coroutine)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(coroutine)
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)

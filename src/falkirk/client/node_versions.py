@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from falkirk.client.feature_metadata import FinalizedVersionRange
 from falkirk.protocol.messages import REQUESTS, message_class
 from falkirk.versions.supported_range import SupportedRange
 
@@ -26,7 +27,7 @@ class NodeVersions:
 
     api_ranges: Mapping[int, SupportedRange]
     supported_features: Mapping[str, SupportedRange]
-    finalized_features: Mapping[str, int]
+    finalized_features: Mapping[str, FinalizedVersionRange]
     finalized_features_epoch: int | None
 
     @classmethod
@@ -39,7 +40,10 @@ class NodeVersions:
                 feature.name: SupportedRange(feature.min_version, feature.max_version)
                 for feature in response.supported_features
             },
-            finalized_features={feature.name: feature.max_version_level for feature in response.finalized_features},
+            finalized_features={
+                feature.name: FinalizedVersionRange(feature.min_version_level, feature.max_version_level)
+                for feature in response.finalized_features
+            },
             finalized_features_epoch=None if epoch < 0 else epoch,
         )
 

@@ -18,7 +18,7 @@ from falkirk.server.errors import ServerError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.client.node_versions import NodeVersions
+    from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.node.effects import Stop
     from falkirk.server.cluster_layout import ClusterLayout, NodeLayout
 
@@ -55,8 +55,8 @@ class Audience(Protocol):
     def brokers_joined(self, count: int, total: int) -> None:
         """Hear how many brokers are in the cluster."""
 
-    def ready(self, versions: NodeVersions) -> None:
-        """Hear that all brokers serve; `versions`: what one of them says of itself and the cluster."""
+    def ready(self, features: FeatureMetadata) -> None:
+        """Hear that all brokers serve; `features`: as one of them tells them."""
 
     def node_ended(self, node_id: int, stop: Stop) -> None:
         """Hear of a node that ended unasked."""
@@ -94,9 +94,9 @@ class LocalCluster:
                 self._running[node.node_id] = await self.launcher.start(node)
             stopping = asyncio.create_task(self._asked_to_stop.wait())
             try:
-                versions = await self._until_ready(stopping)
-                if versions is not None:
-                    self.audience.ready(versions)
+                features = await self._until_ready(stopping)
+                if features is not None:
+                    self.audience.ready(features)
                     await self._watch(stopping)
             finally:
                 stopping.cancel()
@@ -106,7 +106,7 @@ class LocalCluster:
 
     # --- Starting
 
-    async def _until_ready(self, stopping: asyncio.Task[bool]) -> NodeVersions | None:
+    async def _until_ready(self, stopping: asyncio.Task[bool]) -> FeatureMetadata | None:
         """Wait until every broker knows all brokers to be alive; None if the cluster is to stop before that."""
         ready = asyncio.create_task(self._all_brokers_joined())
         try:
@@ -123,7 +123,7 @@ class LocalCluster:
         finally:
             ready.cancel()
 
-    async def _all_brokers_joined(self) -> NodeVersions:
+    async def _all_brokers_joined(self) -> FeatureMetadata:
         servers = self.layout.bootstrap_servers
         told = -1
         async with AsyncExitStack() as admins:
