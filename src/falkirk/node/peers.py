@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Close, Connect, Fact, Send
-from falkirk.node.peer_authentication import PeerAuthentication
 from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FetchRequest
-from falkirk.protocol.sasl.errors import AuthenticationFailedError
+from falkirk.protocol.sasl.client_exchange import SaslClientExchange, SaslQuestion, SaslRefusal
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.versions.negotiation import highest_usable
 from falkirk.versions.supported_range import SupportedRange
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from falkirk.node.effects import Effect
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.sasl.client_exchange import SaslStep
     from falkirk.protocol.sasl.login import Login
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
@@ -68,7 +68,7 @@ class _Peer:
     connection: Connection | None = None
     ranges: Mapping[int, SupportedRange] | None = None
     # What is asked at the beginning where the other side wants SASL, and again before the session ends.
-    authentication: PeerAuthentication | None = None
+    authentication: SaslClientExchange | None = None
     reauthenticate_at_ms: int | None = None
     in_flight: _Request | None = None
     failures: int = 0
@@ -323,7 +323,7 @@ class Peers:
             self._take_versions(peer, event, message, now_ms)
             return
         if peer.authentication is not None:
-            self._go_on_authenticating(peer, peer.authentication, message, now_ms)
+            self._go_on_authenticating(peer, peer.authentication.take(message), now_ms)
             return
         request, peer.in_flight = peer.in_flight, None
         assert request is not None, "the connection tells of no other answers"
@@ -353,32 +353,20 @@ class Peers:
         """Say who the node is, on a new connection or again."""
         if peer.reauthenticate_at_ms is not None:
             peer.setup_deadline_ms = now_ms + self._setup_timeout_ms
-        peer.authentication = PeerAuthentication(self._logins[peer.listener], ranges, self._random)
-        self._ask_authentication(peer, peer.authentication, now_ms)
+        peer.authentication = SaslClientExchange(self._logins[peer.listener], ranges, self._random)
+        self._go_on_authenticating(peer, peer.authentication.begin(), now_ms)
 
-    def _ask_authentication(self, peer: _Peer, authentication: PeerAuthentication, now_ms: int) -> None:
+    def _go_on_authenticating(self, peer: _Peer, step: SaslStep, now_ms: int) -> None:
         assert peer.connection is not None
         assert peer.connection_id is not None
-        try:
-            message, version = authentication.next_request()
-        except AuthenticationFailedError as error:
-            self._drop(peer, f"Failed authentication with {peer.endpoint}: {error}", now_ms)
+        if isinstance(step, SaslRefusal):
+            self._drop(peer, f"Failed authentication with {peer.endpoint}: {step.reason}", now_ms)
             return
-        _, data = peer.connection.send_request(message, version)
-        self._effects(Send(peer.connection_id, data))
-
-    def _go_on_authenticating(
-        self, peer: _Peer, authentication: PeerAuthentication, answer: WireMessage, now_ms: int
-    ) -> None:
-        try:
-            authentication.take(answer)
-        except AuthenticationFailedError as error:
-            self._drop(peer, f"Failed authentication with {peer.endpoint}: {error}", now_ms)
+        if isinstance(step, SaslQuestion):
+            _, data = peer.connection.send_request(step.message, step.version)
+            self._effects(Send(peer.connection_id, data))
             return
-        if not authentication.is_complete:
-            self._ask_authentication(peer, authentication, now_ms)
-            return
-        after_ms = authentication.reauthenticate_after_ms
+        after_ms = step.reauthenticate_after_ms
         peer.authentication = None
         peer.reauthenticate_at_ms = None if after_ms is None else now_ms + after_ms
         peer.failures = 0
