@@ -30,6 +30,16 @@ def test_a_stream_that_comes_byte_by_byte_gives_its_frames():
     assert [body for byte in stream for _, body in reader.receive_data(bytes([byte]))] == [b"first", b"", b"third"]
 
 
+def test_a_reader_says_how_much_is_missing_at_least():
+    reader = FrameReader(100)
+    stream = frame(b"first") + frame(b"next")
+    missing = []
+    for byte in stream:
+        reader.receive_data(bytes([byte]))
+        missing.append(reader.missing_bytes)
+    assert missing == [3, 2, 1, 5, 4, 3, 2, 1, 0, 3, 2, 1, 4, 3, 2, 1, 0]
+
+
 def test_a_length_reserves_no_memory():
     reader = FrameReader(2**31 - 1)
     tracemalloc.start()

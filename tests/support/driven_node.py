@@ -25,6 +25,9 @@ class DrivenNode:
         self._stepped.set()
         return [effect for event in events for effect in self._effects(event)]
 
+    def missing_bytes(self, connection_id: int) -> int:
+        return 0
+
     @property
     def events(self) -> list[Event]:
         return [event for step in self.steps for event in step]

@@ -193,6 +193,11 @@ class ClientConnections:
             self._advance(client)
             self._close_if_flooding(client)
 
+    def missing_bytes(self, connection_id: int) -> int:
+        """Say how much the request that has begun on a connection lacks at least; 0 between requests."""
+        client = self._clients.get(connection_id)
+        return 0 if client is None else client.connection.missing_bytes
+
     def lost(self, connection_id: int) -> None:
         """Forget a connection that is gone."""
         client = self._clients.pop(connection_id, None)

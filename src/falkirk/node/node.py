@@ -229,6 +229,10 @@ class Node:
         """When the node wants to be stepped without an event; None: not before one comes."""
         return None if self._is_stopped else self._due_ms
 
+    def missing_bytes(self, connection_id: int) -> int:
+        """Say how much the request that has begun on an accepted connection lacks at least; 0 between requests."""
+        return self._clients.missing_bytes(connection_id)
+
     # --- What others look at
 
     @property

@@ -261,6 +261,11 @@ class Connection:
         """How much of a frame that is not complete is kept."""
         return self._frames.pending_bytes
 
+    @property
+    def missing_bytes(self) -> int:
+        """How much the frame that has begun lacks, at least; 0 between frames."""
+        return self._frames.missing_bytes
+
     # --- Server
 
     def send_response(

@@ -36,6 +36,11 @@ class FrameReader:
         """How much of a frame that is not complete is kept."""
         return self._pending_bytes
 
+    @property
+    def missing_bytes(self) -> int:
+        """How much the frame that has begun lacks, at least: its length may not be known. 0 between frames."""
+        return self._missing or (self._pending_bytes and 4 - self._pending_bytes)
+
     def receive_data(self, data: bytes) -> list[tuple[int, bytes]]:
         """Give each frame that is complete now, without its length, and where it starts in the stream.
 

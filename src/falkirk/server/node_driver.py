@@ -48,6 +48,10 @@ class DrivenNode(Protocol):
         """When to step without an event; None: never."""
         ...
 
+    def missing_bytes(self, connection_id: int) -> int:
+        """Say how much the request that has begun on a connection lacks at least; 0 between requests."""
+        ...
+
 
 class NodeDriver:
     """Drives a node until it stops.
@@ -81,7 +85,7 @@ class NodeDriver:
         # What connections tell that the node has opened, and what no connection tells.
         self._events: list[Event] = []
         self._controller_listeners = controller_listeners
-        self._lanes = (EventLane(_FIRST_STEP_BYTES), EventLane(_FIRST_STEP_BYTES))
+        self._lanes = tuple(EventLane(_FIRST_STEP_BYTES, node.missing_bytes) for _ in range(2))
         # Connections that are not read from before the node has heard what they sent.
         self._held: set[int] = set()
         self._is_step_due = False
