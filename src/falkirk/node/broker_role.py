@@ -63,6 +63,8 @@ class BrokerRole:
         self._disk = disk
         self._channel = ActiveControllerChannel(state, peers, "forwarding")
         self._controller_ranges: Mapping[int, SupportedRange] | None = None
+        # What was offered with the last controller that was connected.
+        self._last_ranges = own_ranges
         self.forwarding = Forwarding(state, self._channel, clients)
         slots = _setting(state.config, "max.incremental.fetch.session.cache.slots")
         state.fetch_sessions = FetchSessions(slots, random)
@@ -115,8 +117,7 @@ class BrokerRole:
         self._channel.keep_open()
         if self._channel.ranges is not self._controller_ranges:
             self._controller_ranges = self._channel.ranges
-            self.ranges = broker_ranges(self._own_ranges, self._controller_ranges, self._state.config.release)
-            self._clients.change_ranges(self.ranges)
+            self._change_ranges()
         self.forwarding.tick()
 
     @property
@@ -150,6 +151,20 @@ class BrokerRole:
         if self.replicas.is_started:
             self.replicas.shutdown()
             self._take_offline(write_broker_epoch(self._disk, self._log_dirs.online, self.broker_epoch))
+
+    def _change_ranges(self) -> None:
+        """Offer what the active controller can answer.
+
+        While none is connected all is offered, as in Kafka, and nobody loses a connection for it: most often the next
+        controller is like the last one, and who was told what that can answer was told right.
+        """
+        ranges = broker_ranges(self._own_ranges, self._controller_ranges, self._state.config.release)
+        # The same mapping as before if it is: answers are kept by it.
+        self.ranges = next((known for known in (self.ranges, self._last_ranges) if known == ranges), ranges)
+        is_known = self._controller_ranges is not None
+        if is_known:
+            self._last_ranges = self.ranges
+        self._clients.change_ranges(self.ranges, close_others=is_known)
 
     def _start_replicas(self) -> None:
         clean, failed = take_clean_log_dirs(self._disk, self._log_dirs.online)

@@ -59,6 +59,8 @@ class ClientConnection:
     authentication: Authentication | None = None
     software_name: str = ""
     software_version: str = ""
+    # What the listener offered when the client asked for it; None: it has not asked.
+    negotiated: Mapping[int, SupportedRange] | None = None
     last_active_ms: int = 0
     held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
     held_bytes: int = 0
@@ -66,10 +68,11 @@ class ClientConnection:
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None
 
-    def take_software(self, request: ApiVersionsRequest) -> None:
-        """Note what the client says it is."""
+    def take_versions_request(self, request: ApiVersionsRequest) -> None:
+        """Note what the client says it is, and what it is told."""
         self.software_name = request.client_software_name
         self.software_version = request.client_software_version
+        self.negotiated = self.ranges
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +101,7 @@ class ConnectionCounters:
     closed_for_unserved_apis: int = 0
     closed_for_flooding: int = 0
     closed_for_idleness: int = 0
+    closed_for_other_versions: int = 0
 
 
 class ClientConnections:
@@ -207,12 +211,20 @@ class ClientConnections:
             self._sasl.lost(client)
             self._gone(connection_id)
 
-    def change_ranges(self, ranges: Mapping[int, SupportedRange]) -> None:
-        """Serve other versions from now on, on all listeners of the broker role."""
+    def change_ranges(self, ranges: Mapping[int, SupportedRange], *, close_others: bool) -> None:
+        """Serve other versions from now on, on all listeners of the broker role.
+
+        `close_others`: clients that were told others before lose their connection, so that they negotiate anew: what
+        ApiVersions tells is good for one connection (KIP-35). Who never asked stays.
+        """
         self.forget_answers()
-        for client in self._clients.values():
-            if not client.listener.is_controller:
-                client.ranges = client.connection.supported = ranges
+        for client in list(self._clients.values()):
+            if client.listener.is_controller:
+                continue
+            client.ranges = client.connection.supported = ranges
+            if close_others and client.negotiated is not None and client.negotiated != ranges:
+                self.counters.closed_for_other_versions += 1
+                self._close(client, "versions-changed", "it was told other versions than are served now")
 
     def resume(self) -> None:
         """Go on with what was held back, as far as may be."""
@@ -327,7 +339,7 @@ class ClientConnections:
         if isinstance(event, KnownRequestsAnswered):
             self.counters.requests += event.count
             if isinstance(event.request, ApiVersionsRequest):
-                client.take_software(event.request)
+                client.take_versions_request(event.request)
             self._effects(Send(client.connection_id, event.data))
         elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
             client.held.append(event)

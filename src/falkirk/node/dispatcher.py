@@ -11,7 +11,15 @@ from falkirk.node.active_controller import TooManyRecordsError
 from falkirk.node.client_connections import OpenRequest
 from falkirk.node.effects import Fact
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import AnswerLater, AskRaft, EncodedResponse, InPieces, NoAnswer, Unwrapped
+from falkirk.node.handlers.handler import (
+    AnswerLater,
+    AskRaft,
+    EncodedResponse,
+    InPieces,
+    NoAnswer,
+    NotController,
+    Unwrapped,
+)
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.handlers.token_authorization import refused_before_forwarding
 from falkirk.protocol.error_codes import ErrorCode
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     from falkirk.node.client_connections import ClientConnections
     from falkirk.node.effects import Effect
     from falkirk.node.forwarding import Forwarding
-    from falkirk.node.handlers.handler import HandlerResult, Route
+    from falkirk.node.handlers.handler import HandlerResult, LateAnswer, Route
     from falkirk.node.node_state import NodeState
 
 
@@ -53,7 +61,7 @@ class Dispatcher:
             self._answer(request, api_versions.unsupported_version(request.client.ranges))
             return
         if isinstance(message, ApiVersionsRequest):
-            request.client.take_software(message)
+            request.client.take_versions_request(message)
         if self.forwarding is not None and self._is_forwarded(request):
             refused = refused_before_forwarding(request.context, message)
             if refused is not None:
@@ -142,14 +150,18 @@ class Dispatcher:
 
     def _start(self, request: OpenRequest, route: Route, result: AnswerLater) -> None:
         try:
-            result.start(partial(self._answer_late, request))
+            result.start(partial(self._answer_late, request, route))
         except OSError:
             raise
         except Exception:  # noqa: BLE001 - as in `handle`
             self._failed(request, route)
 
-    def _answer_late(self, request: OpenRequest, answer: WireMessage | EncodedResponse | InPieces | NoAnswer) -> None:
+    def _answer_late(self, request: OpenRequest, route: Route, answer: LateAnswer) -> None:
         match answer:
+            case ControllerResult():
+                self._append(request, route, answer)
+            case NotController():
+                self.not_controller(request)
             case NoAnswer():
                 self._pass_over(request, answer)
             case EncodedResponse():
