@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.controller.result import ControllerResult
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.feature_update import FeatureUpdates
     from falkirk.node.fetch_sessions import FetchSessions
     from falkirk.node.producer_ids import ProducerIds
     from falkirk.node.replication.replica_manager import ReplicaManager
@@ -41,7 +42,8 @@ class NodeView:
     a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `fetch_sessions`, `producer_ids`: the partitions of a broker, what its
     clients fetch again and again, and the ids that it hands out; there on its listeners. `fetch_bytes_max`:
     fetch.max.bytes.
-    `topic_creation`: creates topics that a broker's clients ask for. `random`: for what an answer leaves to chance.
+    `topic_creation`: creates topics that a broker's clients ask for. `feature_updates`: changes levels of features,
+    where the node is a controller. `random`: for what an answer leaves to chance.
     """
 
     node_id: int
@@ -63,6 +65,7 @@ class NodeView:
     producer_ids: ProducerIds | None = None
     fetch_bytes_max: int = 55 * 1024 * 1024
     topic_creation: TopicCreation | None = None
+    feature_updates: FeatureUpdates | None = None
     random: Chance | None = None
 
 
@@ -92,14 +95,24 @@ class AskRaft:
 
 
 @dataclass(frozen=True, slots=True)
+class NotController:
+    """This node is the active controller no more."""
+
+
+@dataclass(frozen=True, slots=True)
 class NoAnswer:
     """The client wants no answer (Produce without acks); `close`: it must lose its connection, to learn of an error."""
 
     close: bool = False
 
 
-Answer = Callable[["WireMessage | EncodedResponse | InPieces | NoAnswer"], None]
-"""Takes the answer to one request, once. An EncodedResponse is not kept for others here."""
+LateAnswer = Union["WireMessage", EncodedResponse, InPieces, NoAnswer, "ControllerResult[WireMessage]", NotController]
+
+Answer = Callable[[LateAnswer], None]
+"""Takes the answer to one request, once. An EncodedResponse is not kept for others here.
+
+A ControllerResult is appended at once: it has to be decided by the controller that is the active one in this step.
+"""
 
 
 # Made for each request for records: a Struct costs a fifth of a dataclass.
