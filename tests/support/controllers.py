@@ -12,6 +12,7 @@ from falkirk.metadata.controller.settings import ControllerSettings
 from falkirk.metadata.image.broker_registration import BrokerRegistration, Endpoint, SupportedFeature
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
+from falkirk.metadata.lowering import replay
 from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
 from falkirk.versions.metadata_version import MetadataVersion
@@ -132,7 +133,7 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
     delta = MetadataDelta(before)
     for record, _ in read:
         if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
-            delta.replay(record)
+            replay(delta, record)
     controller.replay(result.records, end_offset=end_offset, now_ms=now_ms)
     after = delta.apply(Provenance(end_offset, controller.epoch, now_ms))
     assert controller.state.image == after

@@ -67,18 +67,16 @@ def lowering_options(to: MetadataVersion) -> WriterOptions:
     return WriterOptions(metadata_version=to, bootstrap_levels_bind=False, bumps_partition_epochs=True)
 
 
-def lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
-    """Give the level to which a record lowers metadata.version, after the changes so far; None if it does not."""
-    if not isinstance(record, FeatureLevelRecord) or record.name != METADATA_VERSION:
+def replay(delta: MetadataDelta, record: WireMessage) -> LossReport | None:
+    """Take a record of a log into a delta; one that lowers metadata.version changes all that has no place there.
+
+    Gives what was lost there, None for any other record. Raises InconsistentRecordError as `MetadataDelta.replay` does.
+    """
+    to = _lowering_target(delta, record)
+    if to is None:
+        delta.replay(record)
         return None
-    features = delta.image.features if delta.features is None else delta.features
-    own = features.metadata_version
-    try:
-        to = MetadataVersion.of_level(record.feature_level)
-    except UnknownMetadataVersionError:
-        return None  # for the delta to refuse
-    # Below LEVEL_MIN the record does not exist, so such a log is for the delta to take or refuse as it stands.
-    return to if own is not None and LEVEL_MIN <= to < own else None
+    return lower_within(delta, to)
 
 
 def lower_within(delta: MetadataDelta, to: MetadataVersion) -> LossReport:
@@ -97,6 +95,20 @@ def lower_within(delta: MetadataDelta, to: MetadataVersion) -> LossReport:
     _lower_partitions(image, to, delta, report)
     delta.forget_unknown_tags()
     return report
+
+
+def _lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
+    """Give the level to which a record lowers metadata.version, after the changes so far; None if it does not."""
+    if not isinstance(record, FeatureLevelRecord) or record.name != METADATA_VERSION:
+        return None
+    features = delta.image.features if delta.features is None else delta.features
+    own = features.metadata_version
+    try:
+        to = MetadataVersion.of_level(record.feature_level)
+    except UnknownMetadataVersionError:
+        return None  # for the delta to refuse
+    # Below LEVEL_MIN the record does not exist, so such a log is for the delta to take or refuse as it stands.
+    return to if own is not None and LEVEL_MIN <= to < own else None
 
 
 def _other_records(image: MetadataImage, to: MetadataVersion) -> Iterator[WireMessage]:

@@ -8,6 +8,7 @@ from falkirk.metadata.controller.existing_acls import ExistingAcls
 from falkirk.metadata.controller.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+from falkirk.metadata.lowering import replay
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -42,13 +43,17 @@ class ControllerState:
         return self.image.features.metadata_version or MetadataVersion.parse("3.0-IV1")
 
     def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, epoch: int, now_ms: int) -> None:
-        """Take in what was just appended. The cost is that of the change."""
+        """Take in what was just appended, lowering the image at a record that lowers metadata.version.
+
+        The cost is that of the change. Nothing is cleared and reloaded as KIP-1155 has it: image and indexes become
+        what they would be, had a controller been made from the snapshot at the lower level.
+        """
         delta = MetadataDelta(self.image)
         for record, _version in records:
             # Who appends a transaction also ends it; on the other replicas the loader holds it back until then. What is
             # aborted is what an earlier leader left open, which is not in the image.
             if not isinstance(record, _TRANSACTION_MARKERS):
-                delta.replay(record)
+                replay(delta, record)
         image = delta.apply(Provenance(end_offset, epoch, now_ms))
         self.partitions = self.partitions.changed_by(delta, image)
         self.colliding_names = self.colliding_names.changed_by(delta)

@@ -2,7 +2,7 @@
 
 The loader is a step function: it takes batches as they come (committed, in order) and gives (delta, image) to its
 publishers, each in turn, in the order in which they were passed in. It holds back the records of a metadata
-transaction (KIP-868) until its end.
+transaction (KIP-868) until its end, and lowers the image at a record that lowers metadata.version (KIP-1155).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from falkirk.metadata.errors import InconsistentRecordError, RecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
+from falkirk.metadata.lowering import replay
 from falkirk.metadata.record_reader import read_record
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 
@@ -75,41 +76,59 @@ class MetadataLoader:
     def load_log(self, batches: Iterable[MetadataBatch]) -> MetadataImage:
         """Take in batches that follow what was loaded and publish once, whatever their number.
 
+        A batch that lowers metadata.version is the last one of what is published: so there is an image at its very
+        end for the snapshot that takes the log's place, and whoever acts on the level sees each that there was.
         Raises RecordError with offset and source: for a record that cannot be read, contradicts the image, or ends a
         transaction that has not begun.
         """
         delta = MetadataDelta(self.image)
         for batch in batches:
+            is_lowered = False
             for offset, value in enumerate(batch.values, batch.base_offset):
                 try:
-                    self._take_in(delta, read_record(value), offset, batch)
+                    is_lowered |= self._take_in(delta, read_record(value), offset, batch)
                 except RecordError as error:
                     error.locate(offset, batch.source)
                     raise
             self.loaded = Provenance(batch.end_offset, batch.epoch, batch.timestamp)
-        provenance = self.loaded if self.open_transaction is None else self.open_transaction.before
-        if provenance != self.image.provenance:
-            image = delta.apply(provenance)
-            self._publish(delta, image)
-            self.image = image
+            if is_lowered:
+                self._finish(delta)
+                delta = MetadataDelta(self.image)
+        self._finish(delta)
         return self.image
 
-    def _take_in(self, delta: MetadataDelta, record: WireMessage, offset: int, batch: MetadataBatch) -> None:
+    def _take_in(self, delta: MetadataDelta, record: WireMessage, offset: int, batch: MetadataBatch) -> bool:
+        """Take in one record; say whether metadata.version was lowered."""
         if isinstance(record, BeginTransactionRecord):
             self._begin(record, offset, batch)
         elif isinstance(record, EndTransactionRecord):
-            for held_back, held_offset, source in self._closed_transaction(record).records:
-                try:
-                    delta.replay(held_back)
-                except RecordError as error:
-                    error.locate(held_offset, source)
-                    raise
+            return self._replay_transaction(delta, self._closed_transaction(record))
         elif isinstance(record, AbortTransactionRecord):
             self._closed_transaction(record)
         elif self.open_transaction is not None:
             self.open_transaction.records.append((record, offset, batch.source))
         else:
-            delta.replay(record)
+            return replay(delta, record) is not None
+        return False
+
+    @staticmethod
+    def _replay_transaction(delta: MetadataDelta, transaction: OpenTransaction) -> bool:
+        is_lowered = False
+        for record, offset, source in transaction.records:
+            try:
+                is_lowered |= replay(delta, record) is not None
+            except RecordError as error:
+                error.locate(offset, source)
+                raise
+        return is_lowered
+
+    def _finish(self, delta: MetadataDelta) -> None:
+        """Put the next image in place, unless nothing was loaded or all of it is held back."""
+        provenance = self.loaded if self.open_transaction is None else self.open_transaction.before
+        if provenance != self.image.provenance:
+            image = delta.apply(provenance)
+            self._publish(delta, image)
+            self.image = image
 
     def _begin(self, record: BeginTransactionRecord, offset: int, batch: MetadataBatch) -> None:
         if self.open_transaction is not None:
