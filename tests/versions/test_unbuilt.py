@@ -25,7 +25,7 @@ def test_every_line_is_about_an_api_that_some_release_offers_there():
 
 
 def test_controllers_lack_only_features_and_what_brokers_of_zookeepers_time_ask():
-    assert {key for listener, key in UNBUILT if listener is Listener.CONTROLLER} == {7, 57}
+    assert {key for listener, key in UNBUILT if listener is Listener.CONTROLLER} == {7}
 
 
 def test_every_release_serves_version_0_of_api_versions():

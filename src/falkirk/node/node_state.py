@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from falkirk.node.active_controller import ActiveController
     from falkirk.node.client_connections import ClientConnection
     from falkirk.node.config import NodeConfig
+    from falkirk.node.feature_update import FeatureUpdates
     from falkirk.node.fetch_sessions import FetchSessions
     from falkirk.node.metadata_applier import MetadataApplier
     from falkirk.node.producer_ids import ProducerIds
@@ -51,6 +52,8 @@ class NodeState:
         self.active: ActiveController | None = None
         # Set where the node is a broker.
         self.topic_creation: TopicCreation | None = None
+        # Set where it is a controller.
+        self.feature_updates: FeatureUpdates | None = None
         self.replicas: ReplicaManager | None = None
         self.fetch_sessions: FetchSessions | None = None
         self.producer_ids: ProducerIds | None = None
@@ -137,6 +140,7 @@ class NodeState:
             fetch_bytes_max=self.fetch_bytes_max,
             random=self.random,
             topic_creation=self.topic_creation,
+            feature_updates=self.feature_updates,
         )
 
     def _features_epoch(self, *, is_controller: bool) -> int | None:

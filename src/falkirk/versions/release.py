@@ -83,8 +83,7 @@ class Release:
     @property
     def bootstraps_from_snapshot(self) -> bool:
         """Say whether formatting puts the bootstrap records into the metadata partition, not bootstrap.checkpoint."""
-        order = [release.name for release in all_releases()]
-        return order.index(self.name) >= order.index(_BOOTSTRAPS_FROM_SNAPSHOT_SINCE)
+        return self._is_from(_BOOTSTRAPS_FROM_SNAPSHOT_SINCE)
 
     @property
     def internal_topics(self) -> frozenset[str]:
@@ -158,6 +157,25 @@ class Release:
         """Give each feature's level in a cluster that this release formats at a metadata.version; 0: not enabled."""
         return {name: feature.default_level(metadata_version) for name, feature in self.features.items()}
 
+    @property
+    def updates_features_together(self) -> bool:
+        """Say whether an update of several features is made as a whole or not at all, and its features must be known.
+
+        Before, each feature had its own result, and whoever lowered a feature that nobody knows to 0 was told yes.
+        """
+        update_features = self.apis[_UPDATE_FEATURES].stable_versions
+        return update_features is not None and update_features.highest >= _TOGETHER_FROM
+
+    @property
+    def updates_kraft_version(self) -> bool:
+        """Say whether kraft.version is raised by an update of features; before, such an update changed nothing."""
+        return self._is_from(_UPDATES_KRAFT_VERSION_SINCE)
+
+    @property
+    def tells_both_levels(self) -> bool:
+        """Say whether the refusal to lower metadata.version names the level that it has as well."""
+        return self._is_from(_TELLS_BOTH_LEVELS_SINCE)
+
     # --- metadata.version
 
     @property
@@ -192,6 +210,10 @@ class Release:
         highest = known[-1] if unstable else self.latest_metadata_version
         return SupportedRange(known[0].level, highest.level)
 
+    def _is_from(self, name: str) -> bool:
+        order = [release.name for release in all_releases()]
+        return order.index(self.name) >= order.index(name)
+
     def __str__(self) -> str:
         """Give the full name."""
         return self.name
@@ -206,9 +228,14 @@ class Release:
 _TOPICS_OF_COORDINATORS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 _SHARE_GROUP_HEARTBEAT: Final = 76
 _FETCH = 1
+_UPDATE_FEATURES = 57
+# UpdateFeatures 2 has no result for each feature.
+_TOGETHER_FROM = 2
 
-# A fact of no table: read off freshly formatted directories of each release.
+# Facts of no table: read off freshly formatted directories of each release, and off the answers of live ones.
 _BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
+_UPDATES_KRAFT_VERSION_SINCE = "4.1.1"
+_TELLS_BOTH_LEVELS_SINCE = "4.2.1"
 
 
 @functools.cache

@@ -80,6 +80,8 @@ class BrokerHeartbeats:
         self._timeout_ms = session_timeout_ms
         # In order of contact: a broker that is heard of goes to the end.
         self._sessions: dict[int, BrokerSession] = {}
+        # When those were last heard of whose sessions have timed out.
+        self._gone_ms: dict[int, int] = {}
 
     def touch(self, broker_id: int, broker_epoch: int, now_ms: int) -> BrokerSession:
         """Take note that a broker was heard of, and give its session; in another epoch than before it is a new one."""
@@ -88,6 +90,7 @@ class BrokerHeartbeats:
             session = BrokerSession(broker_epoch, now_ms)
         session.contact_ms = now_ms
         self._sessions[broker_id] = session
+        self._gone_ms.pop(broker_id, None)
         return session
 
     def session(self, broker_id: int, broker_epoch: int) -> BrokerSession | None:
@@ -109,6 +112,12 @@ class BrokerHeartbeats:
         """Forget a session, unless another one has taken its place."""
         if self._sessions.get(broker_id) is session:
             del self._sessions[broker_id]
+            self._gone_ms[broker_id] = session.contact_ms
+
+    @property
+    def last_contact_ms(self) -> dict[int, int]:
+        """Give when each broker was last heard of, by id; those that never were are not among them."""
+        return {**self._gone_ms, **{broker_id: session.contact_ms for broker_id, session in self._sessions.items()}}
 
     @property
     def next_expiry_ms(self) -> int | None:

@@ -65,6 +65,8 @@ class ClusterControl:
         # record. A broker that has read so far knows of its registration.
         self._registration_offsets: dict[int, int] = {}
         self._first_offset = state.next_offset
+        # Since when this controller listens to heartbeats.
+        self.active_since_ms = now_ms
         self.refusals = Refusals()
 
     def register_broker(
@@ -184,6 +186,11 @@ class ClusterControl:
                 ErrorCode.CONTROLLER_ID_NOT_REGISTERED, f"Controller ID {controller_id} is not currently registered."
             )
         return ControllerResult((VersionedRecord(UnregisterControllerRecord(controller_id), 0),), None)
+
+    @property
+    def last_contact_ms(self) -> dict[int, int]:
+        """Give when each broker was last heard of, by id, as far as this controller knows."""
+        return self._heartbeats.last_contact_ms
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
         """Fence the brokers whose sessions have timed out, one for each result."""

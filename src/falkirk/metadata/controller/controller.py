@@ -44,8 +44,8 @@ class Controller:
         self.settings = settings
         self.epoch = epoch
         self.state = ControllerState(image, BrokerPartitions.of(image))
-        self.features = FeatureControl(self.state, settings)
         self.configs = ConfigurationControl(self.state, settings)
+        self.features = FeatureControl(self.state, settings, self.configs)
         self.replication = ReplicationControl(self.state, settings, self.configs, random, now_ms)
         self.cluster = ClusterControl(self.state, settings, self.replication, now_ms)
         self.client_quotas = ClientQuotaControl(self.state)

@@ -1,32 +1,42 @@
-"""Supported and finalized features (KIP-584, KIP-1022)."""
+"""Supported and finalized features, and what an operator may make of them (KIP-584, KIP-778, KIP-1022, KIP-1155).
+
+The words are Kafka's wherever it refuses the same: operators look for them in logs, and its tools show them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.feature_blockers import Blockers, find_blockers
+from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, read_updates
+from falkirk.metadata.writer import VersionedRecord
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails
+from falkirk.protocol.java_hash_map import map_order
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from falkirk.metadata.controller.configuration_control import ConfigurationControl
+    from falkirk.metadata.controller.feature_update import FeatureUpdate, FeatureUpdateContext
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.controller.state import ControllerState
-    from falkirk.metadata.image.broker_registration import SupportedFeature
+    from falkirk.protocol.messages import UpdateFeaturesRequest
     from falkirk.versions.supported_range import SupportedRange
 
 
-class UnsupportingNode(NamedTuple):
-    """A registered node that cannot run a level; `supported` None: it does not know the feature."""
-
-    node_id: int
-    is_controller: bool
-    supported: SupportedFeature | None
-
-
 class FeatureControl:
-    """Supported and finalized features. Changing them is not among what a controller does yet."""
+    """Supported and finalized features."""
 
-    def __init__(self, state: ControllerState, settings: ControllerSettings) -> None:
+    def __init__(self, state: ControllerState, settings: ControllerSettings, configs: ConfigurationControl) -> None:
         self._state = state
         self._settings = settings
+        self._configs = configs
 
     @property
     def supported_features(self) -> Mapping[str, SupportedRange]:
@@ -42,23 +52,163 @@ class FeatureControl:
         """Say whether eligible leader replicas are kept (KIP-966)."""
         return self._state.image.features.is_elr_enabled
 
-    def unsupporting_nodes(self, name: str, level: int) -> list[UnsupportingNode]:
-        """Give the registered brokers, then the controllers, that cannot run a feature at a level, by id.
+    def update_features(self, request: UpdateFeaturesRequest, context: FeatureUpdateContext) -> FeatureUpdateDecision:
+        """Decide on an update of levels.
 
-        Fenced brokers count: they may come back. Controllers register from 3.7-IV0 on; others nobody knows.
+        Errors, of a feature or of the whole: INVALID_UPDATE_VERSION for whatever cannot be; INVALID_REQUEST for a
+        feature without a name or named twice.
         """
-        cluster = self._state.image.cluster
-        nodes: list[UnsupportingNode] = []
-        for is_controller, registered in ((False, cluster.brokers), (True, cluster.controllers)):
-            for node_id in sorted(registered):
-                feature = next((known for known in registered[node_id].features if known.name == name), None)
-                if not _supports(feature, level):
-                    nodes.append(UnsupportingNode(node_id, is_controller, feature))
-        return nodes
+        updates = {update.name: update for update in read_updates(request, context.api_version)}
+        current = self._levels(context)
+        wanted = {**current, **{update.name: update.level for update in updates.values()}}
+        errors = _malformed(request)
+        blocking: list[Blockers] = []
+        for name in map_order(list(updates)):
+            if name not in errors:
+                blockers = self._blockers(updates[name], current.get(name, 0), context)
+                if blockers.found:
+                    blocking.append(blockers)
+                error = self._why_refused(updates[name], current.get(name, 0), wanted, blockers)
+                if error is not None:
+                    errors[name] = error
+        changed = [
+            update
+            for name, update in updates.items()
+            if name not in errors and name != KRAFT_VERSION and update.level != current.get(name, 0)
+        ]
+        return FeatureUpdateDecision(
+            request=request,
+            api_version=context.api_version,
+            is_together=self._settings.release.updates_features_together,
+            errors=errors,
+            records=tuple(self._records(changed, current)),
+            details=FeatureUpdateDetails(
+                blockers=[blocker.as_json() for blockers in blocking for blocker in blockers.found]
+            ),
+        )
+
+    def _levels(self, context: FeatureUpdateContext) -> dict[str, int]:
+        levels = self._state.image.features.levels(kraft_version=context.kraft_version)
+        return {METADATA_VERSION: self._state.metadata_version.level, **levels}
+
+    def _blockers(self, update: FeatureUpdate, current: int, context: FeatureUpdateContext) -> Blockers:
+        return find_blockers(
+            update.name,
+            update.level,
+            is_lowered=update.level < current,
+            image=self._state.image,
+            settings=self._settings,
+            context=context,
+        )
+
+    def _why_refused(
+        self, update: FeatureUpdate, current: int, wanted: Mapping[str, int], blockers: Blockers
+    ) -> ApiError | None:
+        reason = (
+            _why_malformed(update) or (blockers.text if blockers.found else None) or _why_not_asked(update, current)
+        )
+        if reason is not None:
+            return _invalid_update_version(update, reason)
+        if update.name == METADATA_VERSION:
+            reason = self._why_not_at(update, current)
+            return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
+        reason = (
+            self._why_not_kraft_version(update, current)
+            if update.name == KRAFT_VERSION
+            else self._why_dependent(update, wanted)
+        )
+        return None if reason is None else _invalid_update_version(update, reason)
+
+    def _why_not_at(self, update: FeatureUpdate, current: int) -> str | None:
+        """Say why metadata.version cannot be at a level that all servers support."""
+        release = self._settings.release
+        migration = self._state.image.features.zk_migration_state
+        if release.has_zookeeper and migration in _ZK_MIGRATION_IN_PROGRESS:
+            reason = "Unable to modify metadata.version while a ZK migration is in progress."
+            return f"Invalid metadata.version {update.level}. {reason}"
+        if update.level < current:
+            reason = "Refusing to perform the requested downgrade because it might delete metadata information."
+            if release.tells_both_levels:
+                return f"Unsupported metadata.version downgrade from {current} to {update.level}. {reason}"
+            return f"Invalid metadata.version {update.level}. {reason}"
+        return None
+
+    def _why_not_kraft_version(self, update: FeatureUpdate, current: int) -> str | None:
+        """Say why kraft.version cannot be changed while the cluster runs.
+
+        Before 4.1 Kafka says yes to a higher level, and does nothing: its tool asks for it with every release's levels.
+        """
+        if update.level < current:
+            return "Can't downgrade the version of this feature."
+        if update.level > current and self._settings.release.updates_kraft_version:
+            return (
+                "Can't upgrade the version of this feature while the cluster runs: it is set where nodes are stopped."
+            )
+        return None
+
+    def _why_dependent(self, update: FeatureUpdate, wanted: Mapping[str, int]) -> str | None:
+        """Say which other feature a level needs at a higher level than that will have."""
+        release = self._settings.release
+        if not release.updates_features_together:
+            return None
+        feature = release.features.get(update.name)
+        if feature is None:
+            return f"Feature {update.name} not found."
+        for name, level in feature.level(update.level).dependencies.items():
+            if wanted.get(name, 0) < level:
+                return f"{update.name} could not be set to {update.level} because it depends on {name} level {level}"
+        return None
+
+    def _records(self, changed: Iterable[FeatureUpdate], current: Mapping[str, int]) -> Iterable[VersionedRecord]:
+        """Give the records: metadata.version before all others if it rises, for they may rest on it, else last."""
+
+        def place(update: FeatureUpdate) -> int:
+            if update.name != METADATA_VERSION:
+                return 0
+            return -1 if update.level > current[METADATA_VERSION] else 1
+
+        for update in sorted(changed, key=place):
+            if update.name == ELIGIBLE_LEADER_REPLICAS_VERSION and update.level > 0:
+                yield from self._configs.elr_safety_records()
+            yield VersionedRecord(FeatureLevelRecord(update.name, update.level), 0)
 
 
-def _supports(feature: SupportedFeature | None, level: int) -> bool:
-    if feature is None:
-        # As Kafka counts: who does not know a feature has it at level 0.
-        return level == 0
-    return feature.min_supported_version <= level <= feature.max_supported_version
+def _malformed(request: UpdateFeaturesRequest) -> dict[str, ApiError]:
+    """Give what cannot be meant. Differs from Kafka, which takes the last of two updates of one feature."""
+    names = [each.feature for each in request.feature_updates]
+    errors: dict[str, ApiError] = {}
+    for name in names:
+        if not name:
+            errors[name] = ApiError(ErrorCode.INVALID_REQUEST, "A feature to update has no name.")
+        elif names.count(name) > 1:
+            errors[name] = ApiError(ErrorCode.INVALID_REQUEST, f"The request updates {name} more than once.")
+    return errors
+
+
+def _why_malformed(update: FeatureUpdate) -> str | None:
+    if update.upgrade_type is None:
+        return "The controller does not support the given upgrade type."
+    if update.level < 0:
+        return "A feature version cannot be less than 0."
+    return None
+
+
+def _why_not_asked(update: FeatureUpdate, current: int) -> str | None:
+    is_upgrade = update.upgrade_type is UpgradeType.UPGRADE
+    if update.level < current and is_upgrade:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+            "downgrade."
+        )
+    if update.level > current and not is_upgrade:
+        return "Can't downgrade to a newer version."
+    return None
+
+
+def _invalid_update_version(update: FeatureUpdate, reason: str) -> ApiError:
+    message = f"Invalid update version {update.level} for feature {update.name}. {reason}"
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+# Waiting for all brokers, and running (KIP-866).
+_ZK_MIGRATION_IN_PROGRESS: Final = (1, 2)

@@ -39,9 +39,9 @@ class NodeView:
     `supported_features`: what the node tells of itself. `is_broker`: the request came in on a listener of the broker
     role. `leader_id`: who leads the quorum, None if nobody is known to. `features_epoch`: the last offset of the image
     with which the features last changed; None: that of the image itself (a controller tells the former to its clients,
-    a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `fetch_sessions`, `producer_ids`: the partitions of a broker, what its
-    clients fetch again and again, and the ids that it hands out; there on its listeners. `fetch_bytes_max`:
-    fetch.max.bytes.
+    a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `fetch_sessions`,
+    `producer_ids`: the partitions of a broker, what its clients fetch again and again, and the ids that it hands out;
+    there on its listeners. `fetch_bytes_max`: fetch.max.bytes.
     `topic_creation`: creates topics that a broker's clients ask for. `feature_updates`: changes levels of features,
     where the node is a controller. `random`: for what an answer leaves to chance.
     """

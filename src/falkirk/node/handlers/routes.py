@@ -56,6 +56,7 @@ from falkirk.node.handlers import (
     sasl_handshake,
     unregister_broker,
     unregister_controller,
+    update_features,
     update_raft_voter,
     vote,
 )
@@ -104,6 +105,7 @@ _ROUTES: Iterable[Route] = (
     end_quorum_epoch.ROUTE,
     describe_quorum.ROUTE,
     alter_partition.ROUTE,
+    update_features.ROUTE,
     envelope.ROUTE,
     fetch_snapshot.ROUTE,
     describe_cluster.ROUTE,

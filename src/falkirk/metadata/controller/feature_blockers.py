@@ -1,0 +1,233 @@
+"""Servers that stand in the way of a feature's level: what each supports, and what to do about it.
+
+All of them are found at once, ghosts too: brokers that are still registered, and gone for long.
+Source: KIP-584 (all brokers), KIP-778 (a majority of the voters), KIP-1155 (all of them, to lower metadata.version).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.versions.features import FALKIRK_DOWNGRADE
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from falkirk.metadata.controller.feature_update import FeatureUpdateContext
+    from falkirk.metadata.controller.settings import ControllerSettings
+    from falkirk.metadata.image.broker_registration import SupportedFeature
+    from falkirk.metadata.image.metadata_image import MetadataImage
+
+
+class BlockerReason(enum.Enum):
+    """Why a server is in the way. The values are the words of JSON."""
+
+    UNSUPPORTED = "unsupported"
+    UNREGISTERED = "unregistered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocker:
+    """One server that cannot have a feature at a level, or nobody knows whether it can.
+
+    `supported`: (lowest, highest), None if it does not know the feature. `silent_ms`: how long nothing was heard of a
+    fenced broker; `is_silent_since_activation`: at least so long, for the controller has not heard of it at all.
+    """
+
+    feature: str
+    level: int
+    node_id: int
+    role: str
+    reason: BlockerReason
+    supported: tuple[int, int] | None = None
+    is_local: bool = False
+    is_fenced: bool = False
+    silent_ms: int | None = None
+    is_silent_since_activation: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Say in Kafka's words what is in the way."""
+        if self.reason is BlockerReason.UNREGISTERED:
+            return f"controller {self.node_id} has not registered, and may not support this feature"
+        who = f"{'Local controller' if self.is_local else self.role.capitalize()} {self.node_id}"
+        if self.supported is None or self.supported[1] == 0:
+            return f"{who} does not support this feature."
+        lowest, highest = self.supported
+        return f"{who} only supports versions {lowest if lowest == highest else f'{lowest}-{highest}'}"
+
+    @property
+    def remedy(self) -> str:
+        """Say what to do about it."""
+        if self.reason is BlockerReason.UNREGISTERED:
+            return "start it, or take it out of the quorum"
+        install = f"run it as a release that supports {self.feature} {self.level}"
+        if not self.is_fenced:
+            return install
+        return (
+            f"it is fenced{self._silence}: {install}, or take it out with kafka-cluster unregister --id {self.node_id}"
+        )
+
+    @property
+    def text(self) -> str:
+        """Say both."""
+        return f"{self.sentence.removesuffix('.')}: {self.remedy}."
+
+    def as_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Give the blocker as an object of the ledger."""
+        return {
+            "feature": self.feature,
+            "level": self.level,
+            "node_id": self.node_id,
+            "role": self.role,
+            "reason": self.reason.value,
+            "supported": None if self.supported is None else list(self.supported),
+            "fenced": self.is_fenced,
+            "silent_ms": self.silent_ms,
+            "detail": self.sentence,
+            "remedy": self.remedy,
+        }
+
+    @property
+    def _silence(self) -> str:
+        if self.silent_ms is None:
+            return ""
+        at_least = "at least " if self.is_silent_since_activation else ""
+        return f" and was not heard of for {at_least}{duration_text(self.silent_ms)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Blockers:
+    """All that are in the way of one feature's level; `is_everyone`: no server that is known supports it."""
+
+    found: tuple[Blocker, ...] = ()
+    is_everyone: bool = False
+
+    @property
+    def text(self) -> str:
+        """Name them all; a level that nobody supports is told in one sentence."""
+        if self.is_everyone:
+            return self.found[0].sentence
+        return bounded_text([blocker.text for blocker in self.found], " ")
+
+
+def find_blockers(
+    name: str,
+    level: int,
+    *,
+    is_lowered: bool,
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: FeatureUpdateContext,
+) -> Blockers:
+    """Give the servers that cannot run a feature at a level: this controller, brokers by id, controllers by id.
+
+    A voter that has not registered is one if the level is lowered, or if without it no majority is known to support
+    the level. Below 3.7-IV0 controllers do not register, so nothing is known of others.
+    """
+    unsupporting = [
+        blocker
+        for blocker in _servers(name, level, image, settings, context)
+        if not _supports(name, level, blocker.supported)
+    ]
+    at = image.features.metadata_version
+    controllers = image.cluster.controllers
+    servers_count = len(image.cluster.brokers) + len({settings.node_id, *controllers})
+    if at is None or not at.controller_registration_supported:
+        return Blockers(tuple(unsupporting), is_everyone=len(unsupporting) == servers_count)
+    unknown = sorted(context.voters - {settings.node_id, *controllers})
+    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
+    capable = context.voters - set(unknown) - incapable
+    if is_lowered or 2 * len(capable) <= len(context.voters):
+        unregistered = [
+            Blocker(feature=name, level=level, node_id=voter, role=CONTROLLER, reason=BlockerReason.UNREGISTERED)
+            for voter in unknown
+        ]
+    else:
+        unregistered = []
+    return Blockers((*unsupporting, *unregistered), is_everyone=len(unsupporting) == servers_count)
+
+
+def bounded_text(parts: list[str], separator: str) -> str:
+    """Join what a response can hold and an operator reads; the rest is counted."""
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        size += len(part) + len(separator)
+        if kept and size > _TEXT_CHARS_MAX:
+            break
+        kept.append(part)
+    more = len(parts) - len(kept)
+    return separator.join([*kept, *([f"And {more} more."] if more else [])])
+
+
+def duration_text(duration_ms: int) -> str:
+    """Say a duration in its largest unit, and the next where there is one: `3 d 4 h`, `12 min`, `9 s`."""
+    rest = duration_ms // 1000
+    parts = []
+    for unit, seconds in _UNITS:
+        number, rest = divmod(rest, seconds)
+        if number:
+            parts.append(f"{number} {unit}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "less than a second"
+
+
+def _servers(
+    name: str, level: int, image: MetadataImage, settings: ControllerSettings, context: FeatureUpdateContext
+) -> Iterator[Blocker]:
+    """Give every server that is known, with what it supports of a feature."""
+    own = None if name in _NEVER_FINALIZED else settings.supported_features.get(name)
+    unsupported = partial(Blocker, feature=name, level=level, reason=BlockerReason.UNSUPPORTED)
+    yield unsupported(
+        node_id=settings.node_id,
+        role=CONTROLLER,
+        supported=None if own is None else (own.lowest, own.highest),
+        is_local=True,
+    )
+    for broker_id, broker in sorted(image.cluster.brokers.items()):
+        contact_ms = context.last_contact_ms.get(broker_id)
+        heard_ms = context.active_since_ms if contact_ms is None else contact_ms
+        yield unsupported(
+            node_id=broker_id,
+            role=BROKER,
+            supported=_supported(broker.features, name),
+            is_fenced=broker.fenced,
+            silent_ms=max(context.now_ms - heard_ms, 0) if broker.fenced else None,
+            is_silent_since_activation=contact_ms is None,
+        )
+    for controller_id, controller in sorted(image.cluster.controllers.items()):
+        if controller_id != settings.node_id:
+            supported = _supported(controller.features, name)
+            yield unsupported(node_id=controller_id, role=CONTROLLER, supported=supported)
+
+
+def _supported(features: Iterable[SupportedFeature], name: str) -> tuple[int, int] | None:
+    known = next((feature for feature in features if feature.name == name), None)
+    return (
+        None
+        if known is None or name in _NEVER_FINALIZED
+        else (known.min_supported_version, known.max_supported_version)
+    )
+
+
+def _supports(name: str, level: int, supported: tuple[int, int] | None) -> bool:
+    if level == 0 and name != METADATA_VERSION:
+        # "Not enabled" is understood by everyone, also by brokers whose registration cannot say 0 (KAFKA-17492).
+        return True
+    lowest, highest = supported or (0, 0)
+    return lowest <= level <= highest
+
+
+BROKER: Final = "broker"
+CONTROLLER: Final = "controller"
+# They say what servers can do, and have no level of the cluster.
+_NEVER_FINALIZED: Final = frozenset({FALKIRK_DOWNGRADE})
+# A string of a response has at most 32767 bytes; nobody reads so much.
+_TEXT_CHARS_MAX: Final = 4000
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))

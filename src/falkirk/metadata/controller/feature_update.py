@@ -1,0 +1,130 @@
+"""What an UpdateFeatures request asks, what the decision rests on besides the metadata, and the answer in each form.
+
+Source: KIP-584, KIP-778; answers of real controllers of 3.7 to 4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.result import ControllerResult
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
+from falkirk.protocol.messages import UpdateFeaturesResponse
+from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
+from falkirk.protocol.upgrade_type import UpgradeType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from falkirk.metadata.writer import VersionedRecord
+    from falkirk.protocol.messages import UpdateFeaturesRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdate:
+    """The wish to have a feature at a level; 0 takes it away. `upgrade_type` None: a number that means nothing."""
+
+    name: str
+    level: int
+    upgrade_type: UpgradeType | None
+
+
+def read_updates(request: UpdateFeaturesRequest, api_version: int) -> tuple[FeatureUpdate, ...]:
+    """Give the updates in the request's order.
+
+    Differs from Kafka: version 0's AllowDowngrade is heard, as a SAFE downgrade; KRaft controllers overlook it.
+    """
+    return tuple(
+        FeatureUpdate(
+            name=each.feature,
+            level=each.max_version_level,
+            upgrade_type=_of_flag(allow_downgrade=each.allow_downgrade)
+            if api_version < _UPGRADE_TYPE_FROM
+            else _of_number(each.upgrade_type),
+        )
+        for each in request.feature_updates
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdateContext:
+    """What a decision rests on besides the metadata.
+
+    `voters`: ids of the quorum's. `last_contact_ms`: when each broker was last heard of, by id, as far as this
+    controller knows; `active_since_ms`: since when it has listened.
+    """
+
+    api_version: int
+    kraft_version: int
+    voters: AbstractSet[int]
+    now_ms: int
+    last_contact_ms: Mapping[int, int] = field(default_factory=dict)
+    active_since_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdateDecision:
+    """What is to be appended and answered. `errors`: by feature, the first one in Kafka's order first."""
+
+    request: UpdateFeaturesRequest
+    api_version: int
+    # Whether the update is made as a whole or not at all.
+    is_together: bool
+    errors: Mapping[str, ApiError]
+    records: tuple[VersionedRecord, ...] = ()
+    details: FeatureUpdateDetails = field(default_factory=FeatureUpdateDetails)
+
+    @property
+    def is_refused(self) -> bool:
+        """Say whether nothing is to be changed because of an error."""
+        return bool(self.errors) and (self.is_together or len(self.errors) == len(self.request.feature_updates))
+
+    def result(self) -> ControllerResult[UpdateFeaturesResponse]:
+        """Give the records, none for a dry run, and the answer that goes with them."""
+        response = self._together() if self.is_together else self._each()
+        if self.details != _NO_DETAILS:
+            response.unknown_tagged_fields = encode_details(self.details)
+        is_kept = not self.request.validate_only and not (self.is_together and self.errors)
+        return ControllerResult(self.records if is_kept else (), response)
+
+    def refused(self, error: ApiError) -> FeatureUpdateDecision:
+        """Give the decision that refuses every feature."""
+        names = dict.fromkeys(each.feature for each in self.request.feature_updates)
+        return replace(self, errors=dict.fromkeys(names, error), records=())
+
+    def _together(self) -> UpdateFeaturesResponse:
+        for error in self.errors.values():
+            return UpdateFeaturesResponse(
+                error_code=error.error_code, error_message=f"{_FAILED_TOGETHER}{error.message}"
+            )
+        response = UpdateFeaturesResponse(error_message=None)
+        if self.api_version <= _RESULTS_UP_TO:
+            # The message is the error's name, as in Kafka.
+            names = [each.feature for each in self.request.feature_updates]
+            response.results = [UpdatableFeatureResult(name, 0, ErrorCode.NONE.name) for name in names]
+        return response
+
+    def _each(self) -> UpdateFeaturesResponse:
+        names = sorted({each.feature for each in self.request.feature_updates})
+        errors = [(name, self.errors.get(name, _NO_ERROR)) for name in names]
+        results = [UpdatableFeatureResult(name, error.error_code, error.message) for name, error in errors]
+        return UpdateFeaturesResponse(results=results)
+
+
+def _of_flag(*, allow_downgrade: bool) -> UpgradeType:
+    return UpgradeType.SAFE_DOWNGRADE if allow_downgrade else UpgradeType.UPGRADE
+
+
+def _of_number(number: int) -> UpgradeType | None:
+    return next((known for known in UpgradeType if known == number), None)
+
+
+_UPGRADE_TYPE_FROM: Final = 1
+_RESULTS_UP_TO: Final = 1
+_FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
+_NO_ERROR: Final = ApiError(ErrorCode.NONE)
+_NO_DETAILS: Final = FeatureUpdateDetails()
