@@ -15,13 +15,13 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.read import TimestampOffset
 from falkirk.storage.log.unified_log import UnifiedLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.storage.log.read import TimestampOffset
 
 
 @dataclass(eq=False)
@@ -40,6 +40,7 @@ class FakeLog(UnifiedLog):
     """Start offset by epoch."""
     by_timestamp: dict[int, TimestampOffset] = field(default_factory=dict)
     of_max_timestamp: TimestampOffset | None = None
+    starts: list[TimestampOffset] = field(default_factory=list)
     producers: list[Any] = field(default_factory=list)
 
     @property
@@ -61,6 +62,9 @@ class FakeLog(UnifiedLog):
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         return self.of_max_timestamp
+
+    def segment_starts(self, now_ms: int) -> list[TimestampOffset]:
+        return [*self.starts, TimestampOffset(timestamp=now_ms, offset=self.log_end_offset)]
 
     def active_producers(self) -> list[Any]:
         return self.producers

@@ -150,18 +150,24 @@ def test_each_topic_needs_the_right_to_describe_it():
 @pytest.mark.parametrize(
     ("timestamp", "count", "replica_id", "offsets"),
     [
-        (-1, 5, -1, (10, 3)),
-        (-1, 1, -1, (10,)),
-        (-1, 5, 2, (20, 3)),
-        (-2, 5, -1, (3,)),
-        (98, 5, -1, (10, 3)),
-        (99, 5, -1, (3,)),
+        (-1, 9, -1, (10, 9, 6, 3)),
+        (-1, 9, 2, (20, 15, 9, 6, 3)),
+        (-1, 2, -1, (10,)),
+        (-1, 2, 2, (20, 15)),
+        (-2, 9, -1, (3,)),
+        (2**62, 9, 2, (20, 15, 9, 6, 3)),
+        # What is below the last one that fits is told, whatever its time.
+        (150, 9, -1, (9, 6, 3)),
+        (150, 2, -1, (9, 6)),
+        (100, 9, -1, (3,)),
+        (99, 9, -1, ()),
         (-1, 0, -1, ()),
         (-1, -1, -1, ()),
     ],
 )
-def test_the_oldest_version_lists_offsets(timestamp, count, replica_id, offsets):
-    log = a_log(by_timestamp={100: TimestampOffset(timestamp=101, offset=6)})
+def test_the_oldest_version_lists_where_segments_begin(timestamp, count, replica_id, offsets):
+    starts = [(100, 3), (200, 6), (150, 9), (300, 15)]
+    log = a_log(starts=[TimestampOffset(timestamp=time_ms, offset=offset) for time_ms, offset in starts])
     asked = request(timestamp, max_num_offsets=count, replica_id=replica_id)
     answer = ask_broker(broker_view(replicas_with(log)), asked, 0)
     assert answer.topics[0].partitions[0].old_style_offsets == offsets

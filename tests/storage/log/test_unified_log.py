@@ -8,7 +8,7 @@ from falkirk.protocol.record_batch import read_batches
 from falkirk.storage.errors import InconsistentTopicIdError
 from falkirk.storage.leader_epochs import EpochEntry, parse_leader_epochs
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError
-from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
+from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError, TimestampOffset
 from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
 
 DAY = 24 * 3600 * 1000
@@ -441,6 +441,18 @@ def test_a_segment_rolls_when_it_is_full():
     log = filled()
     assert all(segment.size <= 400 for segment in log.segments)
     assert len(log.segments) == 5
+
+
+def test_segments_are_told_by_where_they_begin_and_their_largest_timestamps():
+    log = opened(segment_bytes=100)
+    assert log.segment_starts(NOW + 9) == [TimestampOffset(timestamp=NOW, offset=0)]
+    for at in (2, 0, 5):
+        produce(log, b"v" * 30, timestamp=NOW + at)
+    found = [(start.timestamp - NOW, start.offset) for start in log.segment_starts(NOW + 9)]
+    assert found == [(2, 0), (0, 1), (5, 2), (9, 3)]
+    log.update_high_watermark(1)
+    log.increment_log_start_offset(1)
+    assert [start.offset for start in log.segment_starts(NOW + 9)] == [1, 1, 2, 3]
 
 
 def test_a_segment_rolls_when_its_records_span_segment_ms_by_their_own_timestamps():

@@ -115,7 +115,7 @@ def _answered(
         return _error(asked, log)
     try:
         if context.api_version == 0:
-            return _find_old_style(log, request, asked)
+            return _find_old_style(log, request, asked, view.now_ms)
         return _find(log, context, request, asked, leader_epoch=current_leader(view, *partition)[1])
     except OSError as error:
         assert view.replicas is not None, "only brokers serve it"
@@ -176,21 +176,23 @@ def _offset(log: UnifiedLog, timestamp: int, leader_epoch: int, visible_end: int
 
 
 def _find_old_style(
-    log: UnifiedLog, request: ListOffsetsRequest, asked: ListOffsetsPartition
+    log: UnifiedLog, request: ListOffsetsRequest, asked: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
-    """Give the end and the start, as far as they were there before a timestamp.
+    """Give where segments begin, and the end, from the last one on that is not of a later time, downwards.
 
-    Differs from Kafka: it also tells where each segment begins, and goes by the times of their files.
+    Consumers are told the high watermark in place of all that is behind it. Source: UnifiedLog.legacyFetchOffsetsBefore
+    and Partition.legacyFetchOffsetsForTimestamp.
     """
-    end = min(log.log_end_offset, log.high_watermark if request.replica_id == CONSUMER else log.log_end_offset)
-    start = log.log_start_offset
-    offsets = (end,) if end == start else (end, start)
-    is_end_later = asked.timestamp >= 0 and log.offset_for_timestamp(asked.timestamp + 1) is not None
-    if asked.timestamp == EARLIEST or is_end_later:
-        offsets = (start,)
-    return ListOffsetsPartitionResponse(
-        asked.partition_index, old_style_offsets=offsets[: max(0, asked.max_num_offsets)]
-    )
+    starts = log.segment_starts(now_ms)
+    if asked.timestamp == EARLIEST:
+        del starts[1:]
+    elif asked.timestamp != LATEST:
+        while starts and starts[-1].timestamp > asked.timestamp:
+            starts.pop()
+    offsets = [start.offset for start in reversed(starts)][: max(0, asked.max_num_offsets)]
+    if request.replica_id == CONSUMER and any(offset > log.high_watermark for offset in offsets):
+        offsets = [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
+    return ListOffsetsPartitionResponse(asked.partition_index, old_style_offsets=tuple(offsets))
 
 
 _NEVER: Final = 2**15

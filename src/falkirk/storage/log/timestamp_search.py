@@ -40,6 +40,24 @@ def offset_of_max_timestamp(segments: LogSegments) -> TimestampOffset | None:
     return None
 
 
+def segment_starts(segments: LogSegments, start_offset: int, end_offset: int, now_ms: int) -> list[TimestampOffset]:
+    """Give where each segment begins, with its largest timestamp (when it was made if it is empty); last the end of now.
+
+    The end is left out where the last segment is empty and begins there. Source: UnifiedLog.legacyFetchOffsetsBefore.
+    Differs from Kafka: it goes by the times when files were last changed.
+    """
+    found = [
+        TimestampOffset(
+            timestamp=segment.largest[0] if segment.size else segment.created_ms,
+            offset=max(segment.base_offset, start_offset),
+        )
+        for segment in segments
+    ]
+    if segments.active.size:
+        found.append(TimestampOffset(timestamp=now_ms, offset=end_offset))
+    return found
+
+
 def _first_record(batch: RecordBatch, timestamp: int, start_offset: int) -> TimestampOffset | None:
     for record in batch.records():
         if record.timestamp >= timestamp and record.offset >= start_offset:

@@ -14,7 +14,7 @@ from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRan
 from falkirk.storage.log.record_validator import validate_produced
 from falkirk.storage.log.replicated_batches import read_replicated
 from falkirk.storage.log.retention import expired_segments
-from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp
+from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp, segment_starts
 from falkirk.storage.log.topic_ids import check_topic_id
 from falkirk.storage.transaction_index import aborted_transaction
 
@@ -264,6 +264,10 @@ class UnifiedLog:
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         """Give the record with the largest timestamp (the first of them)."""
         return offset_of_max_timestamp(self.segments)
+
+    def segment_starts(self, now_ms: int) -> list[TimestampOffset]:
+        """Give where each segment begins, and the end, each with the time of which it is (ListOffsets v0)."""
+        return segment_starts(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch | None:
         """Give the largest epoch not above `epoch`, and where it ends here (KIP-279).
