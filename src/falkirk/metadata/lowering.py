@@ -16,7 +16,7 @@ from falkirk.metadata.elr_conversion import without_elr
 from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.metadata_delta import MetadataDelta
-from falkirk.metadata.image.partition import MIGRATING
+from falkirk.metadata.image.partition import MIGRATING, Partition
 from falkirk.metadata.writer import LEVEL_MIN, LossReport, WriterOptions, assess
 from falkirk.protocol.messages import (
     FeatureLevelRecord,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-    from falkirk.metadata.image.partition import Partition
     from falkirk.protocol.schema import WireMessage
 
 
@@ -134,7 +133,7 @@ def _lower_partitions(image: MetadataImage, to: MetadataVersion, delta: Metadata
     if to.directory_assignment_supported:
         # Then only eligible leader replicas can have to go, and each partition that has some has lost them.
         for loss in report.losses:
-            if loss.key.kind == "partition" and loss.record == "PartitionRecord":
+            if isinstance(loss.row, Partition):
                 topic_id, partition_id = loss.key.identity
                 delta.set_partition(topic_id, partition_id, without_elr(loss.row, bumps_epoch=True))
         return
