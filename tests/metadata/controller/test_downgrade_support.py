@@ -1,0 +1,39 @@
+"""Which servers follow when metadata.version is lowered."""
+
+from controllers import Broker, make_image
+
+from falkirk.metadata.controller.downgrade_support import node_supports_downgrade, supports_downgrade
+from falkirk.metadata.image.broker_registration import SupportedFeature
+from falkirk.protocol.messages import RegisterControllerRecord
+from falkirk.protocol.messages.register_controller_record import ControllerFeature
+
+
+def test_a_server_says_by_our_feature_that_it_follows():
+    assert supports_downgrade(
+        [SupportedFeature("metadata.version", 7, 33), SupportedFeature("falkirk.downgrade", 0, 1)]
+    )
+    assert not supports_downgrade([SupportedFeature("falkirk.downgrade", 0, 0)])
+
+
+def test_no_release_of_kafka_follows():
+    assert not supports_downgrade([])
+    assert not supports_downgrade([SupportedFeature("metadata.version", 7, 34)])
+
+
+def test_a_release_that_had_the_level_of_kip_1155_would_follow():
+    features = [SupportedFeature("metadata.version", 7, 36)]
+    assert supports_downgrade(features, marker_level=36)
+    assert not supports_downgrade(features, marker_level=37)
+
+
+def test_a_node_follows_in_each_of_its_roles():
+    follows, does_not = [ControllerFeature("falkirk.downgrade", 0, 1)], [ControllerFeature("metadata.version", 7, 33)]
+    cluster = make_image(
+        brokers=[Broker(broker_id=1, features={"falkirk.downgrade": (0, 1)}), Broker(broker_id=2), 4],
+        records=[
+            RegisterControllerRecord(1, b"i" * 16, features=follows),
+            RegisterControllerRecord(3, b"i" * 16, features=does_not),
+            RegisterControllerRecord(4, b"i" * 16, features=follows),
+        ],
+    ).cluster
+    assert [node_supports_downgrade(cluster, node_id) for node_id in (1, 2, 3, 4, 5)] == [True] + [False] * 4
