@@ -108,7 +108,9 @@ class LeaderFetcher:
             return None
         if self._changed or self._gone or self._resets or self._session.partitions:
             return self._retry_at_ms
-        return min((self.partitions[key].delayed_until_ms for key in self._delayed), default=None)
+        if not self._delayed:
+            return None
+        return max(self._retry_at_ms, min(self.partitions[key].delayed_until_ms for key in self._delayed))
 
     # --- Fetching
 
@@ -202,6 +204,7 @@ class LeaderFetcher:
             self._back_off(answer.reason)
             return
         assert isinstance(answer, FetchResponse), "the answer to what was asked"
+        self._retry_at_ms = self._context.now_ms + answer.throttle_time_ms
         if not session.take_response(answer):
             if answer.error_code not in _SESSION_ERRORS:
                 self._back_off(error_name(answer.error_code))
