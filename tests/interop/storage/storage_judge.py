@@ -32,17 +32,19 @@ def _compiled(program: str, release: str) -> Path:
     # Since 4.2 the classes of records stand apart from what clients may use.
     if tuple(map(int, release.split("."))) >= (4, 2):
         package += ".internal"
-    source = (SOURCES / f"{program}.java").read_text().replace("RECORD_PACKAGE", package)
+    sources = {name: (SOURCES / name).read_text() for name in (f"{program}.java", "FixedTime.java")}
+    sources = {name: source.replace("RECORD_PACKAGE", package) for name, source in sources.items()}
     folder = release_dir(release) / "storage-judges"
-    classes = folder / hashlib.sha256(source.encode()).hexdigest()[:12]
+    classes = folder / hashlib.sha256("".join(sources.values()).encode()).hexdigest()[:12]
     with exclusive(release_dir(release) / "storage-judges.lock"):
         if not classes.exists():
             aside = classes.with_suffix(f".{os.getpid()}")
             aside.mkdir(parents=True)
-            file = aside / f"{program}.java"
-            file.write_text(source)
+            for name, source in sources.items():
+                (aside / name).write_text(source)
             command = [required_program("javac", "compiling the test programs"), "-nowarn", "-Xlint:none"]
-            command += ["-d", str(aside), "-cp", str(kafka_libs(release) / "*"), str(file)]
+            command += ["-d", str(aside), "-cp", str(kafka_libs(release) / "*")]
+            command += [str(aside / name) for name in sources]
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
             if done.returncode != 0:
                 raise KafkaProgramError(f"javac {program}.java", done.returncode, done.stderr)

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ScheduledFuture;
-import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.Cleaner;
@@ -81,25 +80,5 @@ public class CleanerJudge {
         }
 
         public void resizeThreadPool(int newSize) {}
-    }
-
-    static class FixedTime implements Time {
-        private final long now;
-
-        FixedTime(long now) {
-            this.now = now;
-        }
-
-        public long milliseconds() {
-            return now;
-        }
-
-        public long nanoseconds() {
-            return 0;
-        }
-
-        public void sleep(long ms) {}
-
-        public void waitObject(Object object, Supplier<Boolean> condition, long deadline) {}
     }
 }

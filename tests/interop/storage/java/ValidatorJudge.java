@@ -5,7 +5,6 @@ import java.lang.reflect.Constructor;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.compress.Compression;
@@ -14,7 +13,6 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.PrimitiveRef;
-import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogValidator;
 import org.apache.kafka.storage.internals.log.RecordValidationException;
@@ -120,26 +118,6 @@ public class ValidatorJudge {
             arguments = java.util.Arrays.copyOf(arguments, arguments.length - 1);
         }
         return (LogValidator) VALIDATOR.newInstance(arguments);
-    }
-
-    static class FixedTime implements Time {
-        private final long now;
-
-        FixedTime(long now) {
-            this.now = now;
-        }
-
-        public long milliseconds() {
-            return now;
-        }
-
-        public long nanoseconds() {
-            return 0;
-        }
-
-        public void sleep(long ms) {}
-
-        public void waitObject(Object object, Supplier<Boolean> condition, long deadline) {}
     }
 
     static class NoMetrics implements LogValidator.MetricsRecorder {
