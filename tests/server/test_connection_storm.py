@@ -1,4 +1,8 @@
-"""A storm of connections on real sockets: the broker keeps its session with the controller behind it."""
+"""A storm of connections on real sockets: the broker keeps its session with the controller behind it.
+
+That heartbeats are heard before what clients send is for `test_node_driver` to say: here the machine may be fast enough
+without.
+"""
 
 import socket
 import struct
