@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from falkirk.logdir.bundle import Bundle, BundleError, ObjectChange, read_bundle, write_bundle
-from falkirk.logdir.segment_rewrite import RemovedBatch
-from falkirk.logdir.unknown_tags import KeptTag
+from falkirk.logdir.bundle import BundleError, read_bundle, write_bundle
+from falkirk.metadata.undo_bundle import Bundle, KeptTag, ObjectChange, RemovedBatch
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import FeatureLevelRecord, RegisterBrokerRecord, TopicRecord, VotersRecord
 from falkirk.protocol.messages.voters_record import Voter

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from falkirk.logdir.bundle import Bundle, ObjectChange
 from falkirk.logdir.undo_merge import merge_back
-from falkirk.logdir.unknown_tags import KeptTag
 from falkirk.metadata.image.configs import ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.metadata.record_key import feature_key, topic_key
+from falkirk.metadata.undo_bundle import Bundle, KeptTag, ObjectChange
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ClientQuotaRecord,

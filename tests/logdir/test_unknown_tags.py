@@ -6,8 +6,9 @@ from stopped_clusters import DISK, cluster_at, plan_for
 
 from falkirk.logdir.downgrade import DataWouldBeLostError, downgrade
 from falkirk.logdir.undo import undo
-from falkirk.logdir.unknown_tags import KeptTag, put_back
+from falkirk.logdir.unknown_tags import put_back
 from falkirk.metadata.record_key import broker_key, topic_key
+from falkirk.metadata.undo_bundle import KeptTag
 from falkirk.protocol.messages import (
     ClientQuotaRecord,
     PartitionChangeRecord,

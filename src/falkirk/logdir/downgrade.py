@@ -9,32 +9,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from falkirk.logdir import bundle as undo_bundle
-from falkirk.logdir.bundle import LEDGER_FILE, Bundle, ObjectChange, write_bundle
+from falkirk.logdir.bundle import LEDGER_FILE, write_bundle
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.in_place import change_in_place
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
 from falkirk.logdir.segment_rewrite import remove_records
 from falkirk.logdir.unknown_tags import kept_tag
 from falkirk.logdir.write_tree import out_names, write_file, write_tree
-from falkirk.metadata.image.broker_registration import BrokerRegistration
-from falkirk.metadata.loss import UNKNOWN_TAG
-from falkirk.metadata.record_key import broker_key
-from falkirk.metadata.writer import write_values, written_records
-from falkirk.protocol.messages import RegisterBrokerRecord
+from falkirk.metadata.undo_bundle import Bundle
+from falkirk.metadata.undo_objects import object_changes
+from falkirk.metadata.writer import write_values
 from falkirk.storage.log_dir_names import UNDO_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from falkirk.logdir.changes import NodeChanges
     from falkirk.logdir.locate import NodeDirs
     from falkirk.logdir.plan import Plan
-    from falkirk.logdir.segment_rewrite import RemovedBatch
-    from falkirk.logdir.unknown_tags import KeptTag
     from falkirk.metadata.loss import Loss
-    from falkirk.metadata.record_key import ObjectKey
-    from falkirk.metadata.writer import VersionedRecord
+    from falkirk.metadata.undo_bundle import KeptTag, RemovedBatch
     from falkirk.storage.disk import Disk
 
 
@@ -189,68 +184,25 @@ def _remove_group_records(disk: Disk, plan: Plan, nodes: list[NodeChanges]) -> d
     return removed
 
 
-def _with_originals(plan: Plan) -> Iterator[Loss]:
-    report = plan.report
-    yield from (*report.losses, *report.inaccessible, *report.dropped_features)
-
-
 def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
     log = plan.cluster.log
-    keys = {loss.key for loss in _with_originals(plan)} | set(map(broker_key, plan.cluster.image.cluster.brokers))
-    written = written_records(plan.cluster.image, plan.options, keys)
+    image = plan.cluster.image
+
+    def kept(loss: Loss) -> KeptTag:
+        return kept_tag(loss, plan.cluster.record_batches())
+
     return Bundle(
         cluster_id=plan.cluster.cluster_id,
         level_before=plan.before.level,
         level_after=plan.target.metadata_version.level,
         release_after=plan.target.release.name,
-        features_before=plan.cluster.image.features.levels(kraft_version=plan.kraft.before),
+        features_before=image.features.levels(kraft_version=plan.kraft.before),
         kraft_version_before=plan.kraft.before,
         kraft_version_after=plan.kraft.after,
         voters=log.voters if log is not None and plan.kraft.before > 0 else None,
-        objects=tuple(_object_changes(plan, written)),
+        objects=tuple(object_changes(image, plan.report, plan.options, kept)),
         groups=removed,
     )
-
-
-def _object_changes(plan: Plan, written: dict[ObjectKey, VersionedRecord]) -> Iterator[ObjectChange]:
-    """Give each object once, whatever it lost."""
-    done: set[ObjectKey] = set()
-    tags: dict[ObjectKey, list[KeptTag]] = {}
-    kinds: dict[ObjectKey, Loss] = {}
-    for loss in _with_originals(plan):
-        kinds.setdefault(loss.key, loss)
-        if loss.kind == UNKNOWN_TAG:
-            tags.setdefault(loss.key, []).append(kept_tag(loss, plan.cluster.record_batches()))
-    for loss in _with_originals(plan):
-        if loss.original is not None and loss.key not in done:
-            done.add(loss.key)
-            kept = tuple(tags.pop(loss.key, ()))
-            yield ObjectChange(
-                kind=loss.kind,
-                key=loss.key_text,
-                before=loss.original,
-                written=written.get(loss.key),
-                unknown_tags=kept,
-            )
-    yield from _broker_changes(plan, written, done)
-    for key, found in tags.items():
-        loss = kinds[key]
-        yield ObjectChange(
-            kind=loss.kind, key=loss.key_text, before=None, written=written.get(key), unknown_tags=tuple(found)
-        )
-
-
-def _broker_changes(
-    plan: Plan, written: dict[ObjectKey, VersionedRecord], done: set[ObjectKey]
-) -> Iterator[ObjectChange]:
-    """Give brokers whose registration reads differently afterwards although nothing is lost: an empty list for none."""
-    for broker_id, broker in plan.cluster.image.cluster.brokers.items():
-        key = broker_key(broker_id)
-        record = written[key].record
-        assert isinstance(record, RegisterBrokerRecord)
-        if key not in done and BrokerRegistration.from_record(record) != broker:
-            before = broker.to_record(plan.before)
-            yield ObjectChange(kind="broker", key=key.text(), before=before, written=written[key])
 
 
 def _result(plan: Plan, out: Path, nodes: list[NodeChanges], places: dict[Path, Path]) -> DowngradeResult:

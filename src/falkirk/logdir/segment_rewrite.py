@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.undo_bundle import RemovedBatch
 from falkirk.protocol.batch_filter import filter_batch
 from falkirk.protocol.record_batch import RecordBatch, read_batches
 from falkirk.storage.cleaner import clean_segment
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.record import Record
     from falkirk.storage.disk import Disk
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedBatch:
-    """A batch as it was, and the offsets of the records that go."""
-
-    data: bytes
-    offsets: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,10 +26,10 @@ from falkirk.versions.release import Release, all_releases
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from falkirk.logdir.bundle import Bundle
     from falkirk.logdir.changes import NodeChanges
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.undo_merge import MergeResult
+    from falkirk.metadata.undo_bundle import Bundle
     from falkirk.protocol.messages import VotersRecord
     from falkirk.storage.disk import Disk
 

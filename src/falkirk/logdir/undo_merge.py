@@ -30,10 +30,9 @@ from falkirk.protocol.messages import (
 from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
 
 if TYPE_CHECKING:
-    from falkirk.logdir.bundle import Bundle, ObjectChange
-    from falkirk.logdir.unknown_tags import KeptTag
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.record_key import ObjectKey
+    from falkirk.metadata.undo_bundle import Bundle, KeptTag, ObjectChange
     from falkirk.protocol.schema import WireMessage
 
 # Records are compared and made with everything in them that any level holds.

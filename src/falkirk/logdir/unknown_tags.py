@@ -1,17 +1,14 @@
-"""Tagged fields that no release knows: how the bundle names the struct that held one, and how undo puts it back.
-
-An image keeps listeners, features and quota entities by name and not in the order of the record that brought them, so
-a struct inside a record is named (`endPoints[EXTERNAL]`), not counted.
-"""
+"""Tagged fields that no release knows: how the bundle names the struct that held one, and how undo puts it back."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.undo_bundle import KeptTag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,20 +16,6 @@ if TYPE_CHECKING:
     from falkirk.metadata.batch import MetadataBatch
     from falkirk.metadata.loss import Loss
     from falkirk.protocol.schema import WireMessage
-
-
-class KeptTag(NamedTuple):
-    """One field: the type of the record that held it, the struct in it ("" for the record itself), tag and data."""
-
-    record: str
-    path: str
-    tag: int
-    data: bytes
-
-    @property
-    def place(self) -> str:
-        """Name it for the operator."""
-        return f"tag {self.tag} of {self.record}{f' {self.path}' if self.path else ''}"
 
 
 _INDEXED: Final = re.compile(r"(\w+)\[(\d+)\]")
