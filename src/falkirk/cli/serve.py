@@ -137,6 +137,7 @@ def _document(config: NodeConfig) -> dict[str, Any]:  # Any: a JSON document
         "node_id": config.node_id,
         "release": config.release.name,
         "process_roles": sorted(config.process_roles),
+        "metrics_listener": config.metrics_listener,
         "listeners": [
             {
                 "name": listener.name,

@@ -6,13 +6,14 @@ is limited; what comes beyond that waits, in its bytes, and a client that goes o
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.effects import Close, Fact, Send
 from falkirk.node.handlers.envelope import wrap
+from falkirk.node.api_uses import ApiUses
 from falkirk.node.known_answers import KnownAnswers
 from falkirk.node.sasl_listeners import SaslListeners
 from falkirk.protocol import codec
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.authentication import Authentication
     from falkirk.node.config import Listener
+    from falkirk.node.api_uses import ApiUse
     from falkirk.node.credentials import Credentials
     from falkirk.node.effects import Effect
     from falkirk.node.security_settings import SecuritySettings
@@ -69,6 +71,7 @@ class ClientConnection:
     last_context: RequestContext | None = None
 
     def take_versions_request(self, request: ApiVersionsRequest) -> None:
+    last_use: ApiUse | None = None
         """Note what the client says it is, and what it is told."""
         self.software_name = request.client_software_name
         self.software_version = request.client_software_version
@@ -128,6 +131,7 @@ class ClientConnections:
         self.counters = ConnectionCounters()
         # APIs that are not begun for now: what waits for commits already is as much as may.
         self.held_apis: frozenset[int] = frozenset()
+        self.api_uses = ApiUses()
         self._effects = effects
         self._handle = handle
         self._gone = gone
@@ -153,6 +157,11 @@ class ClientConnections:
 
     def accept(
         self,
+    def by_software(self) -> Counter[tuple[str, str, str]]:
+        """Count the connections by listener, name and version of the client's software."""
+        clients = self._clients.values()
+        return Counter((client.listener.name, client.software_name, client.software_version) for client in clients)
+
         connection_id: int,
         listener: Listener,
         client_host: str,
@@ -342,6 +351,10 @@ class ClientConnections:
                 client.take_versions_request(event.request)
             self._effects(Send(client.connection_id, event.data))
         elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
+            api_key = event.request.SCHEMA.info.key
+            assert api_key is not None, "requests have one"
+            use = self.api_uses.of(api_key, event.api_version, client.software_name, client.software_version)
+            use.requests += event.count
             client.held.append(event)
             client.held_bytes += _size(event)
         elif isinstance(event, UnservedRequestReceived):
@@ -381,8 +394,25 @@ class ClientConnections:
             context = client.last_context = self._context(client, event)
         return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
 
+            client.last_use = None
+        use = client.last_use
+        if use is None:
+            use = client.last_use = self._use(client, event, message)
+        use.requests += 1
     def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
         return RequestContext(
+    def _use(
+        self,
+        client: ClientConnection,
+        event: RequestReceived | UnsupportedVersionReceived,
+        message: WireMessage | None,
+    ) -> ApiUse:
+        """Give where a request is counted; the very one that tells the software is one of it."""
+        name, version = client.software_name, client.software_version
+        if isinstance(message, ApiVersionsRequest):
+            name, version = message.client_software_name, message.client_software_version
+        return self.api_uses.of(event.api_key, event.api_version, name, version)
+
             api_key=event.api_key,
             api_version=event.api_version,
             client_id=event.client_id,

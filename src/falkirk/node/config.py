@@ -90,6 +90,8 @@ class NodeConfig:
     snapshot_piece_bytes: int = 1024 * 1024
     # Whether every answered request is a fact (`node.request_facts`): not Kafka's, the driver asks for it.
     has_request_facts: bool = False
+    # Where the driver serves metrics, host:port; None: nowhere. Not Kafka's: falkirk.metrics.listener.
+    metrics_listener: str | None = None
 
     @property
     def supported_features(self) -> dict[str, SupportedRange]:

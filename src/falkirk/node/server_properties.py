@@ -152,6 +152,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 _OWN: Final[Mapping[str, tuple[str, Definition]]] = {
     "falkirk.downgrade.enable": ("downgrade_enable", Definition(ConfigType.BOOLEAN, default=True)),
     "falkirk.undo.dir": ("undo_dir", Definition(ConfigType.STRING, default=None)),
+    "falkirk.metrics.listener": ("metrics_listener", Definition(ConfigType.STRING, default=None)),
 }
 # Read by the authorizer, not defined among the node's own.
 _AUTHORIZER_KEYS: Final = frozenset({"super.users", "allow.everyone.if.no.acl.found"})

@@ -114,19 +114,22 @@ class KnownAnswer(msgspec.Struct, frozen=True):
     """What a request is answered with that has the same bytes as an earlier one, save the correlation id."""
 
     request: WireMessage
+    api_version: int
     before: bytes  # of the correlation id: the frame's length
     after: bytes
 
 
 class KnownRequestsAnswered(msgspec.Struct, frozen=True):
-    """Requests that were answered from `known_answers`, all that came in one piece: `data` is to be sent.
+    """Requests of one version of an API that were answered from `known_answers`: `data` is to be sent.
 
-    `request` is the last one's message, and not to be changed: others have it, too.
+    They came behind each other in one piece. `request` is the last one's message, and not to be changed: others have
+    it, too.
     """
 
     data: bytes
     count: int
     request: WireMessage
+    api_version: int
 
 
 class ResponseReceived(msgspec.Struct, frozen=True):
@@ -315,10 +318,13 @@ class Connection:
             found = known.get(received[:4] + received[8:])
             if found is None:
                 break
+            if found is not last and last is not None and not _are_alike(found, last):
+                events.append(_known_requests_answered(parts, last))
+                parts = []
             parts += (found.before, received[4:8], found.after)
             count, last = count + 1, found
         if last is not None:
-            events.append(KnownRequestsAnswered(b"".join(parts), count, last.request))
+            events.append(_known_requests_answered(parts, last))
         return frames[count:]
 
     def _read_request(
@@ -441,7 +447,15 @@ def known_request_key(request: RequestReceived) -> bytes:
 def known_answer(request: RequestReceived, message: WireMessage, body: bytes) -> KnownAnswer:
     """Make an answer with this body known. `message`: the request, decoded."""
     answer = frame(response_header(request), body)
-    return KnownAnswer(message, answer[:4], answer[8:])
+    return KnownAnswer(message, request.api_version, answer[:4], answer[8:])
+
+
+def _known_requests_answered(parts: list[bytes], last: KnownAnswer) -> KnownRequestsAnswered:
+    return KnownRequestsAnswered(b"".join(parts), len(parts) // _PARTS, last.request, last.api_version)
+
+
+def _are_alike(one: KnownAnswer, other: KnownAnswer) -> bool:
+    return type(one.request) is type(other.request) and one.api_version == other.api_version
 
 
 def response_header(request: RequestReceived | UnsupportedVersionReceived) -> bytes:
@@ -451,6 +465,8 @@ def response_header(request: RequestReceived | UnsupportedVersionReceived) -> by
 
 
 _NO_ANSWERS: Final[Mapping[bytes, KnownAnswer]] = {}
+# What a known answer is sent in: frame length, correlation id, the rest.
+_PARTS: Final = 3
 _API: Final = struct.Struct(">hh")
 _CORRELATION_ID: Final = struct.Struct(">i")
 _CORRELATION_END: Final = 8

@@ -29,7 +29,7 @@ def bind(listeners: Sequence[Listener]) -> list[ListeningSocket]:
     bound: list[ListeningSocket] = []
     try:
         for listener in listeners:
-            made = _bind(listener)
+            made = bind_endpoint(listener.endpoint)
             bound.append(ListeningSocket(_with_port(listener, made.getsockname()[1]), made))
     except BaseException:
         close(bound)
@@ -43,8 +43,9 @@ def close(sockets: Sequence[ListeningSocket]) -> None:
         one.socket.close()
 
 
-def _bind(listener: Listener) -> socket.socket:
-    host, port = listener.endpoint
+def bind_endpoint(endpoint: Endpoint) -> socket.socket:
+    """Bind one; port 0 is any. Raises ServerError."""
+    host, port = endpoint
     try:
         family, *_, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
             0

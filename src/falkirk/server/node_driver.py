@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from falkirk.server.clock import Clock
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
+    from falkirk.server.feature_update_facts import FeatureUpdateFacts
     from falkirk.server.request_log import RequestLog
 
 
@@ -70,6 +71,7 @@ class NodeDriver:
         connect_timeout_ms: int,
         when_started: Callable[[], None] = lambda: None,
         request_log: RequestLog | None = None,
+        updates: FeatureUpdateFacts | None = None,
         tls: ListenerTls | None = None,
         controller_listeners: Collection[str] = (),
     ) -> None:
@@ -79,6 +81,7 @@ class NodeDriver:
         self._limits = limits
         self._when_started = when_started
         self._request_log = request_log
+        self._updates = updates
         self._tls = ListenerTls() if tls is None else tls
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
@@ -244,6 +247,8 @@ class NodeDriver:
         for lane in self._lanes:
             events += lane.take()
         try:
+            if self._updates is not None:
+                self._updates.begin_step()
             began_ms = self._clock.now_ms()
             effects = self._node.step(events, began_ms)
             for effect in effects:
@@ -292,8 +297,7 @@ class NodeDriver:
             case Send():
                 self._send(effect)
             case Fact():
-                if self._request_log is None or not self._request_log.take(effect):
-                    self._log.write(effect)
+                self._tell_fact(effect)
             case Connect(connection_id):
                 self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
             case Close(connection_id):
@@ -304,6 +308,13 @@ class NodeDriver:
                 self.stop(effect)
             case _:
                 assert_never(effect)
+
+    def _tell_fact(self, fact: Fact) -> None:
+        if self._request_log is not None and self._request_log.take(fact):
+            return
+        if self._updates is not None:
+            self._updates.take(fact)
+        self._log.write(fact)
 
     def _flush_request_log(self) -> None:
         """Write out the lines of the step. A log that cannot be written is no reason to stop serving."""

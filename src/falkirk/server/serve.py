@@ -15,28 +15,39 @@ from falkirk.server import event_loop, listening
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.errors import ServerError
+from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.log_dir_locks import LogDirLocks
-from falkirk.server.node_driver import NodeDriver
+from falkirk.server.metrics_listener import bind_metrics, serve_metrics, shown_address
+from falkirk.server.node_driver import DrivenNode, NodeDriver
 from falkirk.server.startup_checks import check_is_served, security_settings
 from falkirk.storage.meta_properties import FILE_NAME
 from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator, Sequence
 
     from falkirk.node.config import NodeConfig
+    from falkirk.node.measurements import Measurements
     from falkirk.node.server_properties import ServerProperties
     from falkirk.server.fact_log import FactLog
     from falkirk.server.listening import ListeningSocket
-    from falkirk.server.node_driver import DrivenNode
     from falkirk.server.request_log import RequestLog
+
+
+class MeasuredNode(DrivenNode, Protocol):
+    """What is served: it can be watched."""
+
+    def measure(self) -> Measurements:
+        """Give what it is at this moment, in numbers."""
+        ...
 
 
 class MakeNode(Protocol):
     """Opens a node's directories. Raises StartupError if they are not as they must be."""
 
-    def __call__(self, config: NodeConfig, now_ms: int) -> DrivenNode:
+    def __call__(self, config: NodeConfig, now_ms: int) -> MeasuredNode:
         """Make the node."""
         ...
 
@@ -68,10 +79,14 @@ def opened(
     tls = ListenerTls.of(properties)
     sockets = listening.bind(config.listeners)
     locks = LogDirLocks()
+    metrics: socket.socket | None = None
     try:
+        if config.metrics_listener is not None:
+            metrics = bind_metrics(config.metrics_listener)
         bound = replace(
             config,
             listeners=tuple(one.listener for one in sockets),
+            metrics_listener=None if metrics is None else shown_address(metrics),
             has_request_facts=request_log is not None,
         )
         _lock(locks, bound)
@@ -88,6 +103,7 @@ def opened(
             properties=properties,
             config=bound,
             sockets=sockets,
+            metrics=metrics,
             clock=clock,
             log=log,
             request_log=request_log,
@@ -96,16 +112,19 @@ def opened(
     finally:
         locks.release()
         listening.close(sockets)
+        if metrics is not None:
+            metrics.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedNode:
     """A node that is ready to run. `config` has the ports that listeners got."""
 
-    node: DrivenNode
+    node: MeasuredNode
     properties: ServerProperties
     config: NodeConfig
     sockets: Sequence[ListeningSocket]
+    metrics: socket.socket | None
     clock: Clock
     log: FactLog
     request_log: RequestLog | None
@@ -118,6 +137,7 @@ class OpenedNode:
         )
         assert isinstance(connect_timeout_ms, int)
         assert isinstance(backlog, int)
+        updates = None if self.metrics is None else FeatureUpdateFacts()
         driver = NodeDriver(
             self.node,
             clock=self.clock,
@@ -127,14 +147,17 @@ class OpenedNode:
             connect_timeout_ms=connect_timeout_ms,
             when_started=partial(self._started, when_serving),
             request_log=self.request_log,
+            updates=updates,
             tls=self.tls,
             controller_listeners=self.config.controller_listener_names,
         )
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(driver.fail_with)
         when_driven(driver)
-        servers = []
+        servers: list[asyncio.AbstractServer] = []
         try:
+            if self.metrics is not None and updates is not None:
+                servers.append(await serve_metrics(self.metrics, self.node.measure, updates))
             for one in self.sockets:
                 accept = partial(driver.accept, one.listener.name)
                 servers.append(await loop.create_server(accept, sock=one.socket, backlog=backlog))

@@ -1,0 +1,109 @@
+"""Serves metrics to Prometheus: HTTP as far as a scrape needs it. Everything else is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.server.errors import ServerError
+from falkirk.server.listening import bind_endpoint
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping
+
+    from falkirk.node.measurements import Measurements
+    from falkirk.server.feature_update_facts import FeatureUpdateFacts
+
+PATH: Final = "/metrics"
+# A scrape has some hundred bytes of headers, takes a moment, and few ask.
+HEAD_BYTES_MAX: Final = 16 * 1024
+SCRAPE_TIMEOUT_S: Final = 10.0
+SCRAPES_MAX: Final = 16
+_PORT_MAX: Final = 65535
+
+
+def bind_metrics(listener: str) -> socket.socket:
+    """Bind `host:port`; port 0 is any. Raises ServerError."""
+    host, _, port = listener.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+        raise ServerError(f"falkirk.metrics.listener: {listener} is no host:port")
+    return bind_endpoint(Endpoint(host.removeprefix("[").removesuffix("]"), int(port)))
+
+
+def shown_address(listening: socket.socket) -> str:
+    """Say where a socket listens."""
+    host, port, *_ = listening.getsockname()
+    return str(Endpoint(host, port))
+
+
+async def serve_metrics(
+    listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts
+) -> asyncio.Server:
+    """Answer scrapes on a socket that is bound, on this loop, which is the node's."""
+    # Who wants no metrics does not pay for the library when it starts.
+    from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
+    from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
+
+    from falkirk.server.metrics import NodeMetrics  # noqa: PLC0415
+
+    # No registry of the whole process: several nodes may share it.
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(NodeMetrics(measure, updates))
+
+    def scrape(accepted: str) -> tuple[str, bytes]:
+        encode, content_type = choose_encoder(accepted)
+        return content_type, encode(registry)
+
+    return await _Scrapes(scrape).start(listening)
+
+
+class _Scrapes:
+    """Answers with what `scrape` gives for an Accept header: content type and body."""
+
+    def __init__(self, scrape: Callable[[str], tuple[str, bytes]]) -> None:
+        self._scrape = scrape
+        self._open = 0
+
+    async def start(self, listening: socket.socket) -> asyncio.Server:
+        """Begin to answer."""
+        return await asyncio.start_server(self._answer, sock=listening, limit=HEAD_BYTES_MAX)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            # What a scraper does wrong, or not at all, is no fault of the node's.
+            with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(SCRAPE_TIMEOUT_S):
+                    if self._open <= SCRAPES_MAX:
+                        head = await reader.readuntil(b"\r\n\r\n")
+                        writer.write(self._response(head.decode("latin-1")))
+                        await writer.drain()
+        finally:
+            self._open -= 1
+            writer.close()
+
+    def _response(self, head: str) -> bytes:
+        request, *lines = head.splitlines()
+        method, _, rest = request.partition(" ")
+        path = rest.partition(" ")[0].partition("?")[0]
+        if method not in {"GET", "HEAD"}:
+            return _http("405 Method Not Allowed", {"Allow": "GET, HEAD"}, b"")
+        if path != PATH:
+            return _http("404 Not Found", {}, f"The metrics are at {PATH}\n".encode())
+        content_type, body = self._scrape(_header(lines, "accept"))
+        response = _http("200 OK", {"Content-Type": content_type}, body)
+        return response[: len(response) - len(body)] if method == "HEAD" else response
+
+
+def _header(lines: list[str], wanted: str) -> str:
+    pairs = (line.partition(":") for line in lines)
+    return next((value.strip() for name, _, value in pairs if name.strip().lower() == wanted), "")
+
+
+def _http(status: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    every = {**headers, "Content-Length": str(len(body)), "Connection": "close"}
+    lines = (f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in every.items()))
+    return "\r\n".join((*lines, "", "")).encode() + body

@@ -1,0 +1,212 @@
+"""What Prometheus is told, and how it asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from falkirk.node.api_uses import ApiUse
+from falkirk.node.client_connections import ConnectionCounters
+from falkirk.node.effects import Fact
+from falkirk.node.measurements import Measurements, PartitionCounts
+from falkirk.server.errors import ServerError
+from falkirk.server.feature_update_facts import BLOCKED, LOSS, FeatureUpdateFacts
+from falkirk.server.metrics_listener import HEAD_BYTES_MAX, bind_metrics, serve_metrics, shown_address
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+NOW = Measurements(
+    leader_id=1,
+    leader_epoch=7,
+    is_active_controller=True,
+    high_watermark=101,
+    log_end_offset=102,
+    last_applied_offset=100,
+    metadata_version=25,
+    finalized_features={"metadata.version": 25, "group.version": 1},
+    supported_features={"metadata.version": SupportedRange(7, 29)},
+    connections={("BROKER", "sarama", "1.40"): 2, ("BROKER", "", ""): 1},
+    connection_counters=ConnectionCounters(accepted=9, closed_for_other_versions=4),
+    api_uses=(ApiUse(3, 12, "sarama", "1.40", 5), ApiUse(18, 0, "", "", 1)),
+    brokers=(2, 1),
+    broker_state=3,
+    partitions=PartitionCounts(hosted=10, offline=1, led=4, under_replicated=2, under_min_isr=1),
+)
+
+
+def told(now: Measurements = NOW, updates: FeatureUpdateFacts | None = None) -> dict[tuple[str, frozenset], float]:
+    """Every sample of a scrape, by name and labels."""
+
+    async def scrape(ask: Callable[[bytes], Awaitable[bytes]]) -> str:
+        answer = await ask(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        return answer.partition(b"\r\n\r\n")[2].decode()
+
+    families = text_string_to_metric_families(served(scrape, now, updates))
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def served(story, now: Measurements = NOW, updates: FeatureUpdateFacts | None = None):
+    """What `story` gives, which is told how to ask."""
+
+    async def run():
+        listening = bind_metrics("127.0.0.1:0")
+        server = await serve_metrics(listening, lambda: now, updates or FeatureUpdateFacts())
+        port = int(shown_address(listening).rpartition(":")[2])
+
+        async def ask(data: bytes) -> bytes:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(data)
+            try:
+                return await reader.read()
+            except ConnectionError:  # who sent more than was read may hear of the end so
+                return b""
+            finally:
+                writer.close()
+
+        try:
+            return await story(ask)
+        finally:
+            server.close()
+
+    return asyncio.run(run())
+
+
+def named(**labels: str) -> frozenset:
+    return frozenset(labels.items())
+
+
+def test_levels_are_told_under_the_names_of_kafkas_mbeans():
+    samples = told()
+    assert samples["kafka_server_metadataloader_currentmetadataversion", named()] == 25
+    assert samples["kafka_server_metadataloader_finalizedlevel", named(featureName="group.version")] == 1
+    assert samples["kafka_server_metadataloader_finalizedlevel", named(featureName="metadata.version")] == 25
+    for bound, level in (("minimum", 7), ("maximum", 29)):
+        name = f"kafka_server_node_metrics_{bound}_supported_level"
+        assert samples[name, named(feature_name="metadata.version")] == level
+
+
+def test_quorum_controller_and_partitions_are_told():
+    samples = told()
+    for name, value in {
+        "kafka_server_raftmetrics_current_leader": 1,
+        "kafka_server_raftmetrics_current_epoch": 7,
+        "kafka_server_raftmetrics_high_watermark": 101,
+        "kafka_server_raftmetrics_log_end_offset": 102,
+        "kafka_server_brokermetadatametrics_last_applied_record_offset": 100,
+        "kafka_controller_kafkacontroller_activecontrollercount": 1,
+        "kafka_controller_kafkacontroller_activebrokercount": 2,
+        "kafka_controller_kafkacontroller_fencedbrokercount": 1,
+        "kafka_server_kafkaserver_brokerstate": 3,
+        "kafka_server_replicamanager_partitioncount": 10,
+        "kafka_server_replicamanager_offlinereplicacount": 1,
+        "kafka_server_replicamanager_leadercount": 4,
+        "kafka_server_replicamanager_underreplicatedpartitions": 2,
+        "kafka_server_replicamanager_underminisrpartitioncount": 1,
+    }.items():
+        assert samples[name, named()] == value
+
+
+def test_a_node_tells_nothing_of_a_role_that_it_has_not():
+    from dataclasses import replace
+
+    samples = told(replace(NOW, brokers=None, broker_state=None, partitions=None, is_active_controller=False))
+    names = {name for name, _ in samples}
+    assert samples["kafka_controller_kafkacontroller_activecontrollercount", named()] == 0
+    assert not any("replicamanager" in name or "brokerstate" in name or "activebroker" in name for name in names)
+
+
+def test_api_versions_in_use_are_told_by_software_and_connections_too():
+    samples = told()
+    sarama, unknown = (
+        {"clientSoftwareName": name, "clientSoftwareVersion": version}
+        for name, version in (("sarama", "1.40"), ("unknown", "unknown"))
+    )
+    assert samples["falkirk_api_requests_total", named(api="Metadata", version="12", **sarama)] == 5
+    assert samples["falkirk_api_requests_total", named(api="ApiVersions", version="0", **unknown)] == 1
+    assert samples["kafka_server_socket_server_metrics_connections", named(listener="BROKER", **sarama)] == 2
+    assert samples["kafka_server_socket_server_metrics_connections", named(listener="BROKER", **unknown)] == 1
+    assert samples["falkirk_connections_accepted_total", named()] == 9
+    assert samples["falkirk_connections_closed_total", named(reason="other_versions")] == 4
+
+
+def test_the_last_lowerings_losses_and_the_last_refused_updates_blockers_are_told():
+    updates = FeatureUpdateFacts()
+    for step in (("scram", "scram", "elr"), ("elr",)):
+        updates.begin_step()
+        for kind in step:
+            updates.take(Fact("warning", LOSS, {"kind": kind, "key": "x"}))
+    updates.begin_step()
+    updates.take(Fact("info", BLOCKED, {"feature": "metadata.version", "count": 3}))
+    updates.take(Fact("info", "snapshot-begins", {"kind": "elr"}))
+
+    samples = told(updates=updates)
+
+    losses = {labels: value for (name, labels), value in samples.items() if name == "falkirk_feature_update_losses"}
+    assert losses == {named(kind="elr"): 1}
+    assert samples["falkirk_feature_update_blockers", named(feature="metadata.version")] == 3
+
+
+def test_facts_without_the_fields_that_are_expected_count_as_unknown():
+    updates = FeatureUpdateFacts()
+    updates.begin_step()
+    updates.take(Fact("warning", LOSS, {"count": "many"}))
+    updates.take(Fact("warning", BLOCKED))
+    assert (updates.losses, updates.blockers) == (Counter(unknown=1), Counter(unknown=1))
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /metrics HTTP/1.1", b"200 OK"),
+        (b"GET /metrics?name[]=x HTTP/1.0", b"200 OK"),
+        (b"HEAD /metrics HTTP/1.1", b"200 OK"),
+        (b"GET / HTTP/1.1", b"404 Not Found"),
+        (b"POST /metrics HTTP/1.1", b"405 Method Not Allowed"),
+        (b"", b"405 Method Not Allowed"),
+        (b"\xff\xfe\x00", b"405 Method Not Allowed"),
+    ],
+)
+def test_a_scrape_is_answered_and_all_else_is_refused(request_line, status):
+    async def story(ask):
+        return await ask(request_line + b"\r\n\r\n")
+
+    answer = served(story)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 " + status + b"\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+    assert len(body) == (0 if request_line.startswith(b"HEAD") else length)
+    assert (length > 1000) == (status == b"200 OK")
+
+
+def test_a_request_without_end_is_cut_off_and_others_go_on():
+    async def story(ask):
+        first = await ask(b"GET /metrics HTTP/1.1\r\n" + b"a" * 4 * HEAD_BYTES_MAX)
+        return first, await ask(b"GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n")
+
+    cut, answer = served(story)
+    assert cut == b""
+    assert b"application/openmetrics-text" in answer
+    assert answer.endswith(b"# EOF\n")
+
+
+@pytest.mark.parametrize("listener", ["9404", "host", "127.0.0.1:", ":1", "127.0.0.1:x", "127.0.0.1:65536"])
+def test_what_is_no_address_is_named(listener):
+    with pytest.raises(ServerError, match="falkirk.metrics.listener: "):
+        bind_metrics(listener)
+
+
+def test_a_port_in_use_is_named():
+    with bind_metrics("127.0.0.1:0") as taken:
+        taken.listen()
+        with pytest.raises(ServerError, match="Address already in use"):
+            bind_metrics(shown_address(taken))
