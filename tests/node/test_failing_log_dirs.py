@@ -96,7 +96,8 @@ def test_a_full_directory_of_a_follower_costs_it_its_place_in_sync_and_the_leade
     gone = index_in(cluster, "/d2")
     fill(cluster, "/d2")
 
-    assert cluster.produce("t", b"after", index=gone) == 0
+    # Within less than the time after which the follower would be out of sync.
+    assert cluster.produce("t", b"after", index=gone, timeout_ms=2_000) == 0
     cluster.wait_for_isr("t", 102, index=gone)
     for index in {0, 1, 2} - {gone}:
         assert cluster.produce("t", b"after", index=index) == 0

@@ -27,7 +27,13 @@ def stored(base_offset: int, count: int = 1, epoch: int = LEADER_EPOCH) -> bytes
 
 
 @pytest.fixture
-def follower() -> Partition:
+def failures() -> list[tuple[object, OSError]]:
+    """Have what the follower tells of logs that fail."""
+    return []
+
+
+@pytest.fixture
+def follower(failures: list[tuple[object, OSError]]) -> Partition:
     """Give broker 2's replica of a partition that broker 1 leads in epoch 3."""
     log = UnifiedLog.open(
         MemoryDisk(),
@@ -40,7 +46,8 @@ def follower() -> Partition:
         had_clean_shutdown=False,
         now_ms=0,
     )
-    partition = Partition(KEY, SimpleNamespace(node_id=2, now_ms=0), None, lambda _: None)
+    context = SimpleNamespace(node_id=2, now_ms=0)
+    partition = Partition(KEY, context, None, lambda _: None, lambda *failure: failures.append(failure))
     partition.make_follower(PartitionState((1, 2), (ZERO_UUID,) * 2, (1, 2), 1, LEADER_EPOCH, 0), log)
     return partition
 
@@ -50,6 +57,29 @@ def test_batches_high_watermark_and_start_are_taken_over(follower):
 
     log = follower.log
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 4, 5)
+
+
+class BrokenLog:
+    """The log of a replica that moves, in a directory that has failed."""
+
+    def __init__(self):
+        self.error = OSError(5, "Input/output error")
+
+    def truncate_to(self, _offset):
+        raise self.error
+
+    truncate_fully_and_start_at = truncate_to
+
+
+@pytest.mark.parametrize("how", ["truncate_to", "truncate_fully_and_start_at"])
+def test_what_fails_of_a_replica_that_moves_is_told_of_that_one_and_the_replica_is_cut(follower, failures, how):
+    follower.append_as_follower(stored(0, 4) + stored(4), 4, 0)
+    future = follower.future_log = BrokenLog()
+
+    getattr(follower, how)(4)
+
+    assert failures == [(future, future.error)]
+    assert follower.log.log_end_offset == 4
 
 
 def test_an_empty_replica_begins_with_the_batch_in_whose_middle_the_leaders_log_starts(follower):

@@ -117,7 +117,7 @@ class Leader:
         for each in batches:
             log.append_as_follower(each)
         log.update_high_watermark(high_watermark)
-        partition = Partition(key, self.context, None, lambda _: None)  # type: ignore[arg-type]
+        partition = Partition(key, self.context, None, lambda _: None, lambda *_: None)  # type: ignore[arg-type]
         partition.make_follower(state(LEADER_EPOCH), log)
         self.fetcher.add(partition)
         return partition

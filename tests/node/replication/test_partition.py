@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.metadata.image.broker_registration import BrokerRegistration
+from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.metadata.image.partition import Partition as PartitionState
 from falkirk.node.replication.isr import AlteredIsr, ProposedIsr
 from falkirk.node.replication.partition import Partition
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 LAG_MS = 1_000
 KEY = TopicIdPartition(b"t" * 16, "t", 0)
+D1, D2 = b"1" * 16, b"2" * 16
 
 
 @dataclass
@@ -43,6 +45,10 @@ class LogInMemory:
         pass
 
 
+def fail(_log: object, error: OSError) -> None:
+    raise error
+
+
 class Leader:
     """Broker 1 as the leader of a partition with replicas 1, 2 and 3."""
 
@@ -60,11 +66,18 @@ class Leader:
             settings=SimpleNamespace(replica_lag_time_max_ms=LAG_MS),
             alive=self.alive,
         )
-        self.partition = Partition(KEY, self.context, self, lambda _: self.progressed())
+        self.partition = Partition(KEY, self.context, self, lambda _: self.progressed(), fail)
         self.lead(isr)
 
-    def lead(self, isr: tuple[int, ...], *, leader_epoch: int = 0, partition_epoch: int = 0) -> None:
-        state = PartitionState((1, 2, 3), (bytes(16),) * 3, isr, 1, leader_epoch, partition_epoch)
+    def lead(
+        self,
+        isr: tuple[int, ...],
+        *,
+        leader_epoch: int = 0,
+        partition_epoch: int = 0,
+        directories: tuple[bytes, ...] = (bytes(16),) * 3,
+    ) -> None:
+        state = PartitionState((1, 2, 3), directories, isr, 1, leader_epoch, partition_epoch)
         self.partition.make_leader(state, self.log)
 
     def alive(self, broker: int) -> BrokerRegistration | None:
@@ -147,6 +160,23 @@ def test_a_follower_that_has_caught_up_is_waited_for_before_it_has_joined():
     leader.fetch(2, 3)
 
     assert leader.log.high_watermark == 2
+
+
+@pytest.mark.parametrize(("directory", "high_watermark"), [(D1, 3), (D2, 2), (LOST, 3), (MIGRATING, 2)])
+def test_a_follower_whose_directory_has_failed_is_not_waited_for(directory: bytes, high_watermark: int):
+    leader = Leader()
+    leader.append(2)
+    for broker in (2, 3):
+        leader.fetch(broker, 2)
+    leader.append(1)
+    leader.fetch(2, 3)
+    assert leader.log.high_watermark == 2
+
+    # The controller has heard that D1 of broker 3 has failed.
+    leader.brokers[3] = BrokerRegistration(3, 103, bytes(16), fenced=False, log_dirs=(D2,))
+    leader.lead((1, 2), partition_epoch=1, directories=(UNASSIGNED, UNASSIGNED, directory))
+
+    assert leader.log.high_watermark == high_watermark
 
 
 def test_a_follower_joins_when_it_has_the_high_watermark_and_the_start_of_the_epoch():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.metadata.controller.partition_change import Election, PartitionChange, Surroundings
 from falkirk.metadata.controller.replica_placement import UsableBroker
-from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
+from falkirk.metadata.image.partition import MIGRATING, UNASSIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,16 +156,8 @@ class ReplicationDecision:
 
     def _is_online(self, replica: int, partition: Partition) -> bool:
         directory = self.directory(partition, replica)
-        if directory is None or directory in _ANYWHERE:
-            return True
         broker = self.image.cluster.brokers.get(replica)
-        if directory == LOST or broker is None:
-            return False
-        # A registration from below 3.7-IV2 tells no directories; the broker would be down if all had failed.
-        return not broker.log_dirs or directory in broker.log_dirs
-
-
-_ANYWHERE: Final = frozenset({MIGRATING, UNASSIGNED})
+        return directory is None or (broker is not None and broker.has_working(directory))
 
 
 def _is_cordoned(broker: BrokerRegistration) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from falkirk.metadata.errors import InconsistentRecordError
+from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.metadata.record_key import broker_key
 from falkirk.protocol.messages import RegisterBrokerRecord
 from falkirk.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature
@@ -98,6 +99,16 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
             cordoned_log_dirs=self.cordoned_log_dirs if cordoned is None else tuple(cordoned),
         )
 
+    def has_working(self, directory: bytes) -> bool:
+        """Say whether a replica that the image has in `directory` may be there: it has not failed, as far as is known.
+
+        Source: BrokerRegistration.hasOnlineDir, DirectoryId.isOnline.
+        """
+        if directory in _ANYWHERE:
+            return True
+        # A registration from below 3.7-IV2 tells no directories; the broker would be down if all had failed.
+        return directory != LOST and (not self.log_dirs or directory in self.log_dirs)
+
     def with_fencing(self, *, fenced: bool) -> BrokerRegistration:
         """Give the registration fenced or unfenced."""
         return msgspec.structs.replace(self, fenced=fenced)
@@ -142,6 +153,8 @@ def sorted_features(features: Iterable[SupportedFeature]) -> tuple[SupportedFeat
 _FENCE: Final = {1: True, 0: None, -1: False}
 # A controlled shutdown ends only with a new registration.
 _IN_CONTROLLED_SHUTDOWN: Final = {1: True, 0: None}
+# Where a replica is said to be that the controller knows no place of.
+_ANYWHERE: Final = frozenset({MIGRATING, UNASSIGNED})
 _SIGNED_HALVES: Final = struct.Struct(">qq")
 
 

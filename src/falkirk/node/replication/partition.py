@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.image.partition import RECOVERED
 from falkirk.node.replication.isr import AlteredIsr, IsrState, ProposedIsr
 from falkirk.node.replication.remote_replica import RemoteReplica
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from falkirk.metadata.image.partition import Partition as PartitionState
     from falkirk.node.replication.alter_partition_sender import AlterPartitionSender
@@ -31,7 +31,7 @@ class Partition:
     """`progressed` is called when requests that wait at this partition may have what they wait for.
 
     `log` is None while no directory that works holds the replica. `future_log`: the replica that moves to another
-    directory (KIP-113).
+    directory (KIP-113); `log_failed` is told of one that cannot be cut.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Partition:
         context: ReplicationContext,
         sender: AlterPartitionSender,
         progressed: Callable[[Partition], None],
+        log_failed: Callable[[UnifiedLog, OSError], None],
     ) -> None:
         self.topic_id_partition = topic_id_partition
         self.topic_partition = topic_id_partition.topic_partition
@@ -57,6 +58,9 @@ class Partition:
         self._context = context
         self._sender = sender
         self._progressed = progressed
+        self._log_failed = log_failed
+        # Where the image has the replicas, while this broker leads.
+        self._directories: Mapping[int, bytes] = {}
 
     @property
     def is_leader(self) -> bool:
@@ -82,6 +86,7 @@ class Partition:
         self.log = log
         self.adding_replicas = target.adding_replicas
         self.isr = IsrState(frozenset(target.isr), RECOVERED)
+        self._directories = dict(zip(target.replicas, target.directories, strict=True))
         known = self.remote_replicas
         self.remote_replicas = {
             broker_id: known.get(broker_id) or RemoteReplica(broker_id)
@@ -143,8 +148,7 @@ class Partition:
 
     def why_not_enough(self) -> ErrorCode:
         """Say why nothing may be appended that is to be acknowledged by all in-sync replicas."""
-        too_few = len(self.isr.committed) < self.min_insync_replicas
-        return ErrorCode.NOT_ENOUGH_REPLICAS if too_few else ErrorCode.NONE
+        return NO_ERROR if self._are_enough(self.isr.committed) else ErrorCode.NOT_ENOUGH_REPLICAS
 
     def acknowledged(self, required_offset: int) -> ErrorCode | None:
         """Say what came of records that end before `required_offset`; None: not yet all in-sync replicas have them."""
@@ -153,8 +157,7 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if log.high_watermark < required_offset:
             return None
-        enough = self.min_insync_replicas <= len(self.isr.maximal)
-        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return NO_ERROR if self._are_enough(self.isr.maximal) else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     def appended(self) -> bool:
         """Move the high watermark after an append, as far as it goes; give whether it moved."""
@@ -193,7 +196,7 @@ class Partition:
         """Ask to take those out of the ISR that have not been at the log's end for too long.
 
         What waited for one of them to join is committed, now that it has not (Differs from Kafka: there it waits for
-        the next append. Such a follower's log directory may have failed, so that it never fetches again).
+        the next append. Such a follower may never fetch again).
         """
         log, isr = self.leader_log, self.isr
         if log is None:
@@ -239,16 +242,16 @@ class Partition:
             self._progressed(self)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut off `offset` and all behind it, of a replica that moves, too. Raises OSError."""
-        for log in (self.log, self.future_log):
-            if log is not None:
-                log.truncate_to(offset)
+        """Cut off `offset` and all behind it, of a replica that moves, too. Raises OSError, unless that one fails."""
+        if self.log is not None:
+            self.log.truncate_to(offset)
+        self._truncate_future(lambda future: future.truncate_to(offset))
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Throw all away and begin anew at `offset`. Raises OSError."""
-        for log in (self.log, self.future_log):
-            if log is not None:
-                log.truncate_fully_and_start_at(offset)
+        """Throw all away and begin anew at `offset`. Raises OSError, unless it is a replica that moves which fails."""
+        if self.log is not None:
+            self.log.truncate_fully_and_start_at(offset)
+        self._truncate_future(lambda future: future.truncate_fully_and_start_at(offset))
 
     # --- What the controller answers
 
@@ -273,9 +276,23 @@ class Partition:
 
     # --- Inside
 
+    def _truncate_future(self, truncate: Callable[[UnifiedLog], object]) -> None:
+        future = self.future_log
+        if future is not None:
+            try:
+                truncate(future)
+            except OSError as error:
+                self._log_failed(future, error)
+
+    def _are_enough(self, in_sync: frozenset[int]) -> bool:
+        assert self.log is not None
+        count = len(in_sync)
+        # The first holds nearly always; each append asks three times.
+        return count >= self.log.config.min_insync_replicas or count >= self.min_insync_replicas
+
     def _advance(self, log: UnifiedLog) -> bool:
         isr = self.isr
-        if len(isr.committed) < self.min_insync_replicas:
+        if not self._are_enough(isr.committed):
             return False
         end_offset = high_watermark = log.log_end_offset
         for replica in self.remote_replicas.values():
@@ -289,10 +306,14 @@ class Partition:
         return True
 
     def _is_about_to_join(self, replica: RemoteReplica, end_offset: int) -> bool:
+        """Say whether to wait for it. Differs from Kafka: not if its directory has failed, so that it will not come."""
         context = self._context
-        return replica.is_caught_up(
+        if not self._is_eligible(replica) or not replica.is_caught_up(
             end_offset, now_ms=context.now_ms, lag_ms_max=context.settings.replica_lag_time_max_ms
-        ) and self._is_eligible(replica)
+        ):
+            return False
+        broker = context.alive(replica.broker_id)
+        return broker is not None and broker.has_working(self._directories[replica.broker_id])
 
     def _is_caught_up(self, broker_id: int, end_offset: int) -> bool:
         context = self._context

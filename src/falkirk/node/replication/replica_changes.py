@@ -155,7 +155,7 @@ class ReplicaChanges:
             return None
         partition = self._partitions.online.get(name)
         if partition is None or partition.topic_id != key.topic_id:
-            partition = Partition(key, self._context, self._sender, self._progressed)
+            partition = Partition(key, self._context, self._sender, self._progressed, self._log_failed)
             self._partitions.online[name] = partition
             self._partitions.offline.pop(name, None)
         return partition

@@ -41,7 +41,7 @@ def offset_of_max_timestamp(segments: LogSegments) -> TimestampOffset | None:
 
 
 def segment_starts(segments: LogSegments, start_offset: int, end_offset: int, now_ms: int) -> list[TimestampOffset]:
-    """Give where each segment begins, with its largest timestamp (when it was made if it is empty); last the end of now.
+    """Give where each segment begins, with its largest timestamp (an empty one: when it was made), and the end of now.
 
     The end is left out where the last segment is empty and begins there. Source: UnifiedLog.legacyFetchOffsetsBefore.
     Differs from Kafka: it goes by the times when files were last changed.
