@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
@@ -9,10 +11,12 @@ from falkirk.node.api_uses import API_USES_MAX, OTHER, ApiUses
 from falkirk.node.broker_lifecycle import BrokerState
 from falkirk.node.config import BROKER
 from falkirk.node.events import BytesReceived
-from falkirk.node.measurements import Measurements
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from falkirk.node.measurements import Measurements
 
 SARAMA = ("sarama", "1.40")
 

@@ -201,7 +201,7 @@ def test_a_request_without_end_is_cut_off_and_others_go_on():
 
 @pytest.mark.parametrize("listener", ["9404", "host", "127.0.0.1:", ":1", "127.0.0.1:x", "127.0.0.1:65536"])
 def test_what_is_no_address_is_named(listener):
-    with pytest.raises(ServerError, match="falkirk.metrics.listener: "):
+    with pytest.raises(ServerError, match=r"falkirk\.metrics\.listener: "):
         bind_metrics(listener)
 
 

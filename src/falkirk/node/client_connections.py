@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.request_context import ANONYMOUS, Principal, RequestContext
+from falkirk.node.api_uses import ApiUses
 from falkirk.node.effects import Close, Fact, Send
 from falkirk.node.handlers.envelope import wrap
-from falkirk.node.api_uses import ApiUses
 from falkirk.node.known_answers import KnownAnswers
 from falkirk.node.sasl_listeners import SaslListeners
 from falkirk.protocol import codec
@@ -31,9 +31,9 @@ from falkirk.protocol.messages import ApiVersionsRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.node.api_uses import ApiUse
     from falkirk.node.authentication import Authentication
     from falkirk.node.config import Listener
-    from falkirk.node.api_uses import ApiUse
     from falkirk.node.credentials import Credentials
     from falkirk.node.effects import Effect
     from falkirk.node.security_settings import SecuritySettings
@@ -69,9 +69,9 @@ class ClientConnection:
     is_closed: bool = False
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None
+    last_use: ApiUse | None = None
 
     def take_versions_request(self, request: ApiVersionsRequest) -> None:
-    last_use: ApiUse | None = None
         """Note what the client says it is, and what it is told."""
         self.software_name = request.client_software_name
         self.software_version = request.client_software_version
@@ -129,9 +129,9 @@ class ClientConnections:
         wake: Callable[[], None],
     ) -> None:
         self.counters = ConnectionCounters()
+        self.api_uses = ApiUses()
         # APIs that are not begun for now: what waits for commits already is as much as may.
         self.held_apis: frozenset[int] = frozenset()
-        self.api_uses = ApiUses()
         self._effects = effects
         self._handle = handle
         self._gone = gone
@@ -155,13 +155,13 @@ class ClientConnections:
         """Count the connections."""
         return len(self._clients)
 
-    def accept(
-        self,
     def by_software(self) -> Counter[tuple[str, str, str]]:
         """Count the connections by listener, name and version of the client's software."""
         clients = self._clients.values()
         return Counter((client.listener.name, client.software_name, client.software_version) for client in clients)
 
+    def accept(
+        self,
         connection_id: int,
         listener: Listener,
         client_host: str,
@@ -349,8 +349,6 @@ class ClientConnections:
             self.counters.requests += event.count
             if isinstance(event.request, ApiVersionsRequest):
                 client.take_versions_request(event.request)
-            self._effects(Send(client.connection_id, event.data))
-        elif isinstance(event, RequestReceived | UnsupportedVersionReceived):
             api_key = event.request.SCHEMA.info.key
             assert api_key is not None, "requests have one"
             use = self.api_uses.of(api_key, event.api_version, client.software_name, client.software_version)
@@ -392,15 +390,13 @@ class ClientConnections:
             or context.software_version is not client.software_version
         ):
             context = client.last_context = self._context(client, event)
-        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
-
             client.last_use = None
         use = client.last_use
         if use is None:
             use = client.last_use = self._use(client, event, message)
         use.requests += 1
-    def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
-        return RequestContext(
+        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
+
     def _use(
         self,
         client: ClientConnection,
@@ -413,6 +409,8 @@ class ClientConnections:
             name, version = message.client_software_name, message.client_software_version
         return self.api_uses.of(event.api_key, event.api_version, name, version)
 
+    def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
+        return RequestContext(
             api_key=event.api_key,
             api_version=event.api_version,
             client_id=event.client_id,

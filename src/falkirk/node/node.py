@@ -36,8 +36,8 @@ from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
 from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.leaving_voters import is_last, is_needed
-from falkirk.node.metadata_applier import MetadataApplier
 from falkirk.node.measurements import measure
+from falkirk.node.metadata_applier import MetadataApplier
 from falkirk.node.node_state import NodeState
 from falkirk.node.peers import Peers
 from falkirk.node.quorum_driver import QuorumDriver
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from falkirk.node.config import Listener, NodeConfig
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
-    from falkirk.node.startup import Startup
     from falkirk.node.measurements import Measurements
+    from falkirk.node.startup import Startup
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
     from falkirk.storage.metadata_log import MetadataLog
@@ -272,12 +272,12 @@ class Node:
         """What happened on the connections that others opened."""
         return self._clients.counters
 
-    # --- What the loader calls
-
     def measure(self) -> Measurements:
         """Give what it is at this moment, in numbers."""
         broker_state = None if self._broker is None else self._broker.state.value
         return measure(self._state, self._clients, broker_state=broker_state)
+
+    # --- What the loader calls
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Take over what others than the handlers need of a new image."""
