@@ -77,7 +77,7 @@ def feature_dependencies(tool: KafkaTool, features: Sequence[str]) -> FeatureDep
     failure = None
     try:
         for feature in features:
-            name, level = _parse(tool, feature)
+            name, level = parse_feature_level(tool, feature)
             found.append(_dependencies(tool, name, level))
     except CommandFailedError as refused:
         failure = refused
@@ -112,7 +112,8 @@ def _metadata_version_names(release: Release) -> dict[int, str]:
     return {int(version.level): version.name for version in release.kraft.metadata_versions}
 
 
-def _parse(tool: KafkaTool, text: str) -> tuple[str, int]:
+def parse_feature_level(tool: KafkaTool, text: str) -> tuple[str, int]:
+    """Read `name=level` as the tool does. Raises CommandFailedError in its words."""
     name, equals, level = text.partition("=")
     if tool.tool is Tool.FEATURES or tool.wording.strips_features:
         name, level = name.strip(_BLANKS), level.strip(_BLANKS)

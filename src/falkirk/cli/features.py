@@ -1,9 +1,13 @@
-"""`falkirk features`: what kafka-features does."""
+"""`falkirk features`: what kafka-features does, and what KIP-584 has besides."""
+
+from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
 from falkirk.cli.kafka_tool import Tool
-from falkirk.cli.options import (
+from falkirk.cli.options import (  # Typer reads the annotations when it builds a command
     REFUSES_LEFTOVERS,
     AnswerAsReleaseOption,
     BootstrapControllerOption,
@@ -15,6 +19,57 @@ from falkirk.cli.options import (
     ReleaseVersionOption,
 )
 from falkirk.cli.version_questions import answer_feature_dependencies, answer_version_mapping
+
+WAIT_DEFAULT_S = 300.0
+
+ToolReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="Answer as the tool of this Kafka release does, its exit status for wrong usage included "
+        "(3.7 and later; default: the newest that falkirk knows).",
+    ),
+]
+TargetReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="The Kafka release (3.7 and later) whose levels are wanted; default: the newest that the node supports.",
+    ),
+]
+NodeIdOption = Annotated[int | None, typer.Option("--node-id", metavar="ID", help="Ask this node; default: any.")]
+MetadataOption = Annotated[
+    str | None,
+    typer.Option("--metadata", metavar="VERSION", help="The metadata.version to go to, as 3.9-IV0; deprecated."),
+]
+LevelsOption = Annotated[
+    str | None,
+    typer.Option("--release-version", metavar="VERSION", help="Go to all levels that version-mapping shows for it."),
+]
+UpdateOption = Annotated[
+    list[str] | None,
+    typer.Option("--feature", metavar="FEATURE=LEVEL", help="A level to go to; may be repeated."),
+]
+DisableOption = Annotated[
+    list[str] | None, typer.Option("--feature", metavar="FEATURE", help="A feature to switch off; may be repeated.")
+]
+UnsafeOption = Annotated[bool, typer.Option("--unsafe", help="Go on even if metadata is lost.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say whether it could be done, and change nothing.")]
+ForcedSnapshotOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-forced-snapshot",
+        help="Real Kafka brokers under our controllers may be made to load the metadata anew from a snapshot.",
+    ),
+]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Return when every node has the change, and say what is left to do.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long --wait waits for the nodes.")
+]
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,6 +86,162 @@ def features(
     context.obj = ConnectionOptions(
         bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
     )
+
+
+@app.command("describe", context_settings=REFUSES_LEFTOVERS)
+def describe(
+    context: typer.Context,
+    *,
+    node_id: NodeIdOption = None,
+    release: ToolReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Print the levels that a cluster has agreed on, and those that a node supports."""
+    from falkirk.cli.feature_commands import answer_describe  # noqa: PLC0415 - for commands that ask a cluster only
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    answer_describe(context, after, release, node_id, json=json)
+
+
+@app.command("upgrade", context_settings=REFUSES_LEFTOVERS)
+def upgrade(
+    context: typer.Context,
+    *,
+    metadata: MetadataOption = None,
+    release_version: LevelsOption = None,
+    feature: UpdateOption = None,
+    dry_run: DryRunOption = False,
+    release: ToolReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Raise the levels of features."""
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
+    from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    asked = AskedUpdates(metadata=metadata, release_version=release_version, features=feature or ())
+    answer_change(context, after, release, asked, ChangeOptions(command="upgrade", is_dry_run=dry_run), json=json)
+
+
+@app.command("downgrade", context_settings=REFUSES_LEFTOVERS)
+def downgrade(
+    context: typer.Context,
+    *,
+    metadata: MetadataOption = None,
+    release_version: LevelsOption = None,
+    feature: UpdateOption = None,
+    unsafe: UnsafeOption = False,
+    dry_run: DryRunOption = False,
+    allow_forced_snapshot: ForcedSnapshotOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = WAIT_DEFAULT_S,
+    release: ToolReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Lower the levels of features; without --unsafe only if nothing is lost."""
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
+    from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    asked = AskedUpdates(metadata=metadata, release_version=release_version, features=feature or ())
+    options = ChangeOptions(
+        command="downgrade",
+        is_unsafe=unsafe,
+        is_dry_run=dry_run,
+        forced_snapshot=allow_forced_snapshot,
+        wait_s=timeout if wait else None,
+    )
+    answer_change(context, after, release, asked, options, json=json)
+
+
+@app.command("disable", context_settings=REFUSES_LEFTOVERS)
+def disable(
+    context: typer.Context,
+    *,
+    feature: DisableOption = None,
+    unsafe: UnsafeOption = False,
+    dry_run: DryRunOption = False,
+    release: ToolReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Switch features off: their level becomes 0."""
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
+    from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    options = ChangeOptions(command="disable", is_unsafe=unsafe, is_dry_run=dry_run)
+    answer_change(context, after, release, AskedUpdates(features=feature or ()), options, json=json)
+
+
+@app.command("upgrade-all", context_settings=REFUSES_LEFTOVERS)
+def upgrade_all(
+    context: typer.Context,
+    *,
+    dry_run: DryRunOption = False,
+    release: TargetReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Raise every feature that is below a release's level to it; none is lowered."""
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    answer_change_all(context, after, release, ChangeOptions(command="upgrade-all", is_dry_run=dry_run), json=json)
+
+
+@app.command("downgrade-all", context_settings=REFUSES_LEFTOVERS)
+def downgrade_all(
+    context: typer.Context,
+    *,
+    unsafe: UnsafeOption = False,
+    dry_run: DryRunOption = False,
+    allow_forced_snapshot: ForcedSnapshotOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = WAIT_DEFAULT_S,
+    release: TargetReleaseOption = None,
+    json: JsonOption = False,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+) -> None:
+    """Lower every feature that is above a release's level to it, and switch off what the release lacks."""
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
+
+    after = ConnectionOptions(
+        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
+    )
+    options = ChangeOptions(
+        command="downgrade-all",
+        is_unsafe=unsafe,
+        is_dry_run=dry_run,
+        forced_snapshot=allow_forced_snapshot,
+        wait_s=timeout if wait else None,
+    )
+    answer_change_all(context, after, release, options, json=json)
 
 
 # kafka-features takes a connection for every command. These two need none: they ask the tables, not a cluster.

@@ -21,17 +21,22 @@ from falkirk.client.errors import (
     NodeRefusedError,
     NoNodeReachedError,
     RequestTimedOutError,
+    UnknownNodeError,
     UnsupportedUpdateError,
 )
 from falkirk.client.feature_metadata import FeatureMetadata
 from falkirk.client.feature_update import missing_in_version_0, read_result, update_request
+from falkirk.client.quorum_description import QuorumDescription
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
     MetadataRequest,
     MetadataResponse,
     UpdateFeaturesResponse,
+    describe_quorum_request,
 )
 from falkirk.versions.supported_range import SupportedRange
 
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
 _PARALLEL_MAX: Final = 16
 _DESCRIBE_CLUSTER: Final = 60
 _UPDATE_FEATURES: Final = 57
+_METADATA_TOPIC: Final = "__cluster_metadata"
 # Says which kind of node is meant from version 1 on.
 _WITH_ENDPOINT_TYPE: Final = SupportedRange(1, 2)
 
@@ -154,13 +160,29 @@ class AsyncAdmin:
                 return self.connection(node.endpoint)
         raise NoControllerError((await self.any_node()).endpoint)
 
-    async def describe_features(self) -> FeatureMetadata:
+    async def describe_quorum(self) -> QuorumDescription:
+        """Give how far the replicas of the metadata log are."""
+        node = await self._node_that_decides()
+        asked = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
+        response = await node.request(DescribeQuorumRequest(topics=[asked]), is_idempotent=True)
+        assert isinstance(response, DescribeQuorumResponse)
+        error_code, message = response.error_code, response.error_message
+        if error_code == ErrorCode.NONE:
+            [partition] = response.topics[0].partitions
+            error_code, message = partition.error_code, partition.error_message
+        if error_code != ErrorCode.NONE:
+            raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code, message)
+        return QuorumDescription.of(partition)
+
+    async def describe_features(self, node_id: int | None = None) -> FeatureMetadata:
         """Give what the cluster has agreed on, and what one node supports: a bootstrap server, or the controller.
 
         The epoch never falls from one call to the next: a node that lags behind is told what others have said.
+        With `node_id` that node is asked, and what it knows itself is told. Raises UnknownNodeError.
         """
-        is_broker = self._endpoint_type is EndpointType.BROKER
-        node = await (self.any_node() if is_broker else self.controller())
+        if node_id is not None:
+            return FeatureMetadata.of(await (await self._node(node_id)).refreshed_versions())
+        node = await self._node_that_decides()
         self._features = FeatureMetadata.of(await node.refreshed_versions()).not_older_than(self._features)
         return self._features
 
@@ -199,6 +221,16 @@ class AsyncAdmin:
                 if is_last:
                     raise
             await asyncio.sleep(backoff_s)
+
+    async def _node_that_decides(self) -> NodeConnection:
+        """Give the active controller, or any broker: it passes on what it does not decide."""
+        return await (self.any_node() if self._endpoint_type is EndpointType.BROKER else self.controller())
+
+    async def _node(self, node_id: int) -> NodeConnection:
+        for node in (await self.describe_cluster()).nodes:
+            if node.node_id == node_id:
+                return self.connection(node.endpoint)
+        raise UnknownNodeError((await self.any_node()).endpoint, node_id)
 
     async def _update_features(
         self,

@@ -68,6 +68,15 @@ class NoControllerError(ClientError):
         super().__init__(f"{endpoint}: the node knows no active controller")
 
 
+class UnknownNodeError(ClientError):
+    """The cluster has no node of this id, among those that the bootstrap servers are of."""
+
+    def __init__(self, endpoint: Endpoint, node_id: int) -> None:
+        self.endpoint = endpoint
+        self.node_id = node_id
+        super().__init__(f"{endpoint}: the cluster has no node {node_id}")
+
+
 class UnsupportedUpdateError(ClientError):
     """The controller has version 0 of UpdateFeatures alone, which cannot say what was asked for."""
 

@@ -1,0 +1,54 @@
+"""How `falkirk features` reaches a cluster: from options before the command or after it, in kafka-features' words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from falkirk.client.admin import AsyncAdmin, EndpointType
+from falkirk.client.config import ClientConfig, parse_servers
+from falkirk.storage.properties_file import parse_properties
+
+if TYPE_CHECKING:
+    from falkirk.cli.kafka_tool import KafkaTool
+    from falkirk.cli.options import ConnectionOptions
+    from falkirk.protocol.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConnection:
+    """Where to ask, and how."""
+
+    servers: tuple[Endpoint, ...]
+    config: ClientConfig
+    endpoint_type: EndpointType
+
+    def admin(self) -> AsyncAdmin:
+        """Give an Admin of it."""
+        return AsyncAdmin(self.servers, self.config, endpoint_type=self.endpoint_type)
+
+
+def cluster_connection(tool: KafkaTool, before: ConnectionOptions, after: ConnectionOptions) -> ClusterConnection:
+    """Read the options that were given before and after the command's name.
+
+    Raises CommandFailedError for none or both kinds of servers and for an option that stands in both places;
+    ClientConfigError, OSError for the file of --command-config.
+    """
+    server = _one(tool, "--bootstrap-server", before.bootstrap_server, after.bootstrap_server)
+    controller = _one(tool, "--bootstrap-controller", before.bootstrap_controller, after.bootstrap_controller)
+    file = _one(tool, "--command-config", before.command_config, after.command_config)
+    if server is not None and controller is not None:
+        raise tool.usage_error("", "argument --bootstrap-controller: not allowed with argument --bootstrap-server")
+    text = server if server is not None else controller
+    if text is None:
+        raise tool.usage_error("", tool.wording.no_servers)
+    properties = {} if file is None else parse_properties(Path(file).read_bytes(), file=file).as_dict()
+    kind = EndpointType.CONTROLLER if server is None else EndpointType.BROKER
+    return ClusterConnection(parse_servers(text), ClientConfig.from_properties(properties), kind)
+
+
+def _one(tool: KafkaTool, option: str, before: str | None, after: str | None) -> str | None:
+    if before is not None and after is not None:
+        raise tool.usage_error("", f"argument {option}: given before the command and after it")
+    return after if before is None else before

@@ -1,0 +1,76 @@
+"""`falkirk features describe`: what a cluster has agreed on, and what a node supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from falkirk.versions.errors import UnknownMetadataVersionError
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.cli.kafka_tool import KafkaTool
+    from falkirk.client.feature_metadata import FeatureMetadata
+    from falkirk.versions.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureDescription:
+    """A result for `falkirk.cli.output`; levels of metadata.version are named as the tool's release names them."""
+
+    tool: KafkaTool
+    features: FeatureMetadata
+
+    def text(self) -> Iterator[str]:
+        """Give a line for each supported feature, as kafka-features prints it."""
+        epoch = self.features.finalized_features_epoch
+        line = _COLUMNS if self.tool.wording.describes_in_columns else _TABS
+        for name in sorted(self.features.supported_features):
+            supported = self.features.supported_features[name]
+            finalized = self._finalized(name) or 0
+            levels = (supported.min_version, supported.max_version, finalized)
+            names = [level_name(self.tool.release, name, level) for level in levels]
+            yield line.format(name, *names, "-" if epoch is None else epoch)
+
+    def document(self) -> dict[str, Any]:  # Any: a JSON document
+        """Give the same by fields; `finalized` is null where a feature has no level."""
+        return {
+            "epoch": self.features.finalized_features_epoch,
+            "features": [
+                {
+                    "feature": name,
+                    "supported_min": levels.min_version,
+                    "supported_max": levels.max_version,
+                    "finalized": self._finalized(name),
+                    "finalized_name": self._finalized_name(name),
+                }
+                for name, levels in sorted(self.features.supported_features.items())
+            ],
+        }
+
+    def _finalized(self, name: str) -> int | None:
+        found = self.features.finalized_features.get(name)
+        return None if found is None else found.max_version_level
+
+    def _finalized_name(self, name: str) -> str | None:
+        level = self._finalized(name)
+        return None if level is None else level_name(self.tool.release, name, level)
+
+
+def level_name(release: Release, feature: str, level: int) -> str:
+    """Give a level as kafka-features shows it."""
+    if feature != METADATA_VERSION:
+        return str(level)
+    try:
+        return release.metadata_version(level).name
+    except UnknownMetadataVersionError:
+        return f"UNKNOWN {level}"
+
+
+_LABELS = ("Feature", "SupportedMinVersion", "SupportedMaxVersion", "FinalizedVersionLevel", "Epoch")
+_TABS = "\t".join(f"{label}: {{}}" for label in _LABELS)
+_COLUMNS = "  ".join(
+    f"{label}: {{{width}}}" for label, width in zip(_LABELS, (":<40", ":<15", ":<15", ":<15", ""), strict=True)
+)

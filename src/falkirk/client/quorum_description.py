@@ -1,0 +1,31 @@
+"""How far the replicas of the metadata log are, as the active controller knows it (KIP-595)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.messages.describe_quorum_response import PartitionData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumDescription:
+    """Log end offsets by node id: what each replica has told in its last fetch. `high_watermark` is committed."""
+
+    leader_id: int
+    high_watermark: int
+    voters: Mapping[int, int]
+    observers: Mapping[int, int]
+
+    @classmethod
+    def of(cls, partition: PartitionData) -> QuorumDescription:
+        """Take it from an answer without an error."""
+        return cls(
+            leader_id=partition.leader_id,
+            high_watermark=partition.high_watermark,
+            voters={replica.replica_id: replica.log_end_offset for replica in partition.current_voters},
+            observers={replica.replica_id: replica.log_end_offset for replica in partition.observers},
+        )
