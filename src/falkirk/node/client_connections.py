@@ -353,6 +353,8 @@ class ClientConnections:
             assert api_key is not None, "requests have one"
             use = self.api_uses.of(api_key, event.api_version, client.software_name, client.software_version)
             use.requests += event.count
+            self._effects(Send(client.connection_id, event.data))
+        elif isinstance(event, (RequestReceived, UnsupportedVersionReceived)):
             client.held.append(event)
             client.held_bytes += _size(event)
         elif isinstance(event, UnservedRequestReceived):
