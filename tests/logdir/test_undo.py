@@ -1,7 +1,8 @@
 """Down, on with its life, and back up: what was dropped comes back, what is newer stays."""
 
 import pytest
-from made_clusters import TOPIC_ID, append_metadata, data_batches, directory_id
+from controllers import controller_of
+from made_clusters import NOW_MS, TOPIC_ID, append_metadata, data_batches, directory_id
 from stopped_clusters import DISK, cluster_at, hashes, plan_for
 
 from falkirk.logdir.bundle import BundleError
@@ -10,6 +11,11 @@ from falkirk.logdir.errors import OutputError, TargetError
 from falkirk.logdir.undo import undo
 from falkirk.logdir.verify import verify
 from falkirk.metadata.difference import differences
+from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
+from falkirk.metadata.lowering import lowering_options
+from falkirk.metadata.undo_bundle import format_bundle
+from falkirk.metadata.undo_objects import live_bundle
+from falkirk.metadata.writer import assess
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -21,6 +27,7 @@ from falkirk.protocol.messages import (
     TopicRecord,
 )
 from falkirk.protocol.uuid import uuid_text
+from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
 ACL_ID = bytes([9]) * 16
@@ -153,3 +160,78 @@ def test_undo_never_changes_what_it_reads_and_never_writes_over(made, tmp_path):
     assert hashes(tmp_path) == before
     undo(DISK, cluster_at(tmp_path / "out"), result.bundle, tmp_path / "back")
     assert {path: value for path, value in hashes(tmp_path).items() if not path.startswith("back/")} == before
+
+
+def lower_live(source, levels, folder):
+    """Let the active controller lower features, on directories that then hold what it appended; give image and bundle.
+
+    Appended are what scrubs them, and metadata.version last.
+    """
+    cluster = cluster_at(source)
+    image = cluster.image
+    voters = cluster.log.voters
+    bundle = live_bundle(
+        image, levels, cluster_id=cluster.cluster_id, kraft_version=cluster.kraft_version, voters=voters
+    )
+    (folder / "live.zip").write_bytes(format_bundle(bundle))
+    others = [(FeatureLevelRecord(name, level), 0) for name, level in levels.items() if name != "metadata.version"]
+    scrubbing = scrub_eligible_leader_replicas(image).records if ELR_FEATURE in levels else ()
+    records = [*scrubbing, *others, (FeatureLevelRecord("metadata.version", levels["metadata.version"]), 0)]
+    controller = controller_of(image)
+    end_offset = image.provenance.end_offset + len(records)
+    controller.replay(records, end_offset=end_offset, now_ms=NOW_MS)
+    for node in cluster.nodes:
+        if node.node_id == cluster.chosen:
+            append_metadata(node.metadata_dir.path / "__cluster_metadata-0", records)
+    assert cluster_at(source).image.has_same_content(controller.state.image)
+    return image, folder / "live.zip"
+
+
+ELR_FEATURE = "eligible.leader.replicas.version"
+ALL_LOWERED = {
+    ELR_FEATURE: 0,
+    "group.version": 0,
+    "share.version": 0,
+    "streams.version": 0,
+    "transaction.version": 0,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [{}, ALL_LOWERED], ids=["metadata.version alone", "all features"])
+@pytest.mark.parametrize(
+    ("name", "level"), [("4.4.0", 15), ("4.4.0", 30), ("4.3.1", 21), ("elr-4.3.1", 21), ("4.0.0", 19)]
+)
+def test_a_real_cluster_that_was_lowered_while_it_ran_gets_everything_back(own_metadata, tmp_path, name, level, others):
+    source = own_metadata(name)
+    before, bundle = lower_live(source, {**others, "metadata.version": level}, tmp_path)
+    lowered = cluster_at(source)
+    assert lowered.image.features.metadata_version.level == level
+
+    back = undo(DISK, lowered, bundle, tmp_path / "back")
+    restored = cluster_at(tmp_path / "back").image
+    assert back.conflicts == ()
+    # Live replicas had to notice what became of their eligible leader replicas.
+    has_elr = level >= 23 and not others
+    eligible = set() if has_elr else {loss.key for loss in scrub_eligible_leader_replicas(before).report.losses}
+    found = list(differences(before, restored))
+    assert {each.key for each in found} == eligible
+    assert all(list(each.after) == ["partition_epoch"] for each in found)
+
+
+def test_a_cluster_that_was_lowered_while_it_ran_gets_everything_back(made, tmp_path):
+    before, bundle = lower_live(made.root, {"group.version": 0, "metadata.version": 15}, tmp_path)
+    assert losses_of(before, 15) >= {"elr_to_isr", "last_known_leader_to_isr", "broker_log_dirs", "cidr_deny_acl"}
+
+    back = undo(DISK, cluster_at(made.root), bundle, tmp_path / "back")
+    restored = cluster_at(tmp_path / "back").image
+    assert back.conflicts == ()
+    assert [(each.key_text, each.before, each.after) for each in differences(before, restored)] == [
+        ("topic t partition 1", {"partition_epoch": 0}, {"partition_epoch": 1}),
+        ("topic t partition 2", {"partition_epoch": 0}, {"partition_epoch": 1}),
+    ]
+
+
+def losses_of(image, level):
+    options = lowering_options(MetadataVersion.of_level(level))
+    return {loss.kind for loss in assess(image, options).losses}

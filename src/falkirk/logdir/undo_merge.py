@@ -129,7 +129,8 @@ def _merged_partition(
 ) -> PartitionRecord | None:
     assert isinstance(written, PartitionRecord)
     is_as_written = _without_directories(current) == _without_directories(written)
-    merged = msgspec.structs.replace(before if is_as_written else current)
+    # A running cluster that was lowered has raised the partition epoch, which never falls.
+    merged = msgspec.structs.replace(before if is_as_written else current, partition_epoch=current.partition_epoch)
     if current.replicas == before.replicas:
         merged.directories = _known_directories(current.directories, before.directories)
     else:
