@@ -38,14 +38,24 @@ def levels_at(features: FeaturesImage, target: FeatureTarget) -> tuple[dict[str,
     losses = []
     for name, level in sorted(features.finalized.items()):
         kept = level
-        while kept > 0 and _reason_not_kept(features, name, kept, target) is not None:
+        while kept > 0 and reason_not_kept(features, name, kept, target) is not None:
             kept -= 1
         if kept > 0:
             levels[name] = kept
         if kept < level:
-            reason = _reason_not_kept(features, name, level, target)
+            reason = reason_not_kept(features, name, level, target)
             losses.append(_loss(name, level, kept, f"{reason}"))
     return levels, losses
+
+
+def reason_not_kept(features: FeaturesImage, name: str, level: int, target: FeatureTarget) -> str | None:
+    """Say why a target cannot run a feature at a level, as `it needs metadata.version 4.0-IV1`; None if it can."""
+    if name == ELIGIBLE_LEADER_REPLICAS_VERSION and target.elr_enabled is False:
+        return "eligible leader replicas are to be switched off"
+    needed = needed_metadata_version(name, level, target.release)
+    if needed is not None and target.metadata_version < needed:
+        return f"it needs metadata.version {needed}"
+    return _not_supported(name, level, target.release) or _too_new(features, name, level, target)
 
 
 @functools.cache
@@ -61,15 +71,6 @@ def needed_metadata_version(name: str, level: int, release: Release | None = Non
         known.dependencies[METADATA_VERSION] for known in levels if known and METADATA_VERSION in known.dependencies
     ]
     return MetadataVersion.of_level(max(needed)) if needed else None
-
-
-def _reason_not_kept(features: FeaturesImage, name: str, level: int, target: FeatureTarget) -> str | None:
-    if name == ELIGIBLE_LEADER_REPLICAS_VERSION and target.elr_enabled is False:
-        return "eligible leader replicas are to be switched off"
-    needed = needed_metadata_version(name, level, target.release)
-    if needed is not None and target.metadata_version < needed:
-        return f"it needs metadata.version {needed}"
-    return _not_supported(name, level, target.release) or _too_new(features, name, level, target)
 
 
 def _not_supported(name: str, level: int, release: Release | None) -> str | None:

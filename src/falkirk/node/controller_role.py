@@ -14,7 +14,6 @@ from falkirk.metadata.controller.controller import Controller
 from falkirk.node.active_controller import ActiveController
 from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError
-from falkirk.node.feature_update import FeatureUpdates
 from falkirk.node.role_settings import controller_settings
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ class ControllerRole:
         self._dispatcher = dispatcher
         self._random = random
         self._effects = effects
-        if state.config.is_controller:
-            state.feature_updates = FeatureUpdates(state)
 
     def leader_changed(self, leader: LeaderAndEpoch) -> None:
         """Take note of who leads; an active controller of another epoch ends here."""

@@ -32,6 +32,7 @@ from falkirk.node.events import (
     ConnectionOpened,
     ShutdownRequested,
 )
+from falkirk.node.feature_update import FeatureUpdates
 from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
 from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
@@ -126,6 +127,8 @@ class Node:
             random=random,
         )
         self._dispatcher = Dispatcher(self._state, self._clients, emit)
+        if config.is_controller:
+            self._state.feature_updates = FeatureUpdates(self._state, disk, emit)
         self._snapshots = SnapshotGenerator(self._state, startup.log, emit)
         self._controller = ControllerRole(
             self._state, bootstrap=startup.bootstrap, dispatcher=self._dispatcher, random=random, effects=emit

@@ -7,10 +7,11 @@ Source: KIP-584 (all brokers), KIP-778 (a majority of the voters), KIP-1155 (all
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.metadata.controller.downgrade_support import can_commit_lowering, supports_downgrade
 from falkirk.versions.features import FALKIRK_DOWNGRADE
 from falkirk.versions.metadata_version import METADATA_VERSION
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.feature_update import FeatureUpdateContext
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.image.broker_registration import SupportedFeature
+    from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.metadata.image.metadata_image import MetadataImage
 
 
@@ -28,6 +30,7 @@ class BlockerReason(enum.Enum):
 
     UNSUPPORTED = "unsupported"
     UNREGISTERED = "unregistered"
+    CANNOT_LOWER = "cannot-lower"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,8 @@ class Blocker:
         if self.reason is BlockerReason.UNREGISTERED:
             return f"controller {self.node_id} has not registered, and may not support this feature"
         who = f"{'Local controller' if self.is_local else self.role.capitalize()} {self.node_id}"
+        if self.reason is BlockerReason.CANNOT_LOWER:
+            return f"{who} does not support lowering metadata.version"
         if self.supported is None or self.supported[1] == 0:
             return f"{who} does not support this feature."
         lowest, highest = self.supported
@@ -66,16 +71,16 @@ class Blocker:
         if self.reason is BlockerReason.UNREGISTERED:
             return "start it, or take it out of the quorum"
         install = f"run it as a release that supports {self.feature} {self.level}"
+        if self.reason is BlockerReason.CANNOT_LOWER:
+            install = f"run it with {FALKIRK_DOWNGRADE} 1, or allow the forced snapshot"
         if not self.is_fenced:
             return install
-        return (
-            f"it is fenced{self._silence}: {install}, or take it out with kafka-cluster unregister --id {self.node_id}"
-        )
+        return f"{install}, or take it out with kafka-cluster unregister --id {self.node_id}"
 
     @property
     def text(self) -> str:
-        """Say both."""
-        return f"{self.sentence.removesuffix('.')}: {self.remedy}."
+        """Say both, and how long nothing was heard of it."""
+        return f"{self.sentence.removesuffix('.')}{self._silence}: {self.remedy}."
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Give the blocker as an object of the ledger."""
@@ -97,7 +102,21 @@ class Blocker:
         if self.silent_ms is None:
             return ""
         at_least = "at least " if self.is_silent_since_activation else ""
-        return f" and was not heard of for {at_least}{duration_text(self.silent_ms)}"
+        return f" (fenced, not heard of for {at_least}{duration_text(self.silent_ms)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What servers must be able to: to run a feature at a level, and all of them if it `is_lowered` to that.
+
+    `lowers_metadata`: they must follow a lowering of metadata.version, or take a `forced_snapshot` if that is allowed.
+    """
+
+    feature: str
+    level: int
+    is_lowered: bool = False
+    lowers_metadata: bool = False
+    allows_forced_snapshot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,40 +135,21 @@ class Blockers:
 
 
 def find_blockers(
-    name: str,
-    level: int,
-    *,
-    is_lowered: bool,
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: FeatureUpdateContext,
+    need: Need, image: MetadataImage, settings: ControllerSettings, context: FeatureUpdateContext
 ) -> Blockers:
-    """Give the servers that cannot run a feature at a level: this controller, brokers by id, controllers by id.
+    """Give the servers that cannot do what is needed: this controller, brokers by id, controllers by id.
 
-    A voter that has not registered is one if the level is lowered, or if without it no majority is known to support
+    A voter that has not registered is one if a level is lowered, or if without it no majority is known to support
     the level. Below 3.7-IV0 controllers do not register, so nothing is known of others.
     """
-    unsupporting = [
-        blocker
-        for blocker in _servers(name, level, image, settings, context)
-        if not _supports(name, level, blocker.supported)
-    ]
+    servers = list(_servers(need, image, settings, context))
+    unsupporting = [server for server in servers if not _supports(need, server.supported)]
+    is_everyone = len(unsupporting) == len(servers)
+    found = [*unsupporting, *_unfollowing(need, servers, image, settings, context)]
     at = image.features.metadata_version
-    controllers = image.cluster.controllers
-    servers_count = len(image.cluster.brokers) + len({settings.node_id, *controllers})
-    if at is None or not at.controller_registration_supported:
-        return Blockers(tuple(unsupporting), is_everyone=len(unsupporting) == servers_count)
-    unknown = sorted(context.voters - {settings.node_id, *controllers})
-    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
-    capable = context.voters - set(unknown) - incapable
-    if is_lowered or 2 * len(capable) <= len(context.voters):
-        unregistered = [
-            Blocker(feature=name, level=level, node_id=voter, role=CONTROLLER, reason=BlockerReason.UNREGISTERED)
-            for voter in unknown
-        ]
-    else:
-        unregistered = []
-    return Blockers((*unsupporting, *unregistered), is_everyone=len(unsupporting) == servers_count)
+    if at is not None and at.controller_registration_supported:
+        found += _unregistered(need, unsupporting, image, settings, context)
+    return Blockers(tuple(found), is_everyone)
 
 
 def bounded_text(parts: list[str], separator: str) -> str:
@@ -179,11 +179,12 @@ def duration_text(duration_ms: int) -> str:
 
 
 def _servers(
-    name: str, level: int, image: MetadataImage, settings: ControllerSettings, context: FeatureUpdateContext
+    need: Need, image: MetadataImage, settings: ControllerSettings, context: FeatureUpdateContext
 ) -> Iterator[Blocker]:
     """Give every server that is known, with what it supports of a feature."""
+    name = need.feature
     own = None if name in _NEVER_FINALIZED else settings.supported_features.get(name)
-    unsupported = partial(Blocker, feature=name, level=level, reason=BlockerReason.UNSUPPORTED)
+    unsupported = partial(Blocker, feature=name, level=need.level, reason=BlockerReason.UNSUPPORTED)
     yield unsupported(
         node_id=settings.node_id,
         role=CONTROLLER,
@@ -207,6 +208,53 @@ def _servers(
             yield unsupported(node_id=controller_id, role=CONTROLLER, supported=supported)
 
 
+def _unregistered(
+    need: Need,
+    unsupporting: Iterable[Blocker],
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: FeatureUpdateContext,
+) -> list[Blocker]:
+    unknown = sorted(context.voters - {settings.node_id, *image.cluster.controllers})
+    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
+    capable_count = len(context.voters - incapable) - len(unknown)
+    if not need.is_lowered and 2 * capable_count > len(context.voters):
+        return []
+    unregistered = partial(Blocker, feature=need.feature, level=need.level, reason=BlockerReason.UNREGISTERED)
+    return [unregistered(node_id=voter, role=CONTROLLER) for voter in unknown]
+
+
+def _unfollowing(
+    need: Need,
+    servers: Iterable[Blocker],
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: FeatureUpdateContext,
+) -> list[Blocker]:
+    """Give those who would not follow when metadata.version is lowered.
+
+    Servers of Kafka take the forced snapshot if the operator allows it: brokers, and standby controllers as long as
+    those voters that follow are a majority, for the others are not shown the records that have to be committed.
+    """
+    if not need.lowers_metadata:
+        return []
+    cluster = image.cluster
+    voters_commit = can_commit_lowering(cluster, context.voters)
+    return [
+        replace(server, reason=BlockerReason.CANNOT_LOWER)
+        for server in servers
+        if not _follows(server, cluster, settings)
+        and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or voters_commit))
+    ]
+
+
+def _follows(server: Blocker, cluster: ClusterImage, settings: ControllerSettings) -> bool:
+    if server.is_local:
+        return FALKIRK_DOWNGRADE in settings.supported_features
+    registered = cluster.brokers if server.role == BROKER else cluster.controllers
+    return supports_downgrade(registered[server.node_id].features)
+
+
 def _supported(features: Iterable[SupportedFeature], name: str) -> tuple[int, int] | None:
     known = next((feature for feature in features if feature.name == name), None)
     return (
@@ -216,12 +264,12 @@ def _supported(features: Iterable[SupportedFeature], name: str) -> tuple[int, in
     )
 
 
-def _supports(name: str, level: int, supported: tuple[int, int] | None) -> bool:
-    if level == 0 and name != METADATA_VERSION:
+def _supports(need: Need, supported: tuple[int, int] | None) -> bool:
+    if need.level == 0 and need.feature != METADATA_VERSION:
         # "Not enabled" is understood by everyone, also by brokers whose registration cannot say 0 (KAFKA-17492).
         return True
     lowest, highest = supported or (0, 0)
-    return lowest <= level <= highest
+    return lowest <= need.level <= highest
 
 
 BROKER: Final = "broker"

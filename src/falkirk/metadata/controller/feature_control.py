@@ -5,19 +5,22 @@ The words are Kafka's wherever it refuses the same: operators look for them in l
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.feature_blockers import Blockers, find_blockers
-from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, read_updates
+from falkirk.metadata.controller.feature_blockers import Blockers, Need, find_blockers
+from falkirk.metadata.controller.feature_lowering import Lowerings, lower_features, refused_lowering
+from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, details_of, read_updates
+from falkirk.metadata.controller.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import FeatureUpdateDetails
+from falkirk.protocol.feature_update_tags import allows_forced_snapshot
 from falkirk.protocol.java_hash_map import map_order
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
-from falkirk.versions.metadata_version import METADATA_VERSION
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,52 +68,75 @@ class FeatureControl:
         blocking: list[Blockers] = []
         for name in map_order(list(updates)):
             if name not in errors:
-                blockers = self._blockers(updates[name], current.get(name, 0), context)
+                blockers = self._blockers(request, updates[name], current.get(name, 0), context)
                 if blockers.found:
                     blocking.append(blockers)
                 error = self._why_refused(updates[name], current.get(name, 0), wanted, blockers)
                 if error is not None:
                     errors[name] = error
+        release = self._settings.release
+        decision = FeatureUpdateDecision(
+            request=request,
+            api_version=context.api_version,
+            is_together=release.updates_features_together,
+            errors=errors,
+        )
+        lowerings = Lowerings()
         changed = [
             update
             for name, update in updates.items()
             if name not in errors and name != KRAFT_VERSION and update.level != current.get(name, 0)
         ]
-        return FeatureUpdateDecision(
-            request=request,
-            api_version=context.api_version,
-            is_together=self._settings.release.updates_features_together,
+        if not decision.is_refused:
+            lowerings = lower_features(changed, wanted, self._state.image, release)
+            errors |= lowerings.errors
+        blockers = [blocker.as_json() for each in blocking for blocker in each.found]
+        blockers += [feature.as_json() for feature in lowerings.incompatible]
+        changed = [update for update in changed if update.name not in errors]
+        records = (*lowerings.records, *self._records(changed, current))
+        if is_too_large(records):
+            return decision.refused(BATCH_TOO_LARGE)
+        return replace(
+            decision,
             errors=errors,
-            records=tuple(self._records(changed, current)),
-            details=FeatureUpdateDetails(
-                blockers=[blocker.as_json() for blockers in blocking for blocker in blockers.found]
-            ),
+            records=records,
+            details=details_of(lowerings.losses, lowerings.inaccessible, blockers),
+            losses=tuple(lowerings.losses),
+            levels={update.name: update.level for update in changed},
+            needs_undo_bundle=bool(lowerings.losses) or _lowers_metadata_version(changed, current),
         )
 
     def _levels(self, context: FeatureUpdateContext) -> dict[str, int]:
         levels = self._state.image.features.levels(kraft_version=context.kraft_version)
         return {METADATA_VERSION: self._state.metadata_version.level, **levels}
 
-    def _blockers(self, update: FeatureUpdate, current: int, context: FeatureUpdateContext) -> Blockers:
-        return find_blockers(
-            update.name,
-            update.level,
-            is_lowered=update.level < current,
-            image=self._state.image,
-            settings=self._settings,
-            context=context,
+    def _blockers(
+        self, request: UpdateFeaturesRequest, update: FeatureUpdate, current: int, context: FeatureUpdateContext
+    ) -> Blockers:
+        is_lowered = update.level < current
+        need = Need(
+            feature=update.name,
+            level=update.level,
+            is_lowered=is_lowered,
+            lowers_metadata=is_lowered and update.name == METADATA_VERSION and update.is_downgrade,
+            allows_forced_snapshot=allows_forced_snapshot(request.unknown_tagged_fields),
         )
+        return find_blockers(need, self._state.image, self._settings, context)
 
     def _why_refused(
         self, update: FeatureUpdate, current: int, wanted: Mapping[str, int], blockers: Blockers
     ) -> ApiError | None:
+        if _is_below_floor(update, current) and not blockers.is_everyone:
+            # No server can help it, so none is named.
+            reason = f"Unable to set a metadata.version less than {FLOOR}"
+            return refused_lowering(self._settings.release, current, update.level, reason)
         reason = (
             _why_malformed(update) or (blockers.text if blockers.found else None) or _why_not_asked(update, current)
         )
         if reason is not None:
             return _invalid_update_version(update, reason)
         if update.name == METADATA_VERSION:
-            reason = self._why_not_at(update, current)
+            reason = self._why_not_now(update)
             return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
         reason = (
             self._why_not_kraft_version(update, current)
@@ -119,17 +145,11 @@ class FeatureControl:
         )
         return None if reason is None else _invalid_update_version(update, reason)
 
-    def _why_not_at(self, update: FeatureUpdate, current: int) -> str | None:
-        """Say why metadata.version cannot be at a level that all servers support."""
-        release = self._settings.release
+    def _why_not_now(self, update: FeatureUpdate) -> str | None:
+        """Say why metadata.version cannot be changed, whatever it is to be."""
         migration = self._state.image.features.zk_migration_state
-        if release.has_zookeeper and migration in _ZK_MIGRATION_IN_PROGRESS:
+        if self._settings.release.has_zookeeper and migration in _ZK_MIGRATION_IN_PROGRESS:
             reason = "Unable to modify metadata.version while a ZK migration is in progress."
-            return f"Invalid metadata.version {update.level}. {reason}"
-        if update.level < current:
-            reason = "Refusing to perform the requested downgrade because it might delete metadata information."
-            if release.tells_both_levels:
-                return f"Unsupported metadata.version downgrade from {current} to {update.level}. {reason}"
             return f"Invalid metadata.version {update.level}. {reason}"
         return None
 
@@ -171,6 +191,14 @@ class FeatureControl:
             if update.name == ELIGIBLE_LEADER_REPLICAS_VERSION and update.level > 0:
                 yield from self._configs.elr_safety_records()
             yield VersionedRecord(FeatureLevelRecord(update.name, update.level), 0)
+
+
+def _lowers_metadata_version(changed: Iterable[FeatureUpdate], current: Mapping[str, int]) -> bool:
+    return any(update.name == METADATA_VERSION and update.level < current[METADATA_VERSION] for update in changed)
+
+
+def _is_below_floor(update: FeatureUpdate, current: int) -> bool:
+    return update.name == METADATA_VERSION and update.is_downgrade and 0 <= update.level < min(FLOOR.level, current)
 
 
 def _malformed(request: UpdateFeaturesRequest) -> dict[str, ApiError]:

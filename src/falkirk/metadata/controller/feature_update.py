@@ -6,7 +6,10 @@ Source: KIP-584, KIP-778; answers of real controllers of 3.7 to 4.4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.result import ControllerResult
@@ -17,9 +20,10 @@ from falkirk.protocol.messages.update_features_response import UpdatableFeatureR
 from falkirk.protocol.upgrade_type import UpgradeType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from falkirk.metadata.loss import Loss
     from falkirk.metadata.writer import VersionedRecord
     from falkirk.protocol.messages import UpdateFeaturesRequest
 
@@ -31,6 +35,11 @@ class FeatureUpdate:
     name: str
     level: int
     upgrade_type: UpgradeType | None
+
+    @property
+    def is_downgrade(self) -> bool:
+        """Say whether whoever asks knows that the level may fall."""
+        return self.upgrade_type in {UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE}
 
 
 def read_updates(request: UpdateFeaturesRequest, api_version: int) -> tuple[FeatureUpdate, ...]:
@@ -77,6 +86,11 @@ class FeatureUpdateDecision:
     errors: Mapping[str, ApiError]
     records: tuple[VersionedRecord, ...] = ()
     details: FeatureUpdateDetails = field(default_factory=FeatureUpdateDetails)
+    # What goes with the records, and the level that each changed feature has afterwards.
+    losses: tuple[Loss, ...] = ()
+    levels: Mapping[str, int] = field(default_factory=dict)
+    # An undo takes what was there before: metadata.version falls, or something else is lost.
+    needs_undo_bundle: bool = False
 
     @property
     def is_refused(self) -> bool:
@@ -94,7 +108,11 @@ class FeatureUpdateDecision:
     def refused(self, error: ApiError) -> FeatureUpdateDecision:
         """Give the decision that refuses every feature."""
         names = dict.fromkeys(each.feature for each in self.request.feature_updates)
-        return replace(self, errors=dict.fromkeys(names, error), records=())
+        return replace(self, errors=dict.fromkeys(names, error), records=(), needs_undo_bundle=False)
+
+    def with_undo_bundle(self, path: str) -> FeatureUpdateDecision:
+        """Give the decision that tells where the undo bundle is."""
+        return replace(self, details=msgspec.structs.replace(self.details, undo_bundle=path))
 
     def _together(self) -> UpdateFeaturesResponse:
         for error in self.errors.values():
@@ -115,6 +133,21 @@ class FeatureUpdateDecision:
         return UpdateFeaturesResponse(results=results)
 
 
+def details_of(losses: Iterable[Loss], inaccessible: Iterable[Loss], blockers: Iterable[Any]) -> FeatureUpdateDetails:
+    """Itemise what an update loses and what is in its way; what is beyond a bound is counted."""
+    return FeatureUpdateDetails(
+        losses=_bounded([*losses]), inaccessible=_bounded([*inaccessible]), blockers=[*islice(blockers, _ITEMS_MAX)]
+    )
+
+
+def _bounded(losses: Sequence[Loss]) -> list[dict[str, Any]]:  # Any: JSON values
+    items = [loss.as_json() for loss in losses[:_ITEMS_MAX]]
+    more = len(losses) - len(items)
+    if more:
+        items.append({"kind": "more", "key": "", "detail": f"and {more} more", "count": more})
+    return items
+
+
 def _of_flag(*, allow_downgrade: bool) -> UpgradeType:
     return UpgradeType.SAFE_DOWNGRADE if allow_downgrade else UpgradeType.UPGRADE
 
@@ -127,4 +160,6 @@ _UPGRADE_TYPE_FROM: Final = 1
 _RESULTS_UP_TO: Final = 1
 _FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
 _NO_ERROR: Final = ApiError(ErrorCode.NONE)
+# As many as an operator may want to work through; a cluster can lose something of each of a million partitions.
+_ITEMS_MAX: Final = 1000
 _NO_DETAILS: Final = FeatureUpdateDetails()
