@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers.handler import NodeView
@@ -65,8 +64,8 @@ class NodeState:
         self.has_caught_up = False
         # Set where more is to be done than what was answered at once: by raft, by the disk, by peers.
         self.has_work = True
-        # The last view for brokers' listeners and for controllers', and what it was made of.
-        self._views: dict[bool, tuple[tuple[object, ...], NodeView]] = {}
+        # The last view for brokers' listeners and for controllers'.
+        self._views: dict[bool, NodeView] = {}
         # Why the active controller must not go on; set by whoever finds out, acted on at the end of the step.
         self.resignation: str | None = None
 
@@ -97,25 +96,23 @@ class NodeState:
 
         Requests of one step mostly get the same view: making one costs as much as a good part of answering.
         """
-        raft = self.raft
-        leader = raft.leader
+        leader = self.raft.leader
         leader_id, active = leader.leader_id, self._serving_as(leader)
-        of = (
-            self.now_ms,
-            self.applier.image,
-            self.authorizer,
-            self._features_epoch(is_controller=client.listener.is_controller),
-            active,
-            leader_id,
-            raft.kraft_version,
-            client.ranges,
-        )
         is_controller = client.listener.is_controller
-        known = self._views.get(is_controller)
-        if known is not None and all(map(is_, known[0], of)):
-            return known[1]
-        view = self._view(client, active, leader_id)
-        self._views[is_controller] = (of, view)
+        view = self._views.get(is_controller)
+        if (
+            view is not None
+            and view.now_ms == self.now_ms
+            and view.image is self.applier.image
+            and view.authorizer is self.authorizer
+            and view.controller is (None if active is None else active.controller)
+            and view.leader_id == leader_id
+            and view.kraft_version == self.raft.kraft_version
+            and view.api_ranges is client.ranges
+            and view.features_epoch == self._features_epoch(is_controller=is_controller)
+        ):
+            return view
+        view = self._views[is_controller] = self._view(client, active, leader_id)
         return view
 
     def _view(self, client: ClientConnection, active: ActiveController | None, leader_id: int | None) -> NodeView:

@@ -1,6 +1,7 @@
 """Error codes of responses: Kafka's numbers and names."""
 
 import enum
+from typing import Final
 
 
 class ErrorCode(enum.IntEnum):
@@ -144,6 +145,10 @@ class ErrorCode(enum.IntEnum):
     GROUP_DELETION_FAILED = 134
     STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
     CONTROLLER_ID_NOT_REGISTERED = 136
+
+
+# On the way of each request: looking up a member of an enumeration takes eight times as long as a name of a module.
+NO_ERROR: Final = ErrorCode.NONE
 
 
 def error_name(error_code: int) -> str:

@@ -12,7 +12,6 @@ instead; v13 names topics by id.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation, ResourceType
@@ -20,7 +19,7 @@ from falkirk.node.handlers.handler import AnswerLater, NoAnswer, NodeView, Route
 from falkirk.node.handlers.partition_leaders import current_leader, leader_node
 from falkirk.node.handlers.produced_records import UnreadableBatchError, batch_heads, has_transactional, why_refused
 from falkirk.node.replication.answers import PartitionProduced
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ProduceRequest, ProduceResponse
 from falkirk.protocol.messages.produce_response import (
@@ -51,6 +50,10 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 _TOPIC_IDS_SINCE: Final = 13
 _LEADER_HINTS_SINCE: Final = 10
 _REQUIRED_ACKS: Final = (-1, 0, 1)
+# Looking up a member of an enumeration takes eight times as long as a name of the module.
+_WRITE: Final = AclOperation.WRITE
+_TOPIC: Final = ResourceType.TOPIC
+_CLIENT: Final = AppendOrigin.CLIENT
 _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 
@@ -67,7 +70,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     if not _may_write_transactions(view, context, request, heads):
         return _refuse(context, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     records, refused = _sort_out(view, context, request.acks, heads)
-    return AnswerLater(partial(_append, view, context, request, records=records, refused=refused))
+    return AnswerLater(lambda answer: _append(view, context, request, answer, records=records, refused=refused))
 
 
 def _refuse(
@@ -103,7 +106,7 @@ def _sort_out(
         for partition, heads in partitions:
             key = TopicIdPartition(topic_id, name, partition.index)
             why = error or _partition_error(view, context, key, heads, acks)
-            if why is ErrorCode.NONE and heads:
+            if why is NO_ERROR and heads:
                 records[key] = partition.records or b""
             else:
                 message = _NO_TRANSACTION if why is ErrorCode.INVALID_TXN_STATE else None
@@ -123,9 +126,9 @@ def _name_and_id(view: NodeView, topic: TopicProduceData) -> tuple[str, bytes]:
 def _topic_error(view: NodeView, context: RequestContext, name: str) -> ErrorCode:
     if not name and context.api_version >= _TOPIC_IDS_SINCE:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if not view.authorizer.is_allowed(context, AclOperation.WRITE, ResourceType.TOPIC, name):
+    if not view.authorizer.is_allowed(context, _WRITE, _TOPIC, name):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return ErrorCode.NONE
+    return NO_ERROR
 
 
 def _partition_error(
@@ -134,11 +137,11 @@ def _partition_error(
     if view.image.topics.partition(key.topic, key.partition) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = why_refused(heads, context.api_version)
-    if error is not ErrorCode.NONE:
+    if error is not NO_ERROR:
         return error
     if has_transactional(heads):
         return ErrorCode.INVALID_TXN_STATE
-    return ErrorCode.NONE if acks in _REQUIRED_ACKS else ErrorCode.INVALID_REQUIRED_ACKS
+    return NO_ERROR if acks in _REQUIRED_ACKS else ErrorCode.INVALID_REQUIRED_ACKS
 
 
 def _append(
@@ -165,7 +168,7 @@ def _append(
         records,
         required_acks=request.acks,
         timeout_ms=request.timeout_ms,
-        origin=AppendOrigin.CLIENT,
+        origin=_CLIENT,
         are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
         done=done,
     )
@@ -190,7 +193,7 @@ def _response(
             result.error_message,
         )
         topic.partition_responses.append(answered)
-        if result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= _LEADER_HINTS_SINCE:
+        if context.api_version >= _LEADER_HINTS_SINCE and result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             leader_id, leader_epoch = current_leader(view, key.topic, key.partition)
             answered.current_leader = LeaderIdAndEpoch(leader_id, leader_epoch)
             node = leader_node(view, leader_id, context.listener)

@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.protocol.compression import Compression
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.record_batch import COMPRESSION_MASK, LENGTH_END, MAGIC, MAGIC_AT, TRANSACTIONAL_BIT
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def why_refused(heads: Sequence[BatchHead], version: int) -> ErrorCode:
     zstd only from v7 on, else UNSUPPORTED_COMPRESSION_TYPE.
     """
     if version < _ONE_BATCH_SINCE:
-        return ErrorCode.NONE
+        return NO_ERROR
     if not heads or heads[0].magic != MAGIC:
         return ErrorCode.INVALID_RECORD
     if version < _ZSTD_SINCE and heads[0].attributes & COMPRESSION_MASK == Compression.ZSTD:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if len(heads) == 1:
-        return ErrorCode.NONE
+        return NO_ERROR
     return ErrorCode.CORRUPT_MESSAGE if heads[1] is UNREADABLE else ErrorCode.INVALID_RECORD
 
 

@@ -9,14 +9,17 @@ from msgspec.structs import replace
 from falkirk.node.replication.answers import PartitionProduced
 from falkirk.node.replication.partition_requests import PartitionRequests
 from falkirk.node.replication.produce_wait import ProduceWait
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.node.replication.context import ReplicationContext
+    from falkirk.node.replication.hosted_partitions import HostedPartitions
     from falkirk.node.replication.partition import Partition
-    from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.node.replication.waits import Waits
+    from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.append import AppendOrigin
 
 ALL_IN_SYNC: Final = -1
@@ -24,6 +27,16 @@ ALL_IN_SYNC: Final = -1
 
 class Appends(PartitionRequests):
     """Produce requests and what else is appended."""
+
+    def __init__(
+        self,
+        context: ReplicationContext,
+        partitions: HostedPartitions,
+        waits: Waits,
+        disk_failed: Callable[[Partition, OSError], None],
+    ) -> None:
+        super().__init__(context, partitions, waits, disk_failed)
+        self._internal_topics = context.config.release.internal_topics
 
     def append(
         self,
@@ -37,45 +50,52 @@ class Appends(PartitionRequests):
     ) -> None:
         """Append, and answer at once or when that is replicated."""
         produced: dict[TopicIdPartition, PartitionProduced] = {}
-        waiting: list[tuple[TopicIdPartition, int]] = []
-        internal = self._context.config.release.internal_topics
+        waiting: list[tuple[TopicIdPartition, TopicPartition, int]] = []
         for key, batches in records.items():
-            if key.topic in internal and not are_internal_topics_allowed:
+            if key.topic in self._internal_topics and not are_internal_topics_allowed:
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
                 produced[key] = PartitionProduced(
                     error_code=error, error_message=f"Cannot append to internal topic {key.topic}"
                 )
                 continue
-            produced[key], end_offset = self._append_to(key, batches, required_acks, origin)
+            partition = key.topic_partition
+            produced[key], end_offset = self._append_to(key, partition, batches, required_acks, origin)
             if end_offset >= 0 and required_acks == ALL_IN_SYNC:
-                waiting.append((key, end_offset))
+                waiting.append((key, partition, end_offset))
         if waiting:
             waiting = self._not_yet_replicated(produced, waiting)
         if not waiting:
             done(produced)
             return
-        pending = {key.topic_partition: key for key, _ in waiting}
+        pending = {partition: key for key, partition, _ in waiting}
         wait = ProduceWait(produced, pending, deadline_ms=self._context.now_ms + timeout_ms, done=done)
-        self._waits.watch_offsets(wait, [(key.topic_partition, offset) for key, offset in waiting])
+        self._waits.watch_offsets(wait, [(partition, offset) for _, partition, offset in waiting])
 
     def _not_yet_replicated(
-        self, produced: dict[TopicIdPartition, PartitionProduced], offsets: list[tuple[TopicIdPartition, int]]
-    ) -> list[tuple[TopicIdPartition, int]]:
+        self,
+        produced: dict[TopicIdPartition, PartitionProduced],
+        offsets: list[tuple[TopicIdPartition, TopicPartition, int]],
+    ) -> list[tuple[TopicIdPartition, TopicPartition, int]]:
         """Give which of the offsets are to be waited for: none where the leader alone is in sync."""
         waiting = []
-        for key, offset in offsets:
-            outcome = self._partitions.outcome(key.topic_partition, offset)
+        for key, partition, offset in offsets:
+            outcome = self._partitions.outcome(partition, offset)
             if outcome is None:
-                waiting.append((key, offset))
-            elif outcome is not ErrorCode.NONE:
+                waiting.append((key, partition, offset))
+            elif outcome is not NO_ERROR:
                 produced[key] = replace(produced[key], error_code=outcome)
         return waiting
 
     def _append_to(
-        self, key: TopicIdPartition, records: bytes | memoryview, required_acks: int, origin: AppendOrigin
+        self,
+        key: TopicIdPartition,
+        topic_partition: TopicPartition,
+        records: bytes | memoryview,
+        required_acks: int,
+        origin: AppendOrigin,
     ) -> tuple[PartitionProduced, int]:
         """Give the answer, and where the records end; -1: nothing was appended."""
-        partition = self._writable(key, required_acks)
+        partition = self._writable(key, topic_partition, required_acks)
         if isinstance(partition, ErrorCode):
             return PartitionProduced(error_code=partition), -1
         log = partition.leader_log
@@ -99,16 +119,18 @@ class Appends(PartitionRequests):
             info.last_offset + 1,
         )
 
-    def _writable(self, key: TopicIdPartition, required_acks: int) -> Partition | ErrorCode:
-        partition = self._partitions.find(key.topic_partition)
+    def _writable(
+        self, key: TopicIdPartition, topic_partition: TopicPartition, required_acks: int
+    ) -> Partition | ErrorCode:
+        partition = self._partitions.find(topic_partition)
         if isinstance(partition, ErrorCode):
             return partition
         if partition.topic_id != key.topic_id:
             return ErrorCode.UNKNOWN_TOPIC_ID
         if partition.leader_log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        error = partition.why_not_enough() if required_acks == ALL_IN_SYNC else ErrorCode.NONE
-        return partition if error is ErrorCode.NONE else error
+        error = partition.why_not_enough() if required_acks == ALL_IN_SYNC else NO_ERROR
+        return partition if error is NO_ERROR else error
 
 
 def _refused(refused: AppendRefusedError, log_start_offset: int) -> PartitionProduced:

@@ -10,6 +10,7 @@ not exist) is INVALID_RECORD here. Three things that it takes are refused with t
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -88,7 +89,7 @@ def validate_produced(
         batch = _from_old_messages(view, checks, first_offset=first_offset, leader_epoch=leader_epoch)
     else:
         produced = _read_header(view, end)
-        is_clients = origin is AppendOrigin.CLIENT
+        is_clients = origin is _CLIENT
         _check_whole(produced, topic=topic, config=config, is_clients=is_clients)
         if end < len(view):
             _refuse_second_batch(view[end:], topic)
@@ -107,7 +108,11 @@ def validate_produced(
     )
 
 
+_CLIENT: Final = AppendOrigin.CLIENT
+_UNCOMPRESSED: Final = Compression.NONE
 _MAX_TIMESTAMP_AT: Final = 35
+_LENGTH: Final = struct.Struct(">i")
+_OFFSET: Final = struct.Struct(">q")
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _KNOWN_ATTRIBUTES: Final = COMPRESSION_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
@@ -125,7 +130,7 @@ def _batch_end(view: memoryview) -> int | None:
     """Say where the first batch (or message) ends; None if there is no whole one."""
     if len(view) < LENGTH_END:
         return None
-    size = int.from_bytes(view[8:LENGTH_END], "big", signed=True)
+    (size,) = _LENGTH.unpack_from(view, 8)
     if size < MESSAGE_BYTES_MIN:
         reason = f"Record size {size} is less than the minimum record overhead ({MESSAGE_BYTES_MIN})"
         raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, reason)
@@ -134,7 +139,7 @@ def _batch_end(view: memoryview) -> int | None:
     if view[MAGIC_AT] > MAGIC:
         magic = int.from_bytes(view[MAGIC_AT : MAGIC_AT + 1], "big", signed=True)
         raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}")
-    end = LENGTH_END + size
+    end: int = LENGTH_END + size
     return end if end <= len(view) else None
 
 
@@ -183,7 +188,7 @@ def _check_header(batch: RecordBatch, *, topic: str, is_clients: bool) -> None:
 
 
 def _fault_of_counts(batch: RecordBatch) -> str | None:
-    if batch.attributes & COMPRESSION_MASK > Compression.ZSTD:
+    if batch.attributes & COMPRESSION_MASK >= len(_COMPRESSIONS):
         return f"Unknown compression type id: {batch.attributes & COMPRESSION_MASK}"
     count, last_delta = batch.record_count, batch.last_offset_delta
     if last_delta + 1 == count and count > 0:
@@ -215,7 +220,7 @@ def _validated(batch: RecordBatch, checks: RecordChecks, *, first_offset: int, l
     data = bytearray(batch.buffer)
     try:
         plain: bytes | bytearray
-        if source is Compression.NONE:
+        if source is _UNCOMPRESSED:
             plain, start = data, HEADER_BYTES
         else:
             plain, start = batch.uncompressed(bytes_max=_uncompressed_bytes_max(batch.size)), 0
@@ -272,8 +277,8 @@ def _patched(
     leader_epoch: int,
 ) -> RecordBatch:
     """Give the batch with its bytes but for offset, leader epoch, and what the topic's timestamps ask for."""
-    data[:8] = first_offset.to_bytes(8, "big")
-    data[LENGTH_END:MAGIC_AT] = leader_epoch.to_bytes(4, "big", signed=True)
+    _OFFSET.pack_into(data, 0, first_offset)
+    _LENGTH.pack_into(data, LENGTH_END, leader_epoch)
     if checks.is_log_append_time:
         max_timestamp, type_bit = checks.now_ms, LOG_APPEND_TIME_BIT
     else:
