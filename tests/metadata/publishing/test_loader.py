@@ -1,4 +1,8 @@
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from metadata_files import batch_of
 
 from falkirk.metadata.batch import MetadataBatch
@@ -10,7 +14,9 @@ from falkirk.protocol.messages import (
     BeginTransactionRecord,
     ConfigRecord,
     EndTransactionRecord,
+    FeatureLevelRecord,
     PartitionChangeRecord,
+    PartitionRecord,
     TopicRecord,
 )
 from falkirk.protocol.metadata_record import encode_metadata_record
@@ -177,3 +183,110 @@ def test_the_log_goes_on_behind_a_snapshot():
 
     assert names(loader) == ["a", "b"]
     assert loader.image.provenance.end_offset == 51
+
+
+def level(number):
+    return FeatureLevelRecord("metadata.version", number)
+
+
+def eligible(number):
+    return PartitionRecord(
+        number, topic("a").topic_id, (1, 2), (1,), leader=1, leader_epoch=0, partition_epoch=0, last_known_elr=(2,)
+    )
+
+
+def encoded(base_offset, *records):
+    """Make a batch of records at the highest version that 4.4 has."""
+    versions = {PartitionRecord: 2}
+    values = [encode_metadata_record(record, versions.get(type(record), 0)) for record in records]
+    return batch_of(values, base_offset, "0.log")
+
+
+def at_4_4(log):
+    loader = MetadataLoader([Publisher(log, "")])
+    loader.load_log([encoded(0, level(33), topic("a"), eligible(0))])
+    log.clear()
+    return loader
+
+
+def test_what_is_published_ends_with_the_batch_that_lowers_the_level():
+    log = []
+    loader = at_4_4(log)
+    loader.load_log([encoded(3, topic("b")), encoded(4, eligible(1), level(21), topic("c")), encoded(7, topic("d"))])
+
+    (_, first, lowered), (_, second, last) = log
+    assert [found.name for found in lowered.topics] == ["a", "b", "c"]
+    assert [found.last_known_elr for found in lowered.topics.topic("a").partitions] == [(), ()]
+    assert [found.partition_epoch for found in lowered.topics.topic("a").partitions] == [1, 1]
+    assert lowered.provenance == Provenance(7, 1, 1004)
+    assert first.features.metadata_version.level == 21
+    assert {change.name for change in first.topics.changed.values()} == {"a", "b", "c"}
+    assert (second.image, last) == (lowered, loader.image)
+    assert second.features is None
+    assert {change.name for change in second.topics.changed.values()} == {"d"}
+
+
+def test_a_level_that_falls_and_rises_in_one_load_is_seen_to_fall():
+    log = []
+    at_4_4(log).load_log([encoded(3, level(21)), encoded(4, level(33))])
+
+    assert [image.features.metadata_version.level for _, _, image in log] == [21, 33]
+    assert log[-1][2].topics.partition("a", 0).last_known_elr == ()
+
+
+def test_in_a_transaction_the_level_falls_where_the_transaction_ends():
+    log = []
+    loader = at_4_4(log)
+    loader.load_log([encoded(3, BEGIN, level(21)), encoded(5, topic("b"))])
+    assert loader.image.features.metadata_version.level == 33
+    assert loader.image.topics.partition("a", 0).last_known_elr == (2,)
+
+    loader.load_log([encoded(6, eligible(1), END, topic("c")), encoded(9, topic("d"))])
+    (_, _, lowered), (_, _, last) = log
+    assert [found.name for found in lowered.topics] == ["a", "b", "c"]
+    # What a transaction says behind the lowering is written at the lower level: it would not name such replicas.
+    assert [found.last_known_elr for found in lowered.topics.topic("a").partitions] == [(), (2,)]
+    assert lowered.provenance == Provenance(9, 1, 1006)
+    assert names(loader) == ["a", "b", "c", "d"]
+    assert last is loader.image
+
+
+def test_a_transaction_that_begins_behind_a_lowering_in_its_batch_is_held_back():
+    log = []
+    loader = at_4_4(log)
+    loader.load_log([encoded(3, level(21), BEGIN, topic("b"))])
+
+    assert loader.image.provenance == Provenance(4, 1, 1003)
+    assert loader.image.features.metadata_version.level == 21
+    assert names(loader) == ["a"]
+    assert len(log) == 1
+
+
+def test_an_aborted_lowering_never_happened():
+    loader = at_4_4([])
+    loader.load_log([encoded(3, BEGIN, level(21), ABORT)])
+
+    assert loader.image.features.metadata_version.level == 33
+    assert loader.image.topics.partition("a", 0).last_known_elr == (2,)
+
+
+@pytest.mark.slow
+@given(cuts=st.lists(st.integers(1, 7), max_size=4))
+def test_lowerings_give_the_same_image_however_the_log_is_cut_into_loads(cuts):
+    batches = [
+        encoded(0, level(33), topic("a"), eligible(0)),
+        encoded(3, eligible(1), level(30)),
+        encoded(5, BEGIN, eligible(2)),
+        encoded(7, level(22), END),
+        encoded(9, level(24), eligible(3)),
+        encoded(11, topic("b"), level(23)),
+        encoded(13, level(15)),
+    ]
+    loader = MetadataLoader()
+    bounds = sorted({0, *cuts, len(batches)})
+    for start, end in pairwise(bounds):
+        loader.load_log(batches[start:end])
+
+    assert loader.image == MetadataLoader().load_log(batches)
+    assert [found.partition_epoch for found in loader.image.topics.topic("a").partitions] == [1, 1, 1, 1]
+    assert loader.image.features.metadata_version.level == 15
