@@ -97,6 +97,7 @@ class BrokerLifecycle:
         self._is_pending = False
         self._next_ms = state.now_ms
         self._started_ms = state.now_ms
+        self._is_ready_to_unfence = False
         self._shutdown_began_ms = 0
         # When a controller last answered.
         self._heard_ms = 0
@@ -145,6 +146,11 @@ class BrokerLifecycle:
         self._offline_log_dirs[directory_id] = None if timeout_ms is None else self._node.now_ms + timeout_ms
         self._next_ms = min(self._next_ms, self._node.now_ms)
 
+    def begin_unfencing(self) -> None:
+        """Ask to be unfenced from the next heartbeat on: the logs are loaded."""
+        self._is_ready_to_unfence = True
+        self._next_ms = min(self._next_ms, self._node.now_ms + STARTING_INTERVAL_MS)
+
     def begin_shutdown(self) -> None:
         """Ask the controller to move leaderships away; a broker that does not run yet just stops."""
         if self.state is BrokerState.RUNNING:
@@ -186,7 +192,7 @@ class BrokerLifecycle:
             broker_id=self._node.config.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._node.applied_offset - 1,
-            want_fence=self.state is BrokerState.STARTING,
+            want_fence=not self._is_ready_to_unfence,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
             offline_log_dirs=self._told_log_dirs,
             cordoned_log_dirs=self._cordoned_log_dirs() if knows_cordons else None,

@@ -21,7 +21,7 @@ from falkirk.node.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.replication.replica_manager import ReplicaManager
 from falkirk.node.topic_creation import TopicCreation
 from falkirk.protocol.uuid import random_uuid
-from falkirk.storage.log.log_manager import DuplicateLogError
+from falkirk.storage.log.log_manager import DuplicateLogError, LogManager
 from falkirk.versions.negotiation import broker_ranges
 
 if TYPE_CHECKING:
@@ -104,13 +104,14 @@ class BrokerRole:
             self._log_dirs,
         )
         state.replicas = self.replicas
+        # While and after they are loaded.
+        self._logs: LogManager | None = None
         self._take_offline(failed)
 
     def tick(self) -> None:
         """Do what is due. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
-        if self.state is BrokerState.RECOVERY and not self.replicas.is_started:
-            # Before the next heartbeat, which asks for leaderships.
-            self._start_replicas()
+        if self._is_loading:
+            self._load_logs()
         self._lifecycle.tick()
         self.replicas.context.broker_epoch = self.broker_epoch
         self.replicas.tick()
@@ -123,6 +124,8 @@ class BrokerRole:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
+        if self._is_loading:
+            return self._state.now_ms
         times = (self._lifecycle.next_wakeup_ms, self.forwarding.next_wakeup_ms, self.replicas.next_wakeup_ms)
         return min((time for time in times if time is not None), default=None)
 
@@ -166,14 +169,23 @@ class BrokerRole:
             self._last_ranges = self.ranges
         self._clients.change_ranges(self.ranges, close_others=is_known)
 
-    def _start_replicas(self) -> None:
-        clean, failed = take_clean_log_dirs(self._disk, self._log_dirs.online)
-        self._take_offline(failed)
+    @property
+    def _is_loading(self) -> bool:
+        return self.state is BrokerState.RECOVERY and not self.replicas.is_started
+
+    def _load_logs(self) -> None:
+        """Load some of the logs. The heartbeats in between ask for no leaderships."""
+        if self._logs is None:
+            clean, failed = take_clean_log_dirs(self._disk, self._log_dirs.online)
+            self._take_offline(failed)
+            self._logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
         try:
-            logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
+            if not self._logs.load_some():
+                return
         except DuplicateLogError as error:
             raise FatalError(str(error)) from error
-        self.replicas.start(logs)
+        self.replicas.start(self._logs)
+        self._lifecycle.begin_unfencing()
 
     def _take_offline(self, failed: Mapping[str, OSError]) -> None:
         """Use these directories no longer; without that of the metadata log the node cannot go on (raises OSError)."""

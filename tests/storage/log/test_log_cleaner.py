@@ -324,7 +324,7 @@ def test_a_checkpoint_that_can_not_be_is_the_log_start():
 
 
 def open_manager(disk, config, *, clean=()):
-    return LogManager.open(
+    manager = LogManager.begin(
         disk,
         {"/d1": b"1" * 16},
         clean_log_dirs=clean,
@@ -334,6 +334,8 @@ def open_manager(disk, config, *, clean=()):
         chance=random.Random(1),
         now_ms=NOW,
     )
+    assert manager.load_some()
+    return manager
 
 
 def run(manager, from_ms, until_ms):

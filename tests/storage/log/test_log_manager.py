@@ -60,14 +60,20 @@ def disk():
     return FailingDisk()
 
 
-def open_manager(disk, *, clean=(), config=CONFIG, wanted=ONE, now_ms=NOW, **settings):
-    return LogManager.open(
+def open_manager(disk, **given):
+    manager = begin_manager(disk, **given)
+    assert manager.load_some()
+    return manager
+
+
+def begin_manager(disk, *, clean=(), config=CONFIG, wanted=ONE, now_ms=NOW, **settings):
+    return LogManager.begin(
         disk,
         DIRS,
         clean_log_dirs=clean,
         settings=HousekeepingSettings(**settings),
         config_of=lambda _: config,
-        wanted_directory=lambda *_: wanted,
+        wanted_directory=wanted if callable(wanted) else lambda *_: wanted,
         chance=random.Random(7),
         now_ms=now_ms,
     )
@@ -144,6 +150,42 @@ def test_after_an_unclean_stop_logs_are_scanned_from_the_recovery_point(disk):
     again = open_manager(disk).get(T0)
     assert again.recovery.scanned_segments == 1
     assert again.log_end_offset == 1
+
+
+def test_logs_are_loaded_a_few_at_a_time(disk):
+    manager = open_manager(disk)
+    partitions = [TopicPartition("t", index) for index in range(40)]
+    for partition in partitions:
+        append(manager.get_or_create(partition, TOPIC_ID, CONFIG))
+    manager.shutdown()
+    again = begin_manager(disk, clean=DIRS)
+    assert [again.load_some() for _ in range(3)] == [False, False, True]
+    assert [again.get(partition).high_watermark for partition in partitions] == [1] * 40
+
+
+def test_fewer_logs_are_loaded_at_once_if_they_are_scanned(disk):
+    manager = open_manager(disk)
+    for partition in (T0, T1, T2):
+        append(manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE), value=bytes(MIB // 2))
+    assert begin_manager(disk, clean=DIRS).load_some(4 * MIB)
+    scanned = begin_manager(disk)
+    assert [scanned.load_some(4 * MIB) for _ in range(2)] == [False, True]
+
+
+def test_what_is_wanted_counts_when_all_is_loaded(disk):
+    manager = open_manager(disk)
+    for partition in (T0, T1):
+        manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE)
+    manager.shutdown()
+    wanted = {T0: ONE, T1: ONE}
+    again = begin_manager(disk, clean=DIRS, wanted=lambda partition, _: wanted.get(partition))
+    assert not again.load_some(1)
+    # Its topic is deleted before the other log is loaded.
+    del wanted[T0]
+    while not again.load_some(1):
+        assert again.get(T1) is None
+    assert (again.get(T0), again.stray_directories) == (None, ["/d1/t-0"])
+    assert again.get(T1) is not None
 
 
 def test_strays_are_put_aside_and_stay_there(disk):

@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 def open_logs(
     disk: Disk, context: ReplicationContext, log_dirs: Mapping[str, bytes], clean_log_dirs: Collection[str]
 ) -> LogManager:
-    """Load the logs in these directories (ids by path); `clean_log_dirs`: those that were closed in order.
+    """Begin to load the logs in these directories (ids by path); `clean_log_dirs`: those that were closed in order.
 
-    What the image wants no replica of here is put aside as stray. Raises CorruptFileError and DuplicateLogError.
+    `LogManager.load_some` is to be called until all are loaded: only then it is asked what the image wants here; what
+    it does not want is put aside as stray.
     """
-    image = context.image
     configs = TopicLogConfigs(context.config)
 
     def wanted_directory(partition: TopicPartition, topic_id: bytes) -> bytes | None:
-        topic = image.topics.topic_by_id(topic_id)
+        topic = context.image.topics.topic_by_id(topic_id)
         state = None if topic is None else topic.partition(partition.partition)
         return None if state is None or context.node_id not in state.replicas else directory_of(state, context.node_id)
 
-    return LogManager.open(
+    return LogManager.begin(
         disk,
         log_dirs,
         clean_log_dirs=clean_log_dirs,
         settings=_settings(context.config),
-        config_of=lambda topic: configs.of(image.configs, topic),
+        config_of=lambda topic: configs.of(context.image.configs, topic),
         wanted_directory=wanted_directory,
         chance=context.state.random,
         now_ms=context.now_ms,

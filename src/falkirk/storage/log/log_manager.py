@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.protocol.schema import ZERO_UUID
-from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 from falkirk.storage.log.file_deletions import FileDeletions, log_dir_of
 from falkirk.storage.log.log_directory import LogDirectory
+from falkirk.storage.log.log_directory_loader import LogDirectoryLoader
 from falkirk.storage.log.log_housekeeping import LogHousekeeping
 from falkirk.storage.log.unified_log import UnifiedLog
-from falkirk.storage.offset_checkpoints import (
-    LOG_START_FILE_NAME,
-    RECOVERY_POINT_FILE_NAME,
-    REPLICATION_FILE_NAME,
-)
 from falkirk.storage.partition_directory import (
-    METADATA_DIRECTORY,
     DirectoryState,
     PartitionDirectory,
     format_partition_directory,
-    parse_partition_directory,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from falkirk.protocol.chance import Chance
+    from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk, DiskUsage
     from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
+
+LOADED_BYTES: Final = 16 << 20
+"""How much is loaded at once: some 16 logs, or fewer that must be scanned."""
 
 
 class DuplicateLogError(Exception):
@@ -58,7 +56,7 @@ class LogManager:
         chance: Chance,
         now_ms: int,
     ) -> None:
-        """To be made with `open`."""
+        """To be made with `begin`."""
         self._disk = disk
         self._settings = settings
         self._config_of = config_of
@@ -70,14 +68,17 @@ class LogManager:
         self._failed: dict[str, OSError] = {}
         self.cordoned_log_dirs: Collection[str] = ()
         self.stray_directories: list[str] = []
-        """Directories of logs that `open` put aside, as they were called."""
+        """Directories of logs that were put aside when they were loaded, as they were called."""
+        self._loaders: deque[LogDirectoryLoader] = deque()
+        self._loaded: list[LogDirectoryLoader] = []
+        self._wanted_directory: Callable[[TopicPartition, bytes], bytes | None] = lambda *_: None
         self._deletions = FileDeletions(disk, self._fail)
         self._housekeeping = LogHousekeeping(
             self._directories, settings=settings, deletions=self._deletions, failed=self._fail, now_ms=now_ms
         )
 
     @classmethod
-    def open(
+    def begin(
         cls,
         disk: Disk,
         log_dirs: Mapping[str, bytes],
@@ -89,23 +90,47 @@ class LogManager:
         chance: Chance,
         now_ms: int,
     ) -> Self:
-        """Load all logs of these directories (ids by path); those of `clean_log_dirs` were closed in order.
+        """Begin to load all logs of these directories (ids by path): `load_some` does it.
 
-        `config_of` gives a topic's config. `wanted_directory` gives, for a partition and topic id, the id of the
-        directory that the image wants its replica in; None if it wants none here: then it is put aside as a stray. It
-        decides what a move between directories that was broken off has come to. A directory that fails is told by
-        `take_failed`. Raises CorruptFileError if one of the small files of a partition cannot be read,
-        DuplicateLogError.
+        Those of `clean_log_dirs` were closed in order. `config_of` gives a topic's config. `wanted_directory` gives,
+        for a partition and topic id, the id of the directory that the image wants its replica in; None if it wants none
+        here: then it is put aside as a stray. It decides what a move between directories that was broken off has come
+        to, and is asked when all logs are open.
         """
         manager = cls(disk, log_dirs, settings=settings, config_of=config_of, chance=chance, now_ms=now_ms)
-        for directory in list(manager._directories.values()):
-            try:
-                manager._load(directory, wanted_directory, had_clean_shutdown=directory.path in clean_log_dirs)
-            except OSError as error:
-                manager._fail(directory.path, error)
-        for partition in list(manager._future):
-            manager._end_broken_off_move(partition, wanted_directory)
+        manager._wanted_directory = wanted_directory
+        for directory in manager._directories.values():
+            loader = LogDirectoryLoader(
+                disk,
+                directory,
+                had_clean_shutdown=directory.path in clean_log_dirs,
+                config_of=config_of,
+                deletions=manager._deletions,
+                producer_id_expiration_ms=settings.producer_id_expiration_ms,
+                now_ms=now_ms,
+            )
+            manager._loaders.append(loader)
         return manager
+
+    def load_some(self, bytes_max: int = LOADED_BYTES) -> bool:
+        """Load a few logs; give whether that was all. Nothing else may be asked before.
+
+        A directory that fails is told by `take_failed`. Raises CorruptFileError if one of the small files of a
+        partition cannot be read, DuplicateLogError.
+        """
+        while self._loaders:
+            loader = self._loaders[0]
+            try:
+                bytes_max = loader.step(bytes_max)
+            except OSError as error:
+                self._fail(loader.directory.path, error)
+            else:
+                if bytes_max <= 0:
+                    return False
+                self._loaded.append(loader)
+            self._loaders.popleft()
+        self._take_loaded()
+        return True
 
     # --- The logs
 
@@ -161,7 +186,7 @@ class LogManager:
     def replace_current_by_future(self, partition: TopicPartition) -> None:
         """End a move between directories: the future log becomes the current one, the old one is deleted.
 
-        An OSError comes through: a crash in between leaves two directories, of which `open` is told which is stray.
+        An OSError comes through: a crash in between leaves two directories, and the next start asks which is wanted.
         """
         future, current = self._future[partition], self._current[partition]
         future.rename(_plain(partition))
@@ -230,43 +255,22 @@ class LogManager:
 
     # --- Inside: loading and making
 
-    def _load(
-        self,
-        directory: LogDirectory,
-        wanted_directory: Callable[[TopicPartition, bytes], bytes | None],
-        *,
-        had_clean_shutdown: bool,
-    ) -> None:
-        recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE_NAME)
-        log_starts = directory.read_checkpoint(LOG_START_FILE_NAME)
-        high_watermarks = directory.read_checkpoint(REPLICATION_FILE_NAME)
-        for name in self._disk.list(directory.path):
-            path = f"{directory.path}/{name}"
-            found = parse_partition_directory(name)
-            if found is None or name == METADATA_DIRECTORY or not self._disk.is_directory(path):
-                continue
-            config = self._config_of(found.topic)
-            if found.state is DirectoryState.DELETE:
-                self._deletions.add_directory(path, self._now_ms + config.file_delete_delay_ms)
-            if found.state in (DirectoryState.DELETE, DirectoryState.STRAY):
-                continue
-            partition = TopicPartition(found.topic, found.partition)
-            log = UnifiedLog.open(
-                self._disk,
-                path,
-                config=config,
-                topic_partition=partition,
-                topic_id=ZERO_UUID,
-                recovery_point=recovery_points.get(partition, 0),
-                log_start_offset=log_starts.get(partition, 0),
-                had_clean_shutdown=had_clean_shutdown,
-                now_ms=self._now_ms,
-                producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
-            )
-            log.update_high_watermark(high_watermarks.get(partition, 0))
-            wanted = wanted_directory(partition, log.topic_id)
-            self._add_loaded(directory, log, wanted, is_future=found.state is DirectoryState.FUTURE)
-        directory.read_cleaner_offsets()
+    def _take_loaded(self) -> None:
+        """Use what was loaded, as the image wants it now."""
+        loaded, self._loaded = self._loaded, []
+        for loader in loaded:
+            directory = loader.directory
+            try:
+                for log, is_future in loader.loaded:
+                    partition = log.topic_partition
+                    log.config = self._config_of(partition.topic)
+                    wanted = self._wanted_directory(partition, log.topic_id)
+                    self._add_loaded(directory, log, wanted, is_future=is_future)
+                directory.read_cleaner_offsets()
+            except OSError as error:
+                self._fail(directory.path, error)
+        for partition in list(self._future):
+            self._end_broken_off_move(partition)
 
     def _add_loaded(self, directory: LogDirectory, log: UnifiedLog, wanted: bytes | None, *, is_future: bool) -> None:
         partition = log.topic_partition
@@ -292,15 +296,13 @@ class LogManager:
         self.stray_directories.append(log.directory)
         self._put_aside(log, DirectoryState.STRAY)
 
-    def _end_broken_off_move(
-        self, partition: TopicPartition, wanted_directory: Callable[[TopicPartition, bytes], bytes | None]
-    ) -> None:
+    def _end_broken_off_move(self, partition: TopicPartition) -> None:
         """Let a future log take over that the controller knows as the replica: only the renaming was missing.
 
         Source: LogManager.recoverAbandonedFutureLogs.
         """
         log = self._future.get(partition)
-        if log is None or self.directory_id_of(log) != wanted_directory(partition, log.topic_id):
+        if log is None or self.directory_id_of(log) != self._wanted_directory(partition, log.topic_id):
             return
         try:
             if partition in self._current:
