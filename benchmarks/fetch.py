@@ -3,12 +3,14 @@
 Budget: >= 0.9x. What is fetched was written in batches of 16 KB, and is in the page cache.
 """
 
+from functools import partial
+
 from falkirk.protocol.messages import FetchRequest, FetchResponse, ProduceResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from produce import produce_request
-from support.brokers import both_sides, create_topics, print_sides
+from support.brokers import WINDOW_MS, Side, both_sides, create_topics, print_sides, warm_up
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Work, ask
+from support.load import Measured, Work, ask
 
 TURNS = 3
 TOPIC = "fetched"
@@ -18,7 +20,6 @@ BATCH_BYTES_MAX = (RECORDS_PER_BATCH + 1) * 1024
 MEGABYTE = 1 << 20
 VERSION = 12
 WARM_UP_MS = 1_000
-FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
 MEASURED_MS = 2_000
 
 
@@ -26,7 +27,7 @@ def measure(kafka: Peer) -> None:
     with both_sides(kafka) as sides:
         for side in sides:
             fill(side.port)
-            side.run(kafka, work(), connections=4, in_flight=1, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
+            warm_up(partial(window, kafka, side))
         for connections in (1, 4):
             for side in sides:
                 side.turns.clear()
@@ -43,6 +44,11 @@ def measure(kafka: Peer) -> None:
                     assert found.answer_bytes > MEGABYTE - BATCH_BYTES_MAX, found
                     side.turns.append(found)
             print_sides(f"fetch 1 MB, {connections} x 1", *sides, budget=0.9)
+
+
+def window(kafka: Peer, side: Side, number: int) -> Measured:
+    del number
+    return side.run(kafka, work(), connections=4, in_flight=1, warm_up_ms=0, measured_ms=WINDOW_MS)
 
 
 def fill(port: int) -> None:

@@ -5,12 +5,13 @@ keep their CreateTime; both sides check the CRC and every record. All replicas (
 """
 
 import time
+from functools import partial
 
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import ProduceRequest
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
-from support.brokers import Side, both_sides, create_topics, delete_topic, end_offset, print_sides
+from support.brokers import WINDOW_MS, Side, both_sides, create_topics, delete_topic, end_offset, print_sides, warm_up
 from support.kafka_peer import Peer, measure_against_kafka
 from support.load import Measured, Work
 
@@ -20,7 +21,6 @@ IN_FLIGHT = 5
 RECORD_BYTES = 1024
 VERSION = 9
 WARM_UP_MS = 1_000
-FIRST_WARM_UP_MS = 8_000  # the peer's compiler has work to do
 # Name, records of a batch, budget, and for how long: the disk is not what is measured.
 LOADS = (("1 KB", 1, 2.0, 2_000), ("16 KB", 16, 1.5, 2_000), ("1 MB", 1_000, 0.8, 1_000))
 VALUE = bytes(number * 7 % 251 for number in range(RECORD_BYTES))
@@ -31,12 +31,16 @@ def measure(kafka: Peer) -> None:
         for name, records, budget, measured_ms in LOADS:
             for side in sides:
                 side.turns.clear()
-                run(kafka, side, f"warm-up-{records}", records, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
+                warm_up(partial(window, kafka, side, records))
             for turn in range(TURNS):
                 for side in sides:
                     topic = f"turn-{records}-{turn}"
                     side.turns.append(run(kafka, side, topic, records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms))
             print_sides(f"produce {name}, {CONNECTIONS} x {IN_FLIGHT}", *sides, budget=budget)
+
+
+def window(kafka: Peer, side: Side, records: int, number: int) -> Measured:
+    return run(kafka, side, f"warm-up-{records}-{number}", records, warm_up_ms=0, measured_ms=WINDOW_MS)
 
 
 def run(kafka: Peer, side: Side, topic: str, records: int, *, warm_up_ms: int, measured_ms: int) -> Measured:

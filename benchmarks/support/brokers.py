@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,10 @@ ROLES = "broker,controller"
 AT_ONCE = 100
 WAIT_S = 60
 LATEST = -1
+# A side is warm when a window takes what the one before took, or after as many as this.
+WINDOW_MS = 4_000
+WINDOWS_MAX = 10
+STEADY = 0.05
 # What was written for a measurement leaves the disk soon after it.
 CONFIGS = {"file.delete.delay.ms": "1000"}
 
@@ -69,6 +73,19 @@ def both_sides(kafka: Peer) -> Iterator[tuple[Side, Side]]:
         falkirk_servers(Path(folder) / "falkirk", 1, roles=ROLES) as (own,),
     ):
         yield Side(own), Side(peer)
+
+
+def warm_up(run: Callable[[int], Measured]) -> None:
+    """Run window after window until two of them took alike: the peer's compiler has work to do, for an unknown time.
+
+    `run` is told the window's number. What it takes is processor time, the compiler's included.
+    """
+    before = run(0).cpu_seconds
+    for number in range(1, WINDOWS_MAX):
+        taken = run(number).cpu_seconds
+        if abs(taken - before) < STEADY * before:
+            return
+        before = taken
 
 
 def create_topics(port: int, names: list[str], *, partitions: int = 1) -> None:

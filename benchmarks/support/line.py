@@ -4,6 +4,7 @@ With `--json` among its arguments a benchmark prints the same as JSON, one objec
 """
 
 import json
+import os
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,8 @@ def print_line(
 
     A ratio above 1 says that ours is faster. What the machine does besides changes from turn to turn, but hits both
     sides of a turn alike. The ratio that the budget is about comes first, another one (wall or cpu) as a remark.
-    A line without a budget is there to be known.
+    A line without a budget is there to be known. The load average of the last minute is told: ratios by the clock mean
+    little where others want the cores.
     """
     line = {
         "name": name,
@@ -37,6 +39,7 @@ def print_line(
         "budget": budget,
         "met": None if budget is None else _ratio(ours, peer) >= budget,
     }
+    line["load"] = os.getloadavg()[0]
     line |= {f"{label}_ratio": _ratio(*other) for label, other in (("wall", wall), ("cpu", cpu)) if other is not None}
     _print(line)
 
@@ -54,7 +57,7 @@ def line_text(line: Mapping[str, Any]) -> str:
     verdict = {None: "no budget", True: f"budget={line['budget']} met", False: f"budget={line['budget']} MISSED"}
     return (
         f"{line['name']}, against {line['against']}: ours={readable(line['ours_s'])} peer={readable(line['peer_s'])} "
-        f"ratio={line['ratio']:.2f}{remarks} {verdict[line['met']]}"
+        f"ratio={line['ratio']:.2f}{remarks} {verdict[line['met']]} (load {line['load']:.0f})"
     )
 
 
