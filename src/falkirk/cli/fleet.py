@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from falkirk.cli.failure import WrongUsageError
+from falkirk.cli.fleet_live import LIVE_FOLDER, FleetInputs, live_mirror
 from falkirk.cli.fleet_progress import FleetProgress
 from falkirk.cli.fleet_views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
-from falkirk.cli.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
+from falkirk.cli.options import (  # noqa: TC001 - Typer reads the annotations when it builds a command
+    BootstrapControllerOption,
+    BootstrapServerOption,
+    CommandConfigOption,
+    JsonOption,
+)
 from falkirk.cli.output import choose_output
 from falkirk.logdir.target import parse_target
 
@@ -21,11 +27,19 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 InputsArgument = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="INPUT...",
         help="Inventory files (*.yaml), data directories, folders of them, patterns, or URIs (s3://...).",
         show_default=False,
+    ),
+]
+LiveDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--live-dir",
+        metavar="DIR",
+        help=f"Where the logs of running clusters are kept; default: {LIVE_FOLDER} in the warehouse.",
     ),
 ]
 WarehouseOption = Annotated[str, typer.Option("--warehouse", metavar="DIR", help="Where the tables are.")]
@@ -53,8 +67,12 @@ DEFAULT_WAREHOUSE = "fleet-warehouse"
 
 @app.command("ingest")
 def ingest_command(
-    inputs: InputsArgument,
+    inputs: InputsArgument = None,
     *,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+    live_dir: LiveDirOption = None,
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
     as_of: Annotated[
@@ -65,16 +83,26 @@ def ingest_command(
     spark_conf: SparkConfOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Bring the tables of a warehouse up to the files of a fleet.
+    """Bring the tables of a warehouse up to the files of a fleet, or to the logs of a running cluster.
 
-    Reads only what is new; a second run changes nothing.
+    Reads only what is new; a second run changes nothing. With --bootstrap-server or --bootstrap-controller the metadata
+    log of that cluster is fetched and, from its brokers, __consumer_offsets and __transaction_state.
     """
     from falkirk.pipeline.ingest.run import ingest  # noqa: PLC0415 - the extra `spark` may be missing
     from falkirk.pipeline.ingest.warehouse import Warehouse  # noqa: PLC0415 - same
     from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
-    fleet = find_fleet(inputs, request_logs=request_log or (), as_of=as_of)
+    mirror = live_mirror(
+        warehouse,
+        bootstrap_server=bootstrap_server,
+        bootstrap_controller=bootstrap_controller,
+        command_config=command_config,
+        live_dir=live_dir,
+    )
+    sources = FleetInputs(inputs, mirror)
+    sources.refresh()
+    fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse)
     with FleetProgress() as progress:
@@ -123,8 +151,12 @@ def report_command(
 
 @app.command("stream")
 def stream_command(
-    inputs: InputsArgument,
+    inputs: InputsArgument = None,
     *,
+    bootstrap_server: BootstrapServerOption = None,
+    bootstrap_controller: BootstrapControllerOption = None,
+    command_config: CommandConfigOption = None,
+    live_dir: LiveDirOption = None,
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
     tables: TablesOption = None,
@@ -138,7 +170,7 @@ def stream_command(
     spark_conf: SparkConfOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Keep the tables current while files grow, until Ctrl-C.
+    """Keep the tables current while files, or the logs of a running cluster, grow, until Ctrl-C.
 
     The warehouse's manifests are the checkpoints: after a kill the next start goes on where the last commit was.
     With --json each round that changed something is one line.
@@ -148,11 +180,28 @@ def stream_command(
     from falkirk.pipeline.stream import stream  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
-    find_fleet(inputs, request_logs=request_log or ())  # before Spark takes its time, what is wrong is told
+    mirror = live_mirror(
+        warehouse,
+        bootstrap_server=bootstrap_server,
+        bootstrap_controller=bootstrap_controller,
+        command_config=command_config,
+        live_dir=live_dir,
+    )
+    sources = FleetInputs(inputs, mirror)
+    # Before Spark takes its time, what is wrong is told.
+    sources.refresh()
+    find_fleet(sources.names, request_logs=request_log or ())
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse)
     for number, report in stream(
-        spark, place, inputs, request_logs=request_log or (), tables=wanted, interval_seconds=interval, rounds=rounds
+        spark,
+        place,
+        sources.names,
+        request_logs=request_log or (),
+        tables=wanted,
+        interval_seconds=interval,
+        rounds=rounds,
+        before_round=sources.refresh,
     ):
         StreamRound(number, report).show(json=json)
 

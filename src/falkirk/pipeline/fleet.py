@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetLogDir:
-    """One data directory and what its meta.properties says."""
+    """One data directory and what its meta.properties says. `is_live`: fetched from a running cluster."""
 
     location: Location
     meta: MetaProperties
+    is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

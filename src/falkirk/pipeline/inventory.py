@@ -30,7 +30,7 @@ from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
 from falkirk.pipeline.fleet import FleetCluster, FleetLogDir, FleetNode, RequestLog
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.log_dir_names import OWN_SUFFIXES
+from falkirk.storage.log_dir_names import LIVE_MARKER, OWN_SUFFIXES
 from falkirk.storage.meta_properties import FILE_NAME, parse_meta_properties
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.properties_file import parse_properties
@@ -214,7 +214,8 @@ class _Finder:
                     name, file, f"{file.uri}: version {meta.version}; not a KRaft node's directory (version 1)"
                 )
                 continue
-            yield FleetLogDir(location=directory, meta=meta)
+            marker = directory / LIVE_MARKER
+            yield FleetLogDir(location=directory, meta=meta, is_live=marker.disk.exists(marker.path))
 
     def _add(self, name: str | None, node_id: int | None, log_dir: FleetLogDir) -> None:
         cluster_id = log_dir.meta.cluster_id

@@ -17,7 +17,7 @@ from falkirk.pipeline.ingest.run import IngestReport, ingest
 from falkirk.pipeline.inventory import find_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
     from pyspark.sql import SparkSession
@@ -34,14 +34,17 @@ def stream(
     tables: frozenset[str],
     interval_seconds: float,
     rounds: int | None = None,
+    before_round: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[int, IngestReport]]:
     """Ingest again and again; give the number and report of each round that changed something.
 
     Inputs are looked at anew each time, so new clusters and files join. Ends after `rounds`, or behind the round in
-    which SIGINT or SIGTERM came. Raises as `find_fleet` and `ingest`.
+    which SIGINT or SIGTERM came. `before_round` is called before each, to fetch what is not in files yet. Raises as
+    that, `find_fleet` and `ingest`.
     """
     with _stop_signals() as stopped:
         for number in count(1):
+            before_round()
             report = ingest(spark, warehouse, find_fleet(inputs, request_logs=request_logs), tables=tables)
             if report.changed:
                 yield number, report

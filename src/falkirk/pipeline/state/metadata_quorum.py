@@ -55,15 +55,21 @@ def choose_metadata_log(cluster: FleetCluster) -> ChosenLog:
         )
     voters = _voters(cluster, logs, problems)
     choice = choose_log({node_id: _End.of(log) for node_id, log in logs.items()}, voters)
-    if choice.has_majority is False:
+    # What was fetched from a running cluster is committed, whoever votes.
+    has_majority = True if choice.node_id in _live_nodes(cluster) else choice.has_majority
+    if has_majority is False:
         problems.append(_no_majority(voters, choice.voters_here, choice.node_id))
     return ChosenLog(
         node_id=choice.node_id,
         log=logs[choice.node_id],
         voters=voters,
-        has_majority=choice.has_majority,
+        has_majority=has_majority,
         problems=problems,
     )
+
+
+def _live_nodes(cluster: FleetCluster) -> set[int]:
+    return {node.node_id for node in cluster.nodes if node.metadata_dir is not None and node.metadata_dir.is_live}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,176 @@
+"""A running cluster as one data directory: its metadata log, and the topics of its coordinators.
+
+    mirror = ClusterMirror(Path("warehouse/_live"), LiveSource(brokers=parse_servers("broker:9092")))
+    directory = mirror.refresh()        # to be read as a node's data directory; again and again, it grows
+
+Whose directory it is: that of the node that led the quorum when it was begun. All of it is committed, so it stands for
+the whole cluster, whoever else votes (`log_dir_names.LIVE_MARKER`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.admin import AsyncAdmin, EndpointType
+from falkirk.client.config import ClientConfig
+from falkirk.client.errors import ConnectionFailedError, NoControllerError, NodeRefusedError, NoNodeReachedError
+from falkirk.client.event_loop import run
+from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.live.metadata_mirror import TOPIC, mirror_metadata
+from falkirk.pipeline.live.partition_mirror import PartitionMirror
+from falkirk.pipeline.live.topic_mirror import MOVED, TopicMirrors
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeQuorumRequest, DescribeQuorumResponse
+from falkirk.protocol.messages.describe_quorum_request import PartitionData, TopicData
+from falkirk.storage.log_dir_names import LIVE_MARKER
+from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
+from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties, parse_meta_properties
+from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_DIRECTORY, TRANSACTIONS_TOPIC
+from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
+from falkirk.storage.quorum_state import QuorumState, format_quorum_state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from falkirk.client.connection import NodeConnection
+    from falkirk.protocol.messages.describe_quorum_response import PartitionData as QuorumPartition
+
+# How long a cluster may be without a leader, or out of reach, before we give up: a roll takes as long for each node.
+PATIENCE_S: Final = 60.0
+_BACKOFF_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSource:
+    """Whom to ask. Without `controllers` brokers are asked where these are; without `brokers` no topic is fetched."""
+
+    brokers: tuple[Endpoint, ...] = ()
+    controllers: tuple[Endpoint, ...] = ()
+    config: ClientConfig = field(default_factory=ClientConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Quorum:
+    leader: NodeConnection
+    leader_id: int
+    epoch: int
+    voters: tuple[int, ...]
+
+
+class ClusterMirror:
+    """`folder` gets a directory for the cluster, named by its id."""
+
+    def __init__(self, folder: Path, source: LiveSource) -> None:
+        assert source.brokers or source.controllers, "there is somebody to ask"
+        self._folder = folder
+        self._source = source
+        self._directory: Path | None = None
+        self._metadata: PartitionMirror | None = None
+        self._topics: TopicMirrors | None = None
+
+    def refresh(self) -> Path:
+        """Fetch what is new; give the directory. Raises ClientError, LiveSourceError, OSError."""
+        return run(self._refresh())
+
+    async def _refresh(self) -> Path:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                async with AsyncExitStack() as stack:
+                    return await self._refresh_once(stack)
+            except (ConnectionFailedError, NoNodeReachedError, NoControllerError) as error:
+                # Who was never reached is most likely no such cluster.
+                if self._directory is None or time.monotonic() > deadline_s:
+                    raise
+                del error
+            except NodeRefusedError as error:
+                if error.error_code not in MOVED or time.monotonic() > deadline_s:
+                    raise
+            await asyncio.sleep(_BACKOFF_S)
+
+    async def _refresh_once(self, stack: AsyncExitStack) -> Path:
+        source, brokers = self._source, None
+        if source.brokers:
+            brokers = await stack.enter_async_context(AsyncAdmin(source.brokers, source.config))
+        endpoints = source.controllers or await _controllers(brokers)
+        controllers = await stack.enter_async_context(
+            AsyncAdmin(endpoints, source.config, endpoint_type=EndpointType.CONTROLLER)
+        )
+        quorum = await _quorum(controllers)
+        cluster_id = (await controllers.describe_cluster()).cluster_id
+        assert cluster_id is not None, "a cluster of this kind has one"
+        if brokers is not None:
+            other = (await brokers.describe_cluster()).cluster_id
+            if other != cluster_id:
+                raise LiveSourceError(f"the controllers are of cluster {cluster_id}, the brokers of {other}")
+        directory = self._open(cluster_id, quorum)
+        assert self._metadata is not None
+        assert self._topics is not None
+        # First what refers to the other: a group's topic may be gone meanwhile, but is known.
+        if brokers is not None:
+            await self._topics.refresh(brokers)
+        await mirror_metadata(quorum.leader, cluster_id, quorum.epoch, self._metadata)
+        state = QuorumState(
+            data_version=0, leader_id=quorum.leader_id, leader_epoch=quorum.epoch, current_voters=quorum.voters
+        )
+        (self._metadata.directory / QUORUM_STATE).write_bytes(format_quorum_state(state))
+        return directory
+
+    def _open(self, cluster_id: str, quorum: _Quorum) -> Path:
+        directory = self._folder / cluster_id
+        if directory != self._directory:
+            meta = directory / META_PROPERTIES
+            if not meta.exists():
+                directory.mkdir(parents=True, exist_ok=True)
+                (directory / LIVE_MARKER).touch()
+                made = make_meta_properties(
+                    cluster_id=cluster_id,
+                    node_id=quorum.leader_id,
+                    directory_id=None,
+                    now_ms=int(time.time() * 1000),
+                )
+                meta.write_bytes(format_meta_properties(made))
+            parse_meta_properties(meta.read_bytes(), file=str(meta))
+            self._metadata = PartitionMirror(directory / METADATA_DIRECTORY)
+            self._topics = TopicMirrors(directory, (GROUPS_TOPIC, TRANSACTIONS_TOPIC))
+            self._directory = directory
+        return directory
+
+
+async def _controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
+    """Ask a broker where the controllers listen; brokers before 3.9 do not know."""
+    assert brokers is not None, "there is somebody to ask"
+    _, response = await _describe_quorum(await brokers.any_node())
+    found = tuple(Endpoint(node.listeners[0].host, node.listeners[0].port) for node in response.nodes if node.listeners)
+    if not found:
+        raise LiveSourceError(
+            "the brokers do not tell where the controllers listen: name them (--bootstrap-controller)"
+        )
+    return found
+
+
+async def _quorum(controllers: AsyncAdmin) -> _Quorum:
+    leader = await controllers.controller()
+    described, _ = await _describe_quorum(leader)
+    return _Quorum(
+        leader=leader,
+        leader_id=described.leader_id,
+        epoch=described.leader_epoch,
+        voters=tuple(sorted(voter.replica_id for voter in described.current_voters)),
+    )
+
+
+async def _describe_quorum(node: NodeConnection) -> tuple[QuorumPartition, DescribeQuorumResponse]:
+    request = DescribeQuorumRequest(topics=[TopicData(TOPIC, [PartitionData(0)])])
+    response = await node.request(request, is_idempotent=True)
+    assert isinstance(response, DescribeQuorumResponse)
+    partition = response.topics[0].partitions[0] if response.topics else None
+    error_code = response.error_code if partition is None else response.error_code or partition.error_code
+    if partition is None or error_code != ErrorCode.NONE:
+        raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code)
+    return partition, response

@@ -1,0 +1,116 @@
+"""The metadata log of a running cluster, from its leader: Fetch and, where the log begins later, FetchSnapshot.
+
+Asked as a consumer (replica id -1), which counts for nothing in the quorum: the leader notes no progress, and nobody
+waits for us. Kafka wants CLUSTER_ACTION on CLUSTER for it. Only what is committed is written. Source: KIP-595, KIP-630.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.errors import NodeRefusedError
+from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.messages.fetch_snapshot_request import PartitionSnapshot, TopicSnapshot
+from falkirk.protocol.messages.fetch_snapshot_request import SnapshotId as RequestedSnapshot
+from falkirk.storage.snapshot_file import SnapshotId
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from falkirk.client.connection import NodeConnection
+    from falkirk.pipeline.live.partition_mirror import PartitionMirror
+    from falkirk.protocol.messages.fetch_response import PartitionData
+
+TOPIC: Final = "__cluster_metadata"
+TOPIC_ID: Final = bytes(15) + b"\x01"
+# The quorum knows its topic by id alone.
+_FETCH_VERSIONS: Final = SupportedRange(13, 18)
+_FETCH_BYTES: Final = 8 * 1024 * 1024
+_FETCH_WAIT_MS: Final = 500
+# A leader that begins an epoch does not know for a moment what is committed.
+_UNKNOWN_MAX: Final = 20
+
+
+async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> None:
+    """Bring a mirror up to what was committed when we asked.
+
+    Raises ClientError; LiveSourceError if the leader's log is not the one that was mirrored.
+    """
+    target: int | None = None
+    unknown = 0
+    while target is None or mirror.end_offset < target:
+        partition = await _fetch(leader, cluster_id, epoch, mirror)
+        snapshot = SnapshotId(end_offset=partition.snapshot_id.end_offset, epoch=partition.snapshot_id.epoch)
+        if snapshot.end_offset >= 0:
+            await _fetch_snapshot(leader, cluster_id, epoch, snapshot, mirror)
+            continue
+        if partition.diverging_epoch.end_offset >= 0:
+            raise LiveSourceError(
+                f"{mirror.directory}: the log of {leader.endpoint} parts from it at offset "
+                f"{partition.diverging_epoch.end_offset}, below what was committed: remove the directory to begin anew"
+            )
+        if partition.high_watermark < 0:
+            unknown += 1
+            if unknown == _UNKNOWN_MAX:
+                raise LiveSourceError(f"{leader.endpoint}: the quorum does not say what is committed")
+            continue
+        if target is None:
+            target = partition.high_watermark
+        if not mirror.append(partition.records or b"", partition.high_watermark):
+            return
+
+
+async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> PartitionData:
+    asked = FetchPartition(
+        partition=0,
+        current_leader_epoch=epoch,
+        fetch_offset=mirror.end_offset,
+        last_fetched_epoch=mirror.last_epoch,
+        partition_max_bytes=_FETCH_BYTES,
+    )
+    request = FetchRequest(
+        cluster_id=cluster_id,
+        max_wait_ms=_FETCH_WAIT_MS,
+        max_bytes=_FETCH_BYTES,
+        topics=[FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[asked])],
+    )
+    response = await leader.request(request, wanted=_FETCH_VERSIONS, is_idempotent=True)
+    assert isinstance(response, FetchResponse)
+    partition = response.responses[0].partitions[0] if response.responses else None
+    error_code = response.error_code if partition is None else response.error_code or partition.error_code
+    if partition is None or error_code != ErrorCode.NONE:
+        raise NodeRefusedError(leader.endpoint, f"Fetch of {TOPIC}", error_code)
+    return partition
+
+
+async def _fetch_snapshot(
+    leader: NodeConnection, cluster_id: str, epoch: int, snapshot: SnapshotId, mirror: PartitionMirror
+) -> None:
+    file = mirror.begin_snapshot(snapshot)
+    with file.open("wb") as opened:
+        size: int | None = None
+        while size is None or opened.tell() < size:
+            asked = PartitionSnapshot(
+                current_leader_epoch=epoch,
+                snapshot_id=RequestedSnapshot(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
+                position=opened.tell(),
+            )
+            request = FetchSnapshotRequest(
+                cluster_id=cluster_id,
+                max_bytes=_FETCH_BYTES,
+                topics=[TopicSnapshot(name=TOPIC, partitions=[asked])],
+            )
+            response = await leader.request(request, is_idempotent=True)
+            assert isinstance(response, FetchSnapshotResponse)
+            partition = response.topics[0].partitions[0] if response.topics else None
+            error_code = response.error_code if partition is None else response.error_code or partition.error_code
+            if partition is None or error_code != ErrorCode.NONE:
+                raise NodeRefusedError(leader.endpoint, f"FetchSnapshot of {TOPIC}", error_code)
+            size = partition.size
+            if not opened.write(partition.unaligned_records or b""):
+                raise LiveSourceError(
+                    f"{leader.endpoint}: snapshot {file.stem} ends at {opened.tell()} of {size} bytes"
+                )
+    mirror.install_snapshot(snapshot)

@@ -1,0 +1,131 @@
+"""A partition's log as files of Kafka's form, which grow by what is fetched. Nothing but whole batches is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.pipeline.readers.batch_borders import iter_borders
+from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.storage.partition_log import list_partition
+from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
+from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
+from falkirk.storage.posix_disk import PosixDisk
+from falkirk.storage.segment import SegmentFile, format_segment_file
+from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, SnapshotState, format_snapshot_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEGMENT_BYTES_MAX: Final = 256 * 1024 * 1024
+_PART_SUFFIX: Final = ".part"
+
+
+class PartitionMirror:
+    """`end_offset`: what is fetched next, `last_epoch`: that of the batch before it."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open it, or make it; what a run that was cut off left unfinished goes. Raises OSError."""
+        self.directory = directory
+        self.end_offset = 0
+        self.last_epoch = 0
+        self._segment: Path | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        for unfinished in directory.glob(f"*{_PART_SUFFIX}"):
+            unfinished.unlink()
+        self._find_end()
+
+    def append(self, records: bytes | memoryview, high_watermark: int) -> bool:
+        """Take whole batches that are committed and not there yet; say whether there were any.
+
+        Raises RemoteProtocolError for bytes that are no batches, and OSError.
+        """
+        data, position, wanted = memoryview(records), 0, bytearray()
+        start = self.end_offset
+        while position < len(data):
+            try:
+                batch = read_batch(data, position)
+            except IncompleteBatchError:
+                break
+            if batch.end_offset > high_watermark:
+                break
+            if batch.end_offset > self.end_offset:
+                if not wanted:
+                    start = batch.base_offset
+                wanted += data[position : batch.end_position]
+                self.end_offset, self.last_epoch = batch.end_offset, batch.leader_epoch
+            position = batch.end_position
+        if wanted:
+            self._write(start, wanted)
+        return bool(wanted)
+
+    def skip_to(self, offset: int) -> None:
+        """Go on behind a gap: what was there is gone at the source."""
+        assert offset > self.end_offset, "there is something between"
+        self.end_offset = offset
+        self._segment = None
+
+    def begin_again(self) -> None:
+        """Forget what was fetched: the source's log is shorter than that, so it is another one."""
+        for base_offset in list_partition(PosixDisk(), str(self.directory)).segments:
+            self._file(base_offset).unlink()
+        self.end_offset = self.last_epoch = 0
+        self._segment = None
+
+    def begin_snapshot(self, snapshot: SnapshotId) -> Path:
+        """Give the file into which a snapshot is fetched."""
+        return self.directory / f"{format_snapshot_name(SnapshotName(id=snapshot))}{_PART_SUFFIX}"
+
+    def install_snapshot(self, snapshot: SnapshotId) -> None:
+        """Put a snapshot that was fetched in the place of all that was there, as a follower does."""
+        part = self.begin_snapshot(snapshot)
+        part.rename(part.with_name(part.name.removesuffix(_PART_SUFFIX)))
+        files = list_partition(PosixDisk(), str(self.directory))
+        for base_offset in files.segments:
+            self._file(base_offset).unlink()
+        for name in files.metadata_snapshots:
+            if name.id != snapshot:
+                (self.directory / format_snapshot_name(name)).unlink()
+        self.end_offset, self.last_epoch = snapshot.end_offset, snapshot.epoch
+        self._segment = None
+
+    def be_of_topic(self, topic_id: bytes) -> None:
+        """Be the partition of a topic with this id; begin anew if it was another topic's of the same name."""
+        file = self.directory / PARTITION_METADATA
+        data = format_partition_metadata(PartitionMetadata(topic_id=topic_id))
+        if file.exists() and file.read_bytes() == data:
+            return
+        self.begin_again()
+        file.write_bytes(data)
+
+    # --- Inside
+
+    def _write(self, start: int, data: bytearray) -> None:
+        if self._segment is None or self._segment.stat().st_size >= SEGMENT_BYTES_MAX:
+            self._segment = self._file(start)
+        with self._segment.open("ab") as file:
+            file.write(data)
+
+    def _find_end(self) -> None:
+        disk = PosixDisk()
+        files = list_partition(disk, str(self.directory))
+        complete = [name.id for name in files.metadata_snapshots if name.state is SnapshotState.COMPLETE]
+        if complete:
+            newest = max(complete)
+            self.end_offset, self.last_epoch = newest.end_offset, newest.epoch
+        for base_offset in reversed(files.segments):
+            file = self._file(base_offset)
+            borders = [0, *iter_borders(disk, str(file), 0, file.stat().st_size)]
+            # A write that was cut off: behind it nothing could be read.
+            with file.open("r+b") as opened:
+                opened.truncate(borders[-1])
+            if len(borders) > 1:
+                start, end = borders[-2:]
+                last = read_batch(memoryview(disk.read(str(file), start, end - start)), 0)
+                if last.end_offset > self.end_offset:
+                    self.end_offset, self.last_epoch = last.end_offset, last.leader_epoch
+                    self._segment = file
+                return
+            file.unlink()
+
+    def _file(self, base_offset: int) -> Path:
+        return self.directory / format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
