@@ -1,10 +1,8 @@
 """AsyncAdmin and Admin on features: which node is asked, what is asked again, and what no node can make them forget."""
 
-import asyncio
-import threading
-
 import pytest
-from fake_node import FakeNode, ranges, told
+from fake_node import FakeNode, ranges
+from feature_servers import NEW, FeatureServers, feature_answer
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.blocking_admin import Admin
@@ -14,6 +12,7 @@ from falkirk.client.errors import (
     NoControllerError,
     NoNodeReachedError,
     RequestTimedOutError,
+    UnknownNodeError,
     UnsupportedUpdateError,
 )
 from falkirk.client.event_loop import run
@@ -21,56 +20,17 @@ from falkirk.client.feature_metadata import FinalizedVersionRange, SupportedVers
 from falkirk.client.feature_update import FeatureUpdate, FeatureUpdateFailure
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import DescribeClusterResponse, UpdateFeaturesResponse, describe_cluster_response
-from falkirk.protocol.messages.api_versions_response import FinalizedFeatureKey, SupportedFeatureKey
+from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.negotiation import UnsupportedApiError
 
 CONFIG = ClientConfig(retry_backoff_ms=1)
-NEW = ranges(api18="0-5", api57="0-2", api60="0-2")
 UPDATE = {"f": FeatureUpdate(2)}
 NOT_CONTROLLER = UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER)
 
 
 def features(epoch, level):
-    return told(
-        NEW,
-        supported_features=[SupportedFeatureKey("f", 0, 9)],
-        finalized_features_epoch=epoch,
-        finalized_features=[FinalizedFeatureKey("f", level, level)],
-    )
-
-
-class Cluster:
-    """Nodes that know each other; `answers` to UpdateFeatures are given in turn, the last one again and again."""
-
-    def __init__(self, *answers, api_ranges=NEW):
-        self.answers = list(answers)
-        self.controller_id = 1
-        self.asked = []
-        self.nodes = [FakeNode(api_ranges, self._answer_of(node_id)) for node_id in (1, 2)]
-
-    def _answer_of(self, node_id):
-        def answer(request):
-            if request.api_key == 60:
-                broker = describe_cluster_response.DescribeClusterBroker
-                nodes = [broker(1 + at, "127.0.0.1", node.endpoint.port) for at, node in enumerate(self.nodes)]
-                return DescribeClusterResponse(controller_id=self.controller_id, brokers=nodes)
-            if request.api_key != 57:
-                return None
-            self.asked.append((node_id, request.api_version, request.message()))
-            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-
-        return answer
-
-    async def __aenter__(self):
-        for node in self.nodes:
-            await node.__aenter__()
-        return self
-
-    async def __aexit__(self, *exception):
-        for node in self.nodes:
-            await node.__aexit__(*exception)
+    return feature_answer(epoch, {"f": (0, 9)}, {"f": level})
 
 
 def updated(cluster, updates=UPDATE, *, kind=EndpointType.BROKER, at=1, config=CONFIG, **options):
@@ -123,7 +83,7 @@ def test_a_stale_node_never_makes_the_epoch_fall():
 
 
 def test_of_controllers_the_active_one_is_asked():
-    cluster = Cluster(UpdateFeaturesResponse())
+    cluster = FeatureServers(UpdateFeaturesResponse())
 
     async def scenario():
         async with cluster:
@@ -135,11 +95,38 @@ def test_of_controllers_the_active_one_is_asked():
     assert [request for request in cluster.nodes[0].requests if request[0] == 18] != []
 
 
+def test_one_node_is_asked_by_its_id_and_told_for_itself():
+    cluster = FeatureServers(UpdateFeaturesResponse())
+    cluster.features = [features(7, 4), features(7, 4), features(5, 1)]
+
+    async def scenario(node_id):
+        async with cluster, AsyncAdmin([cluster.nodes[0].endpoint], CONFIG) as admin:
+            await admin.describe_features()
+            return await admin.describe_features(node_id)
+
+    assert run(scenario(2)).finalized_features_epoch == 5
+    assert cluster.nodes[1].requests != []
+    with pytest.raises(UnknownNodeError, match="the cluster has no node 3"):
+        run(scenario(3))
+
+
+def test_the_quorum_is_described_by_the_offsets_of_its_replicas():
+    cluster = FeatureServers(UpdateFeaturesResponse())
+    cluster.offsets = [(10, 4)]
+
+    async def scenario():
+        async with cluster, AsyncAdmin([cluster.nodes[0].endpoint], CONFIG) as admin:
+            return await admin.describe_quorum()
+
+    found = run(scenario())
+    assert (found.leader_id, found.high_watermark, found.voters, found.observers) == (1, 10, {1: 10}, {2: 4})
+
+
 # --- updating
 
 
 def test_a_broker_is_asked_itself_and_passes_it_on():
-    cluster = Cluster(UpdateFeaturesResponse())
+    cluster = FeatureServers(UpdateFeaturesResponse())
     result = updated(cluster, timeout_ms=5000, validate_only=True)
     assert result.values == {"f": None}
     [(node_id, version, request)] = cluster.asked
@@ -148,21 +135,21 @@ def test_a_broker_is_asked_itself_and_passes_it_on():
 
 
 def test_of_controllers_the_active_one_is_asked_to_update():
-    cluster = Cluster(UpdateFeaturesResponse())
+    cluster = FeatureServers(UpdateFeaturesResponse())
     updated(cluster, kind=EndpointType.CONTROLLER)
     assert asked_nodes(cluster) == [1]
 
 
 @pytest.mark.parametrize("kind", list(EndpointType))
 def test_where_the_controller_has_changed_it_is_looked_for_and_asked_again(kind):
-    cluster = Cluster(NOT_CONTROLLER, NOT_CONTROLLER, UpdateFeaturesResponse())
+    cluster = FeatureServers(NOT_CONTROLLER, NOT_CONTROLLER, UpdateFeaturesResponse())
     assert updated(cluster, kind=kind).values == {"f": None}
     assert asked_nodes(cluster)[-2:] == [1, 1]
     assert len(cluster.asked) == 3
 
 
 def test_a_new_controller_is_found():
-    cluster = Cluster(NOT_CONTROLLER, UpdateFeaturesResponse())
+    cluster = FeatureServers(NOT_CONTROLLER, UpdateFeaturesResponse())
     cluster.controller_id = 1
     old_answer = cluster.nodes[0].answer
 
@@ -177,7 +164,7 @@ def test_a_new_controller_is_found():
 
 
 def test_not_controller_is_told_when_the_time_is_over():
-    cluster = Cluster(NOT_CONTROLLER)
+    cluster = FeatureServers(NOT_CONTROLLER)
     result = updated(cluster, timeout_ms=30)
     assert result.values == {"f": FeatureUpdateFailure(ErrorCode.NOT_CONTROLLER, "NOT_CONTROLLER")}
     assert len(cluster.asked) > 1
@@ -185,32 +172,32 @@ def test_not_controller_is_told_when_the_time_is_over():
 
 def test_other_refusals_are_told_at_once():
     refused = UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message="too high")
-    cluster = Cluster(refused)
+    cluster = FeatureServers(refused)
     result = updated(cluster)
     assert result.values == {"f": FeatureUpdateFailure(ErrorCode.INVALID_UPDATE_VERSION, "too high")}
     assert len(cluster.asked) == 1
 
 
 def test_a_connection_that_breaks_is_made_again():
-    cluster = Cluster(b"\x00\x00\x00\x00", UpdateFeaturesResponse())
+    cluster = FeatureServers(b"\x00\x00\x00\x00", UpdateFeaturesResponse())
     assert updated(cluster).values == {"f": None}
     assert len(cluster.asked) == 2
 
 
 def test_a_connection_that_breaks_again_and_again_is_an_error_in_the_end():
     with pytest.raises(ConnectionFailedError, match="cannot be read"):
-        updated(Cluster(b"\x00\x00\x00\x00"), timeout_ms=30)
+        updated(FeatureServers(b"\x00\x00\x00\x00"), timeout_ms=30)
 
 
 def test_a_node_that_does_not_answer_is_not_asked_twice():
-    cluster = Cluster(None)
+    cluster = FeatureServers(None)
     with pytest.raises(RequestTimedOutError, match="no answer to UpdateFeatures within"):
         updated(cluster, timeout_ms=1, config=ClientConfig(request_timeout_ms=20, retry_backoff_ms=1))
     assert len(cluster.asked) == 1
 
 
 def test_controllers_without_an_active_one_are_an_error_when_the_time_is_over():
-    cluster = Cluster(UpdateFeaturesResponse())
+    cluster = FeatureServers(UpdateFeaturesResponse())
     cluster.controller_id = -1
     with pytest.raises(NoControllerError, match="knows no active controller"):
         updated(cluster, kind=EndpointType.CONTROLLER, timeout_ms=20)
@@ -234,7 +221,7 @@ UNSAFE = {"f": FeatureUpdate(1, UpgradeType.UNSAFE_DOWNGRADE)}
 
 
 def test_a_safe_downgrade_is_said_in_version_0():
-    cluster = Cluster(UpdateFeaturesResponse(), api_ranges=OLD)
+    cluster = FeatureServers(UpdateFeaturesResponse(), api_ranges=OLD)
     updated(cluster, SAFE)
     [(_, version, request)] = cluster.asked
     assert (version, request.feature_updates[0].allow_downgrade) == (0, True)
@@ -244,7 +231,7 @@ def test_a_safe_downgrade_is_said_in_version_0():
     ("updates", "validate_only", "what"), [(UNSAFE, False, "an UNSAFE downgrade"), (SAFE, True, "a dry run")]
 )
 def test_what_version_0_cannot_say_is_refused_here(updates, validate_only, what):
-    cluster = Cluster(UpdateFeaturesResponse(), api_ranges=OLD)
+    cluster = FeatureServers(UpdateFeaturesResponse(), api_ranges=OLD)
     with pytest.raises(UnsupportedUpdateError, match=f"{what} needs version 1 of UpdateFeatures"):
         updated(cluster, updates, validate_only=validate_only)
     assert cluster.asked == []
@@ -252,31 +239,19 @@ def test_what_version_0_cannot_say_is_refused_here(updates, validate_only, what)
 
 def test_a_server_without_the_api_is_named():
     with pytest.raises(UnsupportedApiError, match=r"127.0.0.1:\d+: UpdateFeatures .* offered none"):
-        updated(Cluster(UpdateFeaturesResponse(), api_ranges=ranges(api18="0-3")))
+        updated(FeatureServers(UpdateFeaturesResponse(), api_ranges=ranges(api18="0-3")))
 
 
 # --- without an event loop
 
 
 def test_the_blocking_admin_asks_the_same():
-    ready, stop = threading.Event(), threading.Event()
-    cluster = Cluster(UpdateFeaturesResponse())
-
-    async def serve():
-        async with cluster:
-            ready.set()
-            await asyncio.to_thread(stop.wait)
-
-    thread = threading.Thread(target=run, args=(serve(),))
-    thread.start()
-    try:
-        assert ready.wait(10)
-        with Admin([cluster.nodes[0].endpoint], CONFIG) as admin:
-            described = admin.describe_cluster()
-            assert [node.node_id for node in described.nodes] == [1, 2]
-            assert set(admin.api_versions(described.nodes)) == {1, 2}
-            assert admin.describe_features().finalized_features_epoch is None
-            assert admin.update_features(UPDATE).values == {"f": None}
-    finally:
-        stop.set()
-        thread.join()
+    with (
+        FeatureServers(UpdateFeaturesResponse()).running() as cluster,
+        Admin([cluster.nodes[0].endpoint], CONFIG) as admin,
+    ):
+        described = admin.describe_cluster()
+        assert [node.node_id for node in described.nodes] == [1, 2]
+        assert set(admin.api_versions(described.nodes)) == {1, 2}
+        assert admin.describe_features().finalized_features_epoch is None
+        assert admin.update_features(UPDATE).values == {"f": None}

@@ -1,0 +1,121 @@
+"""Two nodes that know each other and answer UpdateFeatures as they are told."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from fake_node import FakeNode, ranges, told
+
+from falkirk.protocol.connection import RequestReceived
+from falkirk.protocol.messages import (
+    ApiVersionsResponse,
+    DescribeClusterResponse,
+    DescribeQuorumResponse,
+    UpdateFeaturesRequest,
+    describe_cluster_response,
+    describe_quorum_response,
+)
+from falkirk.protocol.messages.api_versions_response import FinalizedFeatureKey, SupportedFeatureKey
+from falkirk.protocol.schema import WireMessage
+
+NEW = ranges(api18="0-5", api55="0-2", api57="0-2", api60="0-2")
+Ranges = dict[str, tuple[int, int]]
+
+
+def feature_answer(epoch: int, supported: Ranges, finalized: dict[str, int]) -> ApiVersionsResponse:
+    """Give an answer to ApiVersions."""
+    return told(
+        NEW,
+        supported_features=[SupportedFeatureKey(name, *levels) for name, levels in supported.items()],
+        finalized_features_epoch=epoch,
+        finalized_features=[FinalizedFeatureKey(name, level, level) for name, level in finalized.items()],
+    )
+
+
+class FeatureServers:
+    """Nodes 1 and 2. `answers` to UpdateFeatures are given in turn, the last one again and again.
+
+    `offsets` are the ends of the metadata log that node 1, a voter, and node 2, an observer, have at each question
+    about the quorum; `features` is what both say of features at each question, the last one again and again.
+    """
+
+    def __init__(self, *answers: WireMessage | bytes | None, api_ranges=NEW) -> None:
+        self.answers = list(answers)
+        self.api_ranges = api_ranges
+        self.controller_id = 1
+        self.asked: list[tuple[int, int, UpdateFeaturesRequest]] = []
+        self.offsets = [(10, 10)]
+        self.features: list[ApiVersionsResponse] = []
+        self.nodes = [FakeNode(api_ranges, self._answer_of(node_id)) for node_id in (1, 2)]
+
+    @property
+    def servers(self) -> str:
+        """The addresses, as for --bootstrap-server."""
+        return ",".join(str(node.endpoint) for node in self.nodes)
+
+    async def __aenter__(self) -> Self:
+        for node in self.nodes:
+            await node.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for node in self.nodes:
+            await node.__aexit__(kind, error, trace)
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Serve in a thread of their own."""
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever)
+        thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self.__aenter__(), loop).result(10)
+            yield self
+            asyncio.run_coroutine_threadsafe(self.__aexit__(None, None, None), loop).result(10)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _answer_of(self, node_id: int):
+        def answer(request: RequestReceived) -> WireMessage | bytes | None:
+            match request.api_key:
+                case 18 if self.features:
+                    return _next(self.features)
+                case 55:
+                    return self._quorum()
+                case 57:
+                    message = request.message()
+                    assert isinstance(message, UpdateFeaturesRequest)
+                    self.asked.append((node_id, request.api_version, message))
+                    return _next(self.answers)
+                case 60:
+                    return self._cluster()
+            return None
+
+        return answer
+
+    def _cluster(self) -> DescribeClusterResponse:
+        broker = describe_cluster_response.DescribeClusterBroker
+        nodes = [broker(at, "127.0.0.1", node.endpoint.port) for at, node in enumerate(self.nodes, 1)]
+        return DescribeClusterResponse(controller_id=self.controller_id, brokers=nodes)
+
+    def _quorum(self) -> DescribeQuorumResponse:
+        voter, observer = _next(self.offsets)
+        replica = describe_quorum_response.ReplicaState
+        partition = describe_quorum_response.PartitionData(
+            leader_id=1,
+            high_watermark=10,
+            current_voters=[replica(replica_id=1, log_end_offset=voter)],
+            observers=[replica(replica_id=2, log_end_offset=observer)],
+        )
+        return DescribeQuorumResponse(topics=[describe_quorum_response.TopicData("__cluster_metadata", [partition])])
+
+
+def _next(script: list):
+    return script.pop(0) if len(script) > 1 else script[0]
