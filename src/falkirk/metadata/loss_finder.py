@@ -20,11 +20,12 @@ class LossFinder:
 
     def __init__(self, image: MetadataImage, rules: Iterable[LossRule]) -> None:
         self.context = row_context(image)
-        self._rules: dict[str, list[LossRule]] = {}
+        # Compiled conditions are looked up once: that costs more than asking most of them.
+        self._rules: dict[str, list[tuple[LossRule, Callable[[Any, RowContext], bool]]]] = {}
         for rule in rules:
-            self._rules.setdefault(rule.record, []).append(rule)
+            self._rules.setdefault(rule.record, []).append((rule, compiled(rule.condition)))
         self._any = {
-            record: compiled(AnyOf(tuple(rule.condition for rule in found))) for record, found in self._rules.items()
+            record: compiled(AnyOf(tuple(rule.condition for rule, _ in found))) for record, found in self._rules.items()
         }
 
     def has_rules(self, record: str) -> bool:
@@ -41,7 +42,7 @@ class LossFinder:
         context, matches_any = self.context, self._any.get(record)
         if matches_any is None or not matches_any(row, context):
             return []
-        return [rule for rule in self._rules[record] if rule.condition.holds(row, context)]
+        return [rule for rule, holds in self._rules[record] if holds(row, context)]
 
     def find(
         self,

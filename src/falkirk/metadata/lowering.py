@@ -135,13 +135,16 @@ def _lower_partitions(image: MetadataImage, to: MetadataVersion, delta: Metadata
         for loss in report.losses:
             if isinstance(loss.row, Partition):
                 topic_id, partition_id = loss.key.identity
-                delta.set_partition(topic_id, partition_id, without_elr(loss.row, bumps_epoch=True))
+                delta.set_partitions(topic_id, {partition_id: without_elr(loss.row, bumps_epoch=True)})
         return
     for topic in image.topics:
-        for partition_id, partition in topic.items():
-            lowered = _without_directories(without_elr(partition, bumps_epoch=True))
-            if lowered is not partition:
-                delta.set_partition(topic.topic_id, partition_id, lowered)
+        changed = {
+            partition_id: lowered
+            for partition_id, partition in topic.items()
+            if (lowered := _without_directories(without_elr(partition, bumps_epoch=True))) is not partition
+        }
+        if changed:
+            delta.set_partitions(topic.topic_id, changed)
 
 
 def _without_directories(partition: Partition) -> Partition:

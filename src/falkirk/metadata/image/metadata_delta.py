@@ -19,7 +19,7 @@ from falkirk.metadata.image.unknown_tags import UnknownTagsDelta, has_unknown_ta
 from falkirk.protocol import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from falkirk.metadata.image.partition import Partition
     from falkirk.protocol.schema import WireMessage
@@ -78,11 +78,11 @@ class MetadataDelta:
         if self.unknown_tags is not None or has_unknown_tags(record):
             self.note_unknown_tags(record, topic_name)
 
-    def set_partition(self, topic_id: bytes, partition_id: int, partition: Partition) -> None:
-        """Set a partition of a topic that there is, as its PartitionRecord would; several times faster."""
+    def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
+        """Set partitions of a topic that there is, as their PartitionRecords would; several times faster."""
         if self.topics is None:
             self.topics = TopicsDelta(self.image.topics)
-        self.topics.set_partition(topic_id, partition_id, partition)
+        self.topics.set_partitions(topic_id, partitions)
 
     def forget_unknown_tags(self) -> None:
         """Take out all unknown tagged fields, those of this delta too."""

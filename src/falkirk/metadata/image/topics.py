@@ -13,7 +13,7 @@ from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.record_key import ObjectKey, partition_key, topic_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from falkirk.protocol.messages import (
         ClearElrRecord,
@@ -124,11 +124,11 @@ class TopicsDelta:
             raise InconsistentRecordError("PartitionRecord", "no topic has this id", key=key)
         delta.partitions[record.partition_id] = Partition.from_record(record)
 
-    def set_partition(self, topic_id: bytes, partition_id: int, partition: Partition) -> None:
-        """Set a partition of a topic that there is."""
+    def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
+        """Set partitions of a topic that there is."""
         delta = self._delta(topic_id)
         assert delta is not None, "no topic has this id"
-        delta.partitions[partition_id] = partition
+        delta.partitions.update(partitions)
 
     def replay_partition_change(self, record: PartitionChangeRecord) -> None:
         """Change a partition. Raises InconsistentRecordError for an unknown one, or as Partition does."""
