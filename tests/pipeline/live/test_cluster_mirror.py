@@ -1,0 +1,169 @@
+"""A running cluster of ours, fetched, gives the rows that its files give."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from coordinator_logs import OFFSETS_TOPIC, real_partitions
+from ingested_rows import ingested_rows
+from running_cluster import Running, up
+
+from falkirk.client.admin import AsyncAdmin
+from falkirk.client.config import ClientConfig, parse_servers
+from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
+from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.readers.batch_borders import iter_borders
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.messages import CreateTopicsRequest, ProduceRequest
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
+from falkirk.protocol.record import Record
+from falkirk.storage.posix_disk import PosixDisk
+from falkirk.versions.supported_range import SupportedRange
+
+PARTITIONS = 3
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A node with topics, and with the offsets topic of a real cluster."""
+    data = tmp_path_factory.mktemp("live") / "data"
+    with up("--nodes", "1", "--single-process", "--release", "4.3", "--data", data) as cluster:
+        created = cluster.ask(
+            CreateTopicsRequest([CreatableTopic(OFFSETS_TOPIC, PARTITIONS, 1), CreatableTopic("orders", 2, 1)])
+        )
+        assert [topic.error_code for topic in created.topics] == [0, 0]
+        produce(cluster, group_records())
+        yield cluster
+
+
+def group_records() -> list[list[LoggedRecord]]:
+    logs = sorted(real_partitions("4.3.1", OFFSETS_TOPIC).items())
+    records = [[entry for entry in entries if isinstance(entry, LoggedRecord)] for _, entries in logs]
+    fullest = sorted(records, key=len)[-PARTITIONS:]
+    assert min(map(len, fullest)) > 0
+    return fullest
+
+
+def produce(cluster: Running, partitions: list[list[LoggedRecord]]) -> None:
+    """Write as an admin client may into topics of coordinators."""
+
+    async def send() -> None:
+        servers = parse_servers(cluster.document["bootstrap_servers"])
+        async with AsyncAdmin(servers, ClientConfig(client_id="__admin_client")) as admin:
+            data = [
+                PartitionProduceData(
+                    index,
+                    build_batch(
+                        [Record(at, 1_700_000_000_000, record.key, record.value) for at, record in enumerate(records)],
+                        base_offset=0,
+                        leader_epoch=-1,
+                    ),
+                )
+                for index, records in enumerate(partitions)
+            ]
+            request = ProduceRequest(
+                acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=OFFSETS_TOPIC, partition_data=data)]
+            )
+            response = await (await admin.any_node()).request(request, wanted=SupportedRange(3, 12))
+            assert [partition.error_code for partition in response.responses[0].partition_responses] == [0] * PARTITIONS
+
+    asyncio.run(send())
+
+
+def source_of(cluster: Running) -> LiveSource:
+    return LiveSource(brokers=parse_servers(cluster.document["bootstrap_servers"]))
+
+
+def own_files(cluster: Running) -> Path:
+    return Path(cluster.document["data"]) / "node-1" / "data"
+
+
+def metadata_end(directory: Path) -> int:
+    from falkirk.pipeline.live.partition_mirror import PartitionMirror
+
+    return PartitionMirror(directory / "__cluster_metadata-0").end_offset
+
+
+@pytest.mark.slow
+def test_what_is_fetched_is_what_stands_in_the_nodes_files_byte_by_byte(running, tmp_path):
+    directory = ClusterMirror(tmp_path, source_of(running)).refresh()
+
+    partitions = [f"{OFFSETS_TOPIC}-{index}" for index in range(PARTITIONS)]
+    assert sorted(path.name for path in directory.iterdir() if path.is_dir()) == ["__cluster_metadata-0", *partitions]
+    for name in ("__cluster_metadata-0", *partitions):
+        [fetched] = (directory / name).glob("*.log")
+        data = fetched.read_bytes()
+        own = (own_files(running) / name / fetched.name).read_bytes()
+        assert len(data) > 100
+        assert own.startswith(data)
+        assert name == "__cluster_metadata-0" or own == data
+
+
+@pytest.mark.slow
+def test_what_is_fetched_makes_the_rows_that_the_nodes_files_make(running, tmp_path):
+    directory = ClusterMirror(tmp_path / "live", source_of(running)).refresh()
+    as_of = metadata_end(directory)
+
+    live = ingested_rows([directory], tmp_path / "from-live", as_of=as_of)
+    files = ingested_rows([own_files(running)], tmp_path / "from-files", as_of=as_of)
+
+    assert live["groups"]
+    assert live["committed_offsets"]
+    assert [row for row in live["topics"] if '"orders"' in row]
+    # The node goes on writing; what is behind `as_of` stands in its files alone.
+    own_records = [row for row in files["metadata_records"] if row in set(live["metadata_records"])]
+    assert live == files | {"metadata_records": own_records}
+
+
+@pytest.mark.slow
+def test_the_next_time_only_what_is_new_is_fetched_and_a_new_process_goes_on(running, tmp_path):
+    mirror = ClusterMirror(tmp_path, source_of(running))
+    directory = mirror.refresh()
+    before = {path: path.stat() for path in directory.rglob("*.log")}
+    created = running.ask(CreateTopicsRequest([CreatableTopic(f"new-{tmp_path.name}", 1, 1)]))
+    assert created.topics[0].error_code == 0
+
+    for again in (mirror, ClusterMirror(tmp_path, source_of(running))):
+        assert again.refresh() == directory
+        for path, was in before.items():
+            now = path.stat()
+            is_metadata = path.parent.name == "__cluster_metadata-0"
+            assert now.st_size > was.st_size if is_metadata else now.st_size == was.st_size
+        [segment] = (directory / "__cluster_metadata-0").glob("*.log")
+        borders = [*iter_borders(PosixDisk(), str(segment), 0, segment.stat().st_size)]
+        assert borders[-1] == segment.stat().st_size
+    assert f'"new-{tmp_path.name}"' in "".join(ingested_rows([directory], tmp_path / "w")["topics"])
+
+
+@pytest.mark.slow
+def test_controllers_alone_give_the_metadata_alone(running, tmp_path):
+    controllers = parse_servers(running.document["controllers"])
+    directory = ClusterMirror(tmp_path, LiveSource(controllers=controllers)).refresh()
+    assert [path.name for path in directory.iterdir() if path.is_dir()] == ["__cluster_metadata-0"]
+
+
+@pytest.mark.slow
+def test_brokers_and_controllers_of_two_clusters_are_refused(running, tmp_path):
+    with up("--nodes", "1", "--single-process") as other:
+        source = LiveSource(
+            brokers=parse_servers(running.document["bootstrap_servers"]),
+            controllers=parse_servers(other.document["controllers"]),
+        )
+        with pytest.raises(
+            LiveSourceError, match=f"{other.document['cluster_id']}, the brokers of {running.document['cluster_id']}"
+        ):
+            ClusterMirror(tmp_path, source).refresh()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_what_was_fetched_of_one_of_three_voters_counts_as_committed(tmp_path):
+    with up("--nodes", "3", "--single-process", "--release", "3.9") as cluster:
+        directory = ClusterMirror(tmp_path / "live", source_of(cluster)).refresh()
+    rows = ingested_rows([directory], tmp_path / "w")
+    assert '"has_majority": true' in rows["clusters"][0]
+    assert "problems" not in rows

@@ -1,0 +1,51 @@
+"""All rows that an ingest makes of a cluster's directories, without Spark."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from falkirk.pipeline.ingest.run import _commit
+from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
+from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.inventory import find_fleet
+from falkirk.pipeline.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def ingested_rows(inputs: Sequence[str | Path], warehouse: Path, *, as_of: int | None = None) -> dict[str, list[str]]:
+    """Give the rows of each table but `log_dirs` as JSON texts, sorted, without names of directories."""
+    place = Warehouse.make(str(warehouse))
+    options = IngestOptions(warehouse=place.uri, run="run", tables=frozenset(TABLES), split_bytes=1 << 25)
+    [cluster] = find_fleet([str(path) for path in inputs], as_of=as_of).clusters
+    with place.writing():
+        survey = survey_cluster(cluster, [], options)
+        manifest = _commit(place, options.run, survey, [run_unit(unit, options)[1] for unit in survey.units])
+        place.end_run(options.run)
+    rows: dict[str, list[str]] = {}
+    for piece in manifest.pieces.values():
+        for file in piece.files:
+            table = pq.read_table(warehouse / file.path, partitioning=None)
+            rows.setdefault(file.table, []).extend(map(_text, table.to_pylist()))
+    rows.pop("log_dirs", None)
+    return {table: sorted(found) for table, found in sorted(rows.items())}
+
+
+def _text(row: dict[str, Any]) -> str:
+    return json.dumps(_without_directories(row), default=str, sort_keys=True)
+
+
+def _without_directories(value: Any) -> Any:
+    """Leave of the name of a file what does not say whose it is: its partition and its own name."""
+    if isinstance(value, dict):
+        return {
+            name: "/".join(inner.split("/")[-2:]) if name == "source" and inner else _without_directories(inner)
+            for name, inner in value.items()
+        }
+    return [_without_directories(inner) for inner in value] if isinstance(value, list) else value
