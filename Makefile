@@ -44,6 +44,7 @@ bench: setup
 docs: setup
 	$(BIN)/python tools/document_protocol.py
 	$(BIN)/python tools/document_tables.py
+	$(BIN)/python tools/document_features.py
 
 # Pins what pyproject.toml asks for, with hashes, naming no index.
 lock: setup

@@ -33,6 +33,12 @@ def test_the_document_of_the_fleets_tables_is_fresh():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_document_of_feature_levels_is_fresh():
+    command = [sys.executable, str(ROOT / "tools" / "document_features.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_module_says_what_it_is_for():
     assert [path for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
