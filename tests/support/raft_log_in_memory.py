@@ -13,9 +13,11 @@ from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import read_batches
-from falkirk.raft.log_reader import SnapshotChunk, VotersChange
+from falkirk.raft.log_reader import LevelChange, SnapshotChunk, VotersChange
 from falkirk.raft.output import Append, ElectionState, InstallSnapshot, LogChange, Truncate, WriteSnapshotChunk
 
+LOWERS = b"lowers metadata.version"
+"""A record's value that stands for one that does."""
 _HEAD = struct.Struct(">hi")
 
 
@@ -74,6 +76,11 @@ class LogInMemory:
     @property
     def earliest_snapshot(self) -> OffsetAndEpoch | None:
         return min(self.snapshots, default=None)
+
+    @property
+    def lowerings(self) -> list[LevelChange]:
+        """Batches that say so."""
+        return [LevelChange(batch.base_offset, batch.end_offset, 1) for batch in self.batches if LOWERS in batch.data]
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
         if epoch == self.last_epoch:

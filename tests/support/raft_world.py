@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raft_checks import RaftChecks
-from raft_log_in_memory import LogInMemory, SnapshotContent
+from raft_log_in_memory import LOWERS, LogInMemory, SnapshotContent
 
 from falkirk.protocol import codec
 from falkirk.protocol.endpoint import Endpoint
@@ -29,7 +29,7 @@ from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse,
 from falkirk.protocol.messages.fetch_request import FetchRequest
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from falkirk.raft.config import RaftConfig
-from falkirk.raft.output import InstallSnapshot, OutboundReply, OutboundRequest, RaftOutput
+from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, OutboundRequest, RaftOutput
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
 from falkirk.raft.replica import RaftReplica
 from falkirk.raft.replication_follower import fit_fetch_request
@@ -135,6 +135,8 @@ class RaftWorld:
         self.answers: dict[int, WireMessage] = {}
         self.checks = RaftChecks()
         self.facts: list[str] = []
+        # Nodes that cannot take in what lowers metadata.version, as real Kafka's.
+        self.unmarked: set[int] = set()
         self._order = 0
         self._token = 0
         self._client_token = _FIRST_TOKEN_OF_CLIENTS
@@ -184,7 +186,14 @@ class RaftWorld:
         chance = random.Random(self.random.randrange(0, 1 << 30))
         if self.is_manual:
             chance = _Ranked(list(self.hosts).index(node_id))
-        host.replica = RaftReplica(host.config, host.log.election_state, host.log, chance, self.now_ms)
+        host.replica = RaftReplica(
+            host.config,
+            host.log.election_state,
+            host.log,
+            chance,
+            self.now_ms,
+            follows_lowerings=lambda replica_id: replica_id not in self.unmarked,
+        )
         self.drain(host)
 
     def start_all(self) -> None:
@@ -343,6 +352,8 @@ class RaftWorld:
             allowed -= 1
         for change in output.log_changes[:allowed]:
             self.checks.before_log_change(host.node_id, host.log, change)
+            if host.node_id in self.unmarked and isinstance(change, Append):
+                assert LOWERS not in change.data, f"node {host.node_id} gets what it cannot take in"
             host.log.apply(change)
         if allowed > len(output.log_changes):
             replica.persisted(self.now_ms)
@@ -424,6 +435,16 @@ class RaftWorld:
         host.log.delete_before(snapshot)
         host.replica.snapshot_created(snapshot)
         self.drain(host)
+
+    def snapshot_behind_lowerings(self, node_id: int) -> None:
+        """Do what a node does at once when it has applied a lowering: a snapshot, and no log before it."""
+        host = self.hosts[node_id]
+        replica, lowerings = host.replica, host.log.lowerings
+        if replica is None or not lowerings or node_id in self.unmarked:
+            return
+        ends = max(lowerings[-1].end_offset, (replica.held_back_end or -1) + 1)
+        if ends <= (replica.high_watermark or 0):
+            self.snapshot(node_id)
 
     # Faults.
 

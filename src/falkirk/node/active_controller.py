@@ -79,7 +79,7 @@ class ActiveController:
             self.append(result, now_ms)
             self.catch_up(now_ms)
         if self._idle_at_ms is not None and now_ms >= self._idle_at_ms:
-            self._append_no_op(now_ms)
+            self.append_no_op(now_ms)
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -94,7 +94,8 @@ class ActiveController:
             return None
         return self._last_append_ms + self._idle_interval_ms
 
-    def _append_no_op(self, now_ms: int) -> None:
+    def append_no_op(self, now_ms: int) -> None:
+        """Lengthen the log by a record that says nothing; the level must be one that has it (3.3-IV1)."""
         record = VersionedRecord(NoOpRecord(), 0)
         self.controller.replay((record,), end_offset=self._raft.end_offset + 1, now_ms=now_ms)
         self._raft.append([encode_metadata_record(*record)], now_ms)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, assert_never
 
+from falkirk.metadata.controller.downgrade_support import node_supports_downgrade
 from falkirk.metadata.errors import RecordError
 from falkirk.node.active_controller_channel import ActiveControllerChannel
 from falkirk.node.broker_lifecycle import BrokerState
@@ -92,6 +93,7 @@ class Node:
             startup.log,
             random,
             now_ms,
+            follows_lowerings=lambda node_id: node_supports_downgrade(applier.image.cluster, node_id),
         )
         self._state = NodeState(
             config,

@@ -11,6 +11,8 @@ from falkirk.raft.output import OutboundReply
 from falkirk.raft.peers import Destination
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
@@ -33,6 +35,8 @@ class RaftContext:
     quorum: Quorum
     peers: Peers
     facts: list[RaftFact]
+    # Whether a replica, by its node id, can take in a record that lowers metadata.version.
+    follows_lowerings: Callable[[int], bool] = lambda _node_id: True
     replies: list[OutboundReply] = field(default_factory=list)
     # Asked to stop: no more elections, and no more leading.
     is_shutting_down: bool = False

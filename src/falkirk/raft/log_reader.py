@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from falkirk.protocol.level_change import LevelChange
 from falkirk.protocol.snapshot_chunk import SnapshotChunk
 from falkirk.protocol.voters_change import VotersChange
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
-__all__ = ["LogReader", "SnapshotChunk", "VotersChange"]
+__all__ = ["LevelChange", "LogReader", "SnapshotChunk", "VotersChange"]
 
 
 class LogReader(Protocol):
@@ -41,6 +42,11 @@ class LogReader(Protocol):
     @property
     def earliest_snapshot(self) -> OffsetAndEpoch | None:
         """The oldest complete snapshot that is still there."""
+        ...
+
+    @property
+    def lowerings(self) -> Sequence[LevelChange]:
+        """The batches that the log still has, committed or not, that lower metadata.version, in order; mostly none."""
         ...
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:

@@ -46,7 +46,7 @@ from falkirk.raft.voter_changes import VoterChanges
 from falkirk.raft.voter_set import VoterNode, VoterSet, listener_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
@@ -70,8 +70,20 @@ class RaftReplica:
     """
 
     def __init__(
-        self, config: RaftConfig, election_state: ElectionState, log: LogReader, random: Chance, now_ms: int
+        self,
+        config: RaftConfig,
+        election_state: ElectionState,
+        log: LogReader,
+        random: Chance,
+        now_ms: int,
+        *,
+        follows_lowerings: Callable[[int], bool] = lambda _node_id: True,
     ) -> None:
+        """Begin with what the disk says.
+
+        `follows_lowerings` is asked, by node id, who can take in a record that lowers metadata.version: all others are
+        held back before it, as long as the log has it, and led past it by a snapshot.
+        """
         static = VoterSet()
         if config.static_voters:
             listener = listener_name(next(iter(config.listeners), "CONTROLLER"))
@@ -81,7 +93,13 @@ class RaftReplica:
         self._quorum = Quorum(config, self._log, random, facts)
         self._peers = Peers(config)
         self._context = RaftContext(
-            config=config, random=random, log=self._log, quorum=self._quorum, peers=self._peers, facts=facts
+            config=config,
+            random=random,
+            log=self._log,
+            quorum=self._quorum,
+            peers=self._peers,
+            facts=facts,
+            follows_lowerings=follows_lowerings,
         )
         self._elections = Elections(self._context)
         self._snapshots = SnapshotFetch(self._context)
@@ -276,6 +294,14 @@ class RaftReplica:
     def kraft_version(self) -> int:
         """The level of kraft.version in force."""
         return self._log.history.kraft_version
+
+    @property
+    def held_back_end(self) -> int | None:
+        """How far replicas that should be held back before a lowering are beyond it, at most; None if none are.
+
+        A snapshot takes them past it only if it ends behind that: no follower takes one that ends where its log does.
+        """
+        return self._replication.held_back_end
 
     def voters_before(self, end_offset: int) -> tuple[int, VotersRecord | None]:
         """Give kraft.version and voters as a snapshot that ends at `end_offset` must have them."""

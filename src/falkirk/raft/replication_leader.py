@@ -13,6 +13,7 @@ from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.leader_change_message import LeaderChangeMessage, Voter
 from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.record import Record
+from falkirk.protocol.record_batch import read_batches
 from falkirk.raft.context import PARTITION, TOPIC, TOPIC_ID
 from falkirk.raft.errors import BatchTooLargeError, NotLeaderError
 from falkirk.raft.fetch_answers import fetch_answer, refused_fetch
@@ -51,6 +52,9 @@ class ReplicationLeader:
 
     Fetches read what is on disk, never what waits to be written: so what a follower has, the leader has, and its own
     log counts for the high watermark as any other.
+
+    Who cannot take in a record that lowers metadata.version (a real Kafka node) gets nothing from its batch on: it
+    waits until the log begins behind that, and then is told the snapshot that the log begins with (KIP-1155).
     """
 
     def __init__(self, context: RaftContext) -> None:
@@ -247,11 +251,34 @@ class ReplicationLeader:
             )
             return answer, True
         records = b""
-        if offset < self._log.reader.end_offset:
+        ceiling = self._ceiling(fetch.key.node_id)
+        if offset < (self._log.reader.end_offset if ceiling is None else ceiling):
             bytes_max = min(max(fetch.request.max_bytes, 0), context.config.fetch_bytes_max)
             records = self._log.reader.read(offset, bytes_max)
+            if ceiling is not None:
+                records = _before(records, ceiling)
         answer = fetch_answer(context, fetch.api_version, high_watermark=leader.high_watermark, records=records)
         return answer, bool(records) or self._is_news(leader, fetch)
+
+    @property
+    def held_back_end(self) -> int | None:
+        """See RaftReplica.held_back_end."""
+        leader, lowerings = self._quorum.state, self._log.reader.lowerings
+        if not isinstance(leader, Leader) or not lowerings:
+            return None
+        ends = (
+            each.end_offset
+            for each in (*leader.voters.values(), *leader.observers.values())
+            if each.key.node_id != leader.own_key.node_id and not self._context.follows_lowerings(each.key.node_id)
+        )
+        return max((end for end in ends if end is not None and end > lowerings[0].base_offset), default=None)
+
+    def _ceiling(self, node_id: int) -> int | None:
+        """Give the offset from which on a replica gets nothing; None if it may have all."""
+        lowerings = self._log.reader.lowerings
+        if not lowerings or self._context.follows_lowerings(node_id):
+            return None
+        return lowerings[0].base_offset
 
     def _take_progress(self, fetch: _WaitingFetch, now_ms: int) -> None:
         """Count a fetch whose place fits our log: the replica has everything before it."""
@@ -278,10 +305,11 @@ class ReplicationLeader:
         high_watermark = leader.high_watermark
         if high_watermark is None or fetch.key.node_id < 0:
             return False
+        # Who is held back before a lowering cannot take in more than up to its own end.
+        high_watermark = min(high_watermark, fetch.partition.fetch_offset)
         if fetch.api_version >= _HIGH_WATERMARK_SINCE:
             return fetch.partition.high_watermark < high_watermark
-        progress = leader.progress(fetch.key)
-        return progress.told_high_watermark < min(high_watermark, fetch.partition.fetch_offset)
+        return leader.progress(fetch.key).told_high_watermark < high_watermark
 
     def _place(self, offset: int, epoch: int) -> tuple[OffsetAndEpoch | None, OffsetAndEpoch | None]:
         """Find where a follower must go on: (snapshot to fetch, point where the logs part), both None if it fits.
@@ -306,6 +334,14 @@ class ReplicationLeader:
         if end.epoch != epoch or end.offset < offset:
             return None, end
         return None, None
+
+
+def _before(records: bytes, offset: int) -> bytes:
+    """Give the batches that begin before an offset."""
+    for batch in read_batches(records):
+        if batch.base_offset >= offset:
+            return records[: batch.position]
+    return records
 
 
 def _is_metadata_partition(request: FetchRequest, api_version: int) -> bool:

@@ -15,6 +15,7 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import RecordBatch, read_batches
 from falkirk.protocol.voters_change import VotersChange
 from falkirk.storage import leader_epochs, partition_metadata, quorum_state
+from falkirk.storage.level_changes import UNKNOWN_LEVEL, level_changes_in, level_of, lowerings
 from falkirk.storage.metadata_log_scan import (
     METADATA_TOPIC_ID,
     TornSegment,
@@ -33,6 +34,7 @@ from falkirk.storage.snapshot_writer import SnapshotWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from falkirk.protocol.level_change import LevelChange
     from falkirk.protocol.messages.voters_record import VotersRecord
     from falkirk.protocol.snapshot_chunk import SnapshotChunk
     from falkirk.storage.disk import Disk
@@ -117,6 +119,8 @@ class MetadataLog:
             tail_bytes=settings.tail_bytes,
         )
         self._start_offset = self._log.base_offset
+        self._levels = scan.level_changes
+        self._lowerings = self._find_lowerings()
         self._quorum_state = self._read_quorum_state()
         self.recovery = self._recover(scan)
 
@@ -190,8 +194,11 @@ class MetadataLog:
         assert batches
         self._check_order(batches)
         changes = [change for batch in batches if batch.is_control for change in voters_changes_in(batch)]
+        levels = [change for batch in batches for change in level_changes_in(batch)]
         self._log.append(data, batches)
         self._changes += changes
+        if levels:
+            self._set_levels([*self._levels, *levels])
         # All of them, not only the last: a fetch may hold more than one epoch.
         if any([self._epochs.assign(batch.leader_epoch, batch.base_offset) for batch in batches]):  # noqa: C419
             self._write_epochs()
@@ -201,6 +208,7 @@ class MetadataLog:
         assert end_offset >= self._start_offset
         self._log.truncate(end_offset)
         self._changes = [change for change in self._changes if change.offset < self.end_offset]
+        self._set_levels([change for change in self._levels if change.end_offset <= self.end_offset])
         if self._epochs.truncate_from_end(self.end_offset):
             self._write_epochs()
 
@@ -221,6 +229,23 @@ class MetadataLog:
         if first.kraft_version is None and first.voters is None:
             return tuple(behind)
         return (first, *behind)
+
+    @property
+    def lowerings(self) -> Sequence[LevelChange]:
+        """What the log still holds that lowers metadata.version, committed or not, in order."""
+        return self._lowerings
+
+    def segment_from(self, offset: int) -> int:
+        """Give where the first segment begins that holds nothing from before `offset`; make one if there is none.
+
+        A snapshot that ends there or later lets `delete_before` remove all before `offset` from the disk.
+        """
+        base = self._log.base_from(offset)
+        if base is None:
+            self._log.roll()
+            base = self._log.base_from(offset)
+        assert base is not None, "the log has reached that offset"
+        return base
 
     def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
         """Write a part of a fetched snapshot behind what is there; position 0 begins the file anew."""
@@ -291,6 +316,7 @@ class MetadataLog:
         if snapshot not in self._snapshots.ids or snapshot.offset <= self._start_offset:
             return ()
         self._start_offset = snapshot.offset
+        self._set_levels([change for change in self._levels if change.end_offset > snapshot.offset])
         segments = self._log.delete_before(snapshot.offset)
         if self._epochs.truncate_from_start(snapshot.offset):
             self._write_epochs()
@@ -340,6 +366,7 @@ class MetadataLog:
         self._log.clear(snapshot.offset)
         self._start_offset = snapshot.offset
         self._changes = []
+        self._set_levels([])
         self._epochs.clear()
         self._write_epochs()
         self._snapshots.remove_before(snapshot)
@@ -350,6 +377,24 @@ class MetadataLog:
             return None
         contents = self._snapshots.load(latest)
         return VotersChange(latest.offset, contents.kraft_version, contents.voters)
+
+    def _set_levels(self, changes: list[LevelChange]) -> None:
+        if changes != self._levels:
+            self._levels = changes
+            self._lowerings = self._find_lowerings()
+
+    def _find_lowerings(self) -> Sequence[LevelChange]:
+        return lowerings(self._levels, self._level_before(self._levels[0].base_offset)) if self._levels else ()
+
+    def _level_before(self, offset: int) -> int:
+        """Give the level that the log is at before its first change, or 0 if that is the first of all.
+
+        Not that of the snapshot that formatting leaves: it may be another than that of the first leader.
+        """
+        before = [snapshot for snapshot in self._snapshots.ids if 0 < snapshot.offset <= offset]
+        if before:
+            return level_of(self._snapshots.load(before[-1]))
+        return UNKNOWN_LEVEL if self._log.base_offset > 0 else 0
 
     def _check_order(self, batches: Sequence[RecordBatch]) -> None:
         offset, epoch = self.end_offset, self.last_epoch

@@ -15,6 +15,7 @@ from falkirk.storage import leader_epochs, partition_metadata
 from falkirk.storage.disk import ASIDE_SUFFIX
 from falkirk.storage.errors import CorruptFileError, errors_name
 from falkirk.storage.leader_epoch_cache import LeaderEpochCache
+from falkirk.storage.level_changes import level_changes_in
 from falkirk.storage.partition_log import PartitionFiles, list_partition, read_segments
 from falkirk.storage.segment import TornTail, format_segment_file
 from falkirk.storage.segment_log import LogSegment
@@ -23,6 +24,7 @@ from falkirk.storage.snapshot_file import SnapshotState, format_snapshot_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from falkirk.protocol.level_change import LevelChange
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.disk import Disk
     from falkirk.storage.segment import SegmentReader
@@ -45,6 +47,7 @@ class MetadataLogScan:
     segments: list[LogSegment]
     epochs: LeaderEpochCache
     voters_changes: list[VotersChange]
+    level_changes: list[LevelChange]
     snapshots: list[OffsetAndEpoch]
     torn: TornSegment | None
     leftovers: tuple[str, ...]
@@ -74,6 +77,7 @@ def scan_metadata_log(disk: Disk, directory: str) -> MetadataLogScan:
         segments=scan.segments,
         epochs=scan.epochs,
         voters_changes=scan.voters_changes,
+        level_changes=scan.level_changes,
         snapshots=kept,
         torn=scan.torn,
         leftovers=tuple(f"{directory}/{name}" for name in _leftovers(files, start_offset)),
@@ -112,6 +116,7 @@ class _Segments:
         self.segments: list[LogSegment] = []
         self.epochs = LeaderEpochCache()
         self.voters_changes: list[VotersChange] = []
+        self.level_changes: list[LevelChange] = []
         self.torn: TornSegment | None = None
 
     def add(self, reader: SegmentReader) -> None:
@@ -124,6 +129,8 @@ class _Segments:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
                 if batch.is_control:
                     self.voters_changes.extend(voters_changes_in(batch))
+                else:
+                    self.level_changes.extend(level_changes_in(batch))
         if reader.torn is not None:
             self.torn = TornSegment(file=reader.file, tail=reader.torn)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -126,6 +126,18 @@ class SegmentLog:
             active.add(batch)
         self._tail.append(batches)
 
+    def roll(self) -> None:
+        """Let the next batch begin a segment."""
+        active = self._segments[-1]
+        if active.size:
+            self._segments.append(LogSegment(base_offset=active.end_offset, end_offset=active.end_offset))
+            self._bases.append(active.end_offset)
+
+    def base_from(self, offset: int) -> int | None:
+        """Give where the first segment begins that begins at `offset` or behind it; None if none does."""
+        at = bisect_left(self._bases, offset)
+        return self._bases[at] if at < len(self._bases) else None
+
     def truncate(self, end_offset: int) -> None:
         """Cut the log down; a batch that holds `end_offset` goes as a whole. No-op at or beyond the log's end.
 
@@ -187,8 +199,7 @@ class SegmentLog:
             or (active.first_timestamp >= 0 and age_ms > self._segment_ms)
             or last.last_offset - active.base_offset > _RELATIVE_OFFSET_MAX
         ):
-            self._segments.append(LogSegment(base_offset=active.end_offset, end_offset=active.end_offset))
-            self._bases.append(active.end_offset)
+            self.roll()
 
     def _read_segment(self, segment: LogSegment, offset: int, bytes_max: int, *, check_crc: bool) -> list[RecordBatch]:
         position = segment.position_before(offset)

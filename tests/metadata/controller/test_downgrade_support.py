@@ -59,7 +59,8 @@ def test_a_node_follows_in_each_of_its_roles():
 def test_voters_that_follow_must_be_a_majority(marked, voters, can_commit):
     follows = [ControllerFeature("falkirk.downgrade", 0, 1)]
     records = [
-        RegisterControllerRecord(node_id, b"i" * 16, features=follows if node_id in marked else []) for node_id in voters
+        RegisterControllerRecord(node_id, b"i" * 16, features=follows if node_id in marked else [])
+        for node_id in voters
     ]
     cluster = make_image(records=records).cluster
     assert voters_without_support(cluster, voters) == tuple(sorted(voters - set(marked)))

@@ -1,0 +1,59 @@
+"""Which batches of the metadata log lower metadata.version (KIP-1155): found by what they hold, whoever wrote them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.level_change import LevelChange
+from falkirk.protocol.messages.feature_level_record import FeatureLevelRecord
+from falkirk.protocol.metadata_record import decode_metadata_record, encode_frame
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.storage.snapshot_file import Snapshot
+
+UNKNOWN_LEVEL: Final = 1 << 15
+"""In the place of a level that nobody knows: whatever follows counts as lower."""
+
+_key = FeatureLevelRecord.SCHEMA.info.key
+assert _key is not None
+_FRAME: Final = encode_frame(_key, 0)
+_NAME: Final = re.compile(re.escape(METADATA_VERSION.encode()))
+
+
+def level_changes_in(batch: RecordBatch) -> Iterator[LevelChange]:
+    """Give what a batch says of metadata.version. What does not parse is passed over: who applies it complains."""
+    if batch.is_control or _NAME.search(batch.data) is None:
+        return
+    for level in _levels(batch):
+        yield LevelChange(batch.base_offset, batch.end_offset, level)
+
+
+def level_of(snapshot: Snapshot) -> int:
+    """Give the metadata.version of a snapshot; 0 if it names none."""
+    return next((level for batch in snapshot.data_batches for level in _levels(batch)), 0)
+
+
+def lowerings(changes: Iterable[LevelChange], level_before: int) -> tuple[LevelChange, ...]:
+    """Give the changes, in order, that are to a lower level than the one before."""
+    found = []
+    for change in changes:
+        if change.level < level_before:
+            found.append(change)
+        level_before = change.level
+    return tuple(found)
+
+
+def _levels(batch: RecordBatch) -> Iterator[int]:
+    with suppress(RemoteProtocolError):
+        for value in batch.values():
+            if value[: len(_FRAME)] == _FRAME:
+                record, _ = decode_metadata_record(value)
+                if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION:
+                    yield record.feature_level
