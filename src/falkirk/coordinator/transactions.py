@@ -48,30 +48,45 @@ class UnfinishedTransaction:
     start_timestamp_ms: int
 
 
-def unfinished_transactions(entries: Iterable[LogEntry]) -> tuple[UnfinishedTransaction, ...]:
-    """Give the unfinished transactions of one partition's entries in log order, by transactional id.
+class TransactionSurvey:
+    """Takes the entries of a partition in log order, then tells its unfinished transactions.
 
     A record that no release can read tells nothing; `transaction_record_verdict` is for those.
     """
-    reader = RecordReader(latest_release(), latest_release().kraft.transaction_records)
-    last: dict[str, tuple[int, Fields]] = {}
-    for entry in entries:
+
+    def __init__(self) -> None:
+        self._reader = RecordReader(latest_release(), latest_release().kraft.transaction_records)
+        self._last: dict[str, tuple[int, Fields]] = {}
+
+    def add(self, entry: LogEntry) -> None:
+        """Take an entry."""
         if not isinstance(entry, LoggedRecord):
-            continue
+            return
         try:
-            record = reader.decode(entry.key, entry.value)
+            record = self._reader.decode(entry.key, entry.value)
         except (ReadError, UnknownTypeError):
-            continue
+            return
         transactional_id = record.key["transactional_id"]
         if record.value is None:
-            last.pop(transactional_id, None)
+            self._last.pop(transactional_id, None)
         else:
-            last[transactional_id] = entry.offset, record.value
-    return tuple(
-        _transaction(transactional_id, offset, value)
-        for transactional_id, (offset, value) in sorted(last.items())
-        if value["transaction_status"] in _UNFINISHED
-    )
+            self._last[transactional_id] = entry.offset, record.value
+
+    def unfinished(self) -> tuple[UnfinishedTransaction, ...]:
+        """Give the unfinished transactions, by transactional id."""
+        return tuple(
+            _transaction(transactional_id, offset, value)
+            for transactional_id, (offset, value) in sorted(self._last.items())
+            if value["transaction_status"] in _UNFINISHED
+        )
+
+
+def unfinished_transactions(entries: Iterable[LogEntry]) -> tuple[UnfinishedTransaction, ...]:
+    """Give the unfinished transactions of one partition's entries in log order, by transactional id."""
+    survey = TransactionSurvey()
+    for entry in entries:
+        survey.add(entry)
+    return survey.unfinished()
 
 
 _UNFINISHED = {

@@ -8,6 +8,7 @@ from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.feature_update import FeatureUpdateContext, FeatureUpdateDecision
 from falkirk.metadata.undo_bundle import format_bundle
 from falkirk.metadata.undo_objects import live_bundle
+from falkirk.node.coordinator_survey import CoordinatorSurvey
 from falkirk.node.effects import Fact
 from falkirk.node.handlers.handler import NotController
 from falkirk.protocol.error_codes import ErrorCode
@@ -17,37 +18,83 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.metadata.controller.controller import Controller
+    from falkirk.metadata.controller.coordinator_use import CoordinatorUse
+    from falkirk.node.active_controller import ActiveController
     from falkirk.node.effects import Effect
     from falkirk.node.handlers.handler import Answer
     from falkirk.node.node_state import NodeState
+    from falkirk.node.peers import Peers
     from falkirk.protocol.messages import UpdateFeaturesRequest
     from falkirk.storage.disk import Disk
 
 
 class FeatureUpdates:
-    """Decides on updates of features, and has them appended."""
+    """Decides on updates of features, and has them appended.
 
-    def __init__(self, state: NodeState, disk: Disk, effects: Callable[[Effect], None]) -> None:
+    Most are decided at once. Where it takes a look into the coordinators' topics first, no other is begun meanwhile.
+    """
+
+    def __init__(self, state: NodeState, disk: Disk, peers: Peers, effects: Callable[[Effect], None]) -> None:
         self._state = state
         self._disk = disk
+        self._peers = peers
         self._effects = effects
+        # For whom a survey is under way.
+        self._surveying: ActiveController | None = None
 
     def start(self, request: UpdateFeaturesRequest, api_version: int, answer: Answer) -> None:
-        """Decide on an update."""
+        """Decide on an update, now or when what it rests on is known."""
         active = self._state.serving
         if active is None:
             answer(NotController())
             return
+        decision = self._decide(active, request, api_version, None)
+        if self._surveying is active:
+            busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
+            answer(decision.refused(busy).result())
+        elif decision.needs_survey:
+            self._survey(active, decision, answer)
+        else:
+            self._finish(active, decision, answer)
+
+    def _survey(self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer) -> None:
+        request = decision.request
+        deadline_ms = self._state.now_ms + min(max(request.timeout_ms, 0), SURVEY_MS_MAX)
+        self._surveying = active
+
+        def done(use: CoordinatorUse) -> None:
+            if self._surveying is active:
+                self._surveying = None
+            if self._state.serving is not active:
+                answer(NotController())
+                return
+            decided = self._decide(active, request, decision.api_version, use)
+            if self._state.now_ms >= deadline_ms:
+                late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
+                answer(decided.refused(late).result())
+            else:
+                self._finish(active, decided, answer)
+
+        CoordinatorSurvey(
+            self._state, self._peers, decision.topics_to_survey, deadline_ms=deadline_ms, done=done
+        ).start()
+
+    def _decide(
+        self, active: ActiveController, request: UpdateFeaturesRequest, api_version: int, use: CoordinatorUse | None
+    ) -> FeatureUpdateDecision:
+        active.catch_up(self._state.now_ms)
         controller = active.controller
-        decision = controller.features.update_features(request, self._context(controller, api_version))
-        if decision.needs_undo_bundle and not decision.is_refused and not request.validate_only:
-            decision = self._with_undo_bundle(decision, controller)
+        return controller.features.update_features(request, self._context(controller, api_version, use))
+
+    def _finish(self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer) -> None:
+        if decision.needs_undo_bundle and not decision.is_refused and not decision.request.validate_only:
+            decision = self._with_undo_bundle(decision, active.controller)
         result = decision.result()
         if result.records:
             self._tell(decision)
         answer(result)
 
-    def _context(self, controller: Controller, api_version: int) -> FeatureUpdateContext:
+    def _context(self, controller: Controller, api_version: int, use: CoordinatorUse | None) -> FeatureUpdateContext:
         raft = self._state.raft
         return FeatureUpdateContext(
             api_version=api_version,
@@ -56,6 +103,7 @@ class FeatureUpdates:
             now_ms=self._state.now_ms,
             last_contact_ms=controller.cluster.last_contact_ms,
             active_since_ms=controller.cluster.active_since_ms,
+            use=use,
         )
 
     def _with_undo_bundle(self, decision: FeatureUpdateDecision, controller: Controller) -> FeatureUpdateDecision:
@@ -89,11 +137,15 @@ class FeatureUpdates:
         self._effects(Fact("info", "features-updated", dict(decision.levels)))
         for loss in decision.losses[:TOLD_LOSSES_MAX]:
             self._effects(Fact("warning", "metadata-lost", loss.as_json()))
-        more = len(decision.losses) - TOLD_LOSSES_MAX
-        if more > 0:
-            self._effects(Fact("warning", "more-metadata-lost", {"count": more}))
+        for item in decision.cut_off[:TOLD_LOSSES_MAX]:
+            self._effects(Fact("warning", "cut-off", item))
+        more = sum(max(len(items) - TOLD_LOSSES_MAX, 0) for items in (decision.losses, decision.cut_off))
+        if more:
+            self._effects(Fact("warning", "more-is-lost", {"count": more}))
 
 
 UNDO_DIRECTORY: Final = "falkirk-undo"
 # The undo bundle has all of them.
 TOLD_LOSSES_MAX: Final = 1000
+# How long a survey may take, whatever a request allows.
+SURVEY_MS_MAX: Final = 10 * 60 * 1000

@@ -130,7 +130,7 @@ class Node:
         )
         self._dispatcher = Dispatcher(self._state, self._clients, emit)
         if config.is_controller:
-            self._state.feature_updates = FeatureUpdates(self._state, disk, emit)
+            self._state.feature_updates = FeatureUpdates(self._state, disk, self._peers, emit)
         self._snapshots = SnapshotGenerator(self._state, startup.log, emit)
         self._controller = ControllerRole(
             self._state, bootstrap=startup.bootstrap, dispatcher=self._dispatcher, random=random, effects=emit

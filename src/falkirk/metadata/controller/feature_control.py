@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.feature_blockers import Blockers, Need, find_blockers
-from falkirk.metadata.controller.feature_lowering import Lowerings, lower_features, refused_lowering
+from falkirk.metadata.controller.feature_blockers import Need, find_blockers
+from falkirk.metadata.controller.feature_lowering import lower_features, refused_lowering
 from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, details_of, read_updates
 from falkirk.metadata.controller.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import allows_forced_snapshot
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot
 from falkirk.protocol.java_hash_map import map_order
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.controller.configuration_control import ConfigurationControl
+    from falkirk.metadata.controller.feature_blockers import Blocker, Blockers
     from falkirk.metadata.controller.feature_update import FeatureUpdate, FeatureUpdateContext
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.controller.state import ControllerState
@@ -65,43 +66,53 @@ class FeatureControl:
         current = self._levels(context)
         wanted = {**current, **{update.name: update.level for update in updates.values()}}
         errors = _malformed(request)
-        blocking: list[Blockers] = []
+        blockers: list[Blocker] = []
         for name in map_order(list(updates)):
             if name not in errors:
-                blockers = self._blockers(request, updates[name], current.get(name, 0), context)
-                if blockers.found:
-                    blocking.append(blockers)
-                error = self._why_refused(updates[name], current.get(name, 0), wanted, blockers)
+                found = self._blockers(request, updates[name], current.get(name, 0), context)
+                blockers += found.found
+                error = self._why_refused(updates[name], current.get(name, 0), wanted, found)
                 if error is not None:
                     errors[name] = error
-        release = self._settings.release
         decision = FeatureUpdateDecision(
             request=request,
             api_version=context.api_version,
-            is_together=release.updates_features_together,
+            is_together=self._settings.release.updates_features_together,
             errors=errors,
+            details=FeatureUpdateDetails(blockers=[blocker.as_json() for blocker in blockers]),
         )
-        lowerings = Lowerings()
+        if decision.is_refused:
+            return decision
         changed = [
             update
             for name, update in updates.items()
             if name not in errors and name != KRAFT_VERSION and update.level != current.get(name, 0)
         ]
-        if not decision.is_refused:
-            lowerings = lower_features(changed, wanted, self._state.image, release)
-            errors |= lowerings.errors
-        blockers = [blocker.as_json() for each in blocking for blocker in each.found]
-        blockers += [feature.as_json() for feature in lowerings.incompatible]
-        changed = [update for update in changed if update.name not in errors]
+        return self._changed(decision, changed, current, wanted, context)
+
+    def _changed(
+        self,
+        decision: FeatureUpdateDecision,
+        changed: list[FeatureUpdate],
+        current: Mapping[str, int],
+        wanted: Mapping[str, int],
+        context: FeatureUpdateContext,
+    ) -> FeatureUpdateDecision:
+        """Decide on what servers support, and comes to another level."""
+        lowerings = lower_features(changed, wanted, self._state.image, self._settings.release, context.use)
+        changed = [update for update in changed if update.name not in lowerings.errors]
         records = (*lowerings.records, *self._records(changed, current))
         if is_too_large(records):
             return decision.refused(BATCH_TOO_LARGE)
+        blockers = [*decision.details.blockers, *(feature.as_json() for feature in lowerings.incompatible)]
         return replace(
             decision,
-            errors=errors,
+            errors={**decision.errors, **lowerings.errors},
             records=records,
-            details=details_of(lowerings.losses, lowerings.inaccessible, blockers),
+            details=details_of(lowerings.losses, lowerings.inaccessible, lowerings.cut_off, blockers),
             losses=tuple(lowerings.losses),
+            cut_off=tuple(lowerings.cut_off),
+            topics_to_survey=frozenset(lowerings.topics_to_survey),
             levels={update.name: update.level for update in changed},
             needs_undo_bundle=bool(lowerings.losses) or _lowers_metadata_version(changed, current),
         )
@@ -128,8 +139,8 @@ class FeatureControl:
     ) -> ApiError | None:
         if _is_below_floor(update, current) and not blockers.is_everyone:
             # No server can help it, so none is named.
-            reason = f"Unable to set a metadata.version less than {FLOOR}"
-            return refused_lowering(self._settings.release, current, update.level, reason)
+            below = f"Unable to set a metadata.version less than {FLOOR}"
+            return refused_lowering(self._settings.release, current, update.level, below)
         reason = (
             _why_malformed(update) or (blockers.text if blockers.found else None) or _why_not_asked(update, current)
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from immutables import Map
 
 from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.coordinator_use import topic_to_survey
 from falkirk.metadata.controller.feature_blockers import bounded_text
 from falkirk.metadata.feature_levels import FeatureTarget, reason_not_kept
 from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
@@ -29,6 +30,7 @@ from falkirk.versions.release import Release
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from falkirk.metadata.controller.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.feature_update import FeatureUpdate
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.loss import Loss
@@ -66,20 +68,31 @@ class Lowerings:
     losses: list[Loss] = field(default_factory=list)
     inaccessible: list[Loss] = field(default_factory=list)
     incompatible: list[IncompatibleFeature] = field(default_factory=list)
+    # What coordinators have in use and lose, as objects of the ledger; and the topics that nobody has looked into yet.
+    cut_off: list[dict[str, Any]] = field(default_factory=list)  # Any: JSON values
+    topics_to_survey: set[str] = field(default_factory=set)
 
 
 def lower_features(
-    changed: Iterable[FeatureUpdate], wanted: Mapping[str, int], image: MetadataImage, release: Release
+    changed: Iterable[FeatureUpdate],
+    wanted: Mapping[str, int],
+    image: MetadataImage,
+    release: Release,
+    use: CoordinatorUse | None,
 ) -> Lowerings:
     """Decide on the lowering of features that all servers support, of which `changed` are the updates that change one.
 
-    `wanted`: all levels as they will be, kraft.version too. `release`: this server's, for the words.
+    `wanted`: all levels as they will be, kraft.version too. `release`: this server's, for the words. `use`: what
+    coordinators have in use, None if nobody has looked.
     """
     lowerings = Lowerings()
     updates = {update.name: update for update in changed}
     elr = updates.pop(ELIGIBLE_LEADER_REPLICAS_VERSION, None)
     if elr is not None and elr.level == 0:
         _scrub_eligible_leader_replicas(elr, image, lowerings)
+    for name, update in updates.items():
+        if update.level < image.features.finalized.get(name, 0):
+            _look_at_use(update, use, image, lowerings)
     metadata_version = updates.pop(METADATA_VERSION, None)
     at = image.features.metadata_version
     if metadata_version is not None and at is not None and metadata_version.level < at.level:
@@ -115,6 +128,33 @@ def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage,
         lowerings.errors[update.name] = ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
     else:
         lowerings.records += scrubbing.records
+
+
+def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: MetadataImage, lowerings: Lowerings) -> None:
+    """Find what a coordinator would lose. Nothing is changed there: what is cut off stays, and counts again later."""
+    topic = topic_to_survey(update.name, update.level)
+    if topic is None or image.topics.topic(topic) is None:
+        return
+    if use is None:
+        lowerings.topics_to_survey.add(topic)
+        return
+    found = use.cut_off(update.name)
+    unread = [text for text in use.unread if text.startswith(f"{topic}-")]
+    lowerings.cut_off += found
+    lowerings.cut_off += [
+        {"kind": "not_read", "key": text.partition(":")[0], "detail": f"{text}, so nobody knows what is in it"}
+        for text in unread
+    ]
+    if update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:
+        return
+    head = f"Invalid update version {update.level} for feature {update.name}."
+    if found:
+        details = bounded_text([item["detail"] for item in found], "; ")
+        reason = f"Refusing to perform the requested downgrade because it would cut off what is in use: {details}"
+        lowerings.errors[update.name] = ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {reason}")
+    elif unread:
+        reason = f"Nobody knows what it would cut off, for this cannot be read: {bounded_text(unread, '; ')}"
+        lowerings.errors[update.name] = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, f"{head} {reason}")
 
 
 def _lower_metadata_version(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from falkirk.metadata.controller.coordinator_use import CoordinatorUse
     from falkirk.metadata.loss import Loss
     from falkirk.metadata.writer import VersionedRecord
     from falkirk.protocol.messages import UpdateFeaturesRequest
@@ -73,6 +74,8 @@ class FeatureUpdateContext:
     now_ms: int
     last_contact_ms: Mapping[int, int] = field(default_factory=dict)
     active_since_ms: int = 0
+    # What coordinators have in use; None: nobody has looked yet.
+    use: CoordinatorUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +94,20 @@ class FeatureUpdateDecision:
     levels: Mapping[str, int] = field(default_factory=dict)
     # An undo takes what was there before: metadata.version falls, or something else is lost.
     needs_undo_bundle: bool = False
+    # As objects of the ledger: what coordinators lose.
+    cut_off: tuple[dict[str, Any], ...] = ()  # Any: JSON values
+    # What nobody has looked into yet.
+    topics_to_survey: frozenset[str] = frozenset()
 
     @property
     def is_refused(self) -> bool:
         """Say whether nothing is to be changed because of an error."""
         return bool(self.errors) and (self.is_together or len(self.errors) == len(self.request.feature_updates))
+
+    @property
+    def needs_survey(self) -> bool:
+        """Say whether nothing can be decided before somebody has looked into the coordinators' topics."""
+        return bool(self.topics_to_survey) and not self.is_refused
 
     def result(self) -> ControllerResult[UpdateFeaturesResponse]:
         """Give the records, none for a dry run, and the answer that goes with them."""
@@ -133,10 +145,17 @@ class FeatureUpdateDecision:
         return UpdateFeaturesResponse(results=results)
 
 
-def details_of(losses: Iterable[Loss], inaccessible: Iterable[Loss], blockers: Iterable[Any]) -> FeatureUpdateDetails:
+def details_of(
+    losses: Sequence[Loss],
+    inaccessible: Sequence[Loss],
+    cut_off: Iterable[dict[str, Any]],  # Any: JSON values
+    blockers: Iterable[Any],  # Any: JSON values
+) -> FeatureUpdateDetails:
     """Itemise what an update loses and what is in its way; what is beyond a bound is counted."""
     return FeatureUpdateDetails(
-        losses=_bounded([*losses]), inaccessible=_bounded([*inaccessible]), blockers=[*islice(blockers, _ITEMS_MAX)]
+        losses=[*_bounded(losses), *islice(cut_off, _ITEMS_MAX)],
+        inaccessible=_bounded(inaccessible),
+        blockers=[*islice(blockers, _ITEMS_MAX)],
     )
 
 

@@ -18,11 +18,22 @@ if TYPE_CHECKING:
 
 
 class FeatureRange(Protocol):
-    """A feature of a registration request, of a broker or of a controller."""
+    """A feature of a registration, or of the request for one, of a broker or of a controller."""
 
-    name: str
-    min_supported_version: int
-    max_supported_version: int
+    @property
+    def name(self) -> str:
+        """As in the tables of a release."""
+        ...
+
+    @property
+    def min_supported_version(self) -> int:
+        """The lowest level."""
+        ...
+
+    @property
+    def max_supported_version(self) -> int:
+        """The highest level."""
+        ...
 
 
 def why_unsupported(node: str, features: Iterable[FeatureRange], finalized: Mapping[str, int]) -> ApiError | None:

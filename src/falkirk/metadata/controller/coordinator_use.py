@@ -1,0 +1,96 @@
+"""What Kafka's coordinators have in use, as far as lowering a feature would cut it off.
+
+Source: kraft features of KIP-890 (transactions), KIP-848 (groups), KIP-932 (share groups), KIP-1071 (streams groups).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
+from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that is neither committed nor aborted; `offset` is that of its last record."""
+
+    transactional_id: str
+    state: str
+    partition: int
+    offset: int
+
+
+class GroupInUse(NamedTuple):
+    """A group of which there are records; `type` in Kafka's words: classic, consumer, share, streams."""
+
+    group_id: str
+    type: str
+    members: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorUse:
+    """What was found; `unread` says of each partition that could not be read why."""
+
+    transactions: tuple[OpenTransaction, ...] = ()
+    groups: tuple[GroupInUse, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def cut_off(self, name: str) -> list[dict[str, Any]]:  # Any: JSON values
+        """Give what lowering a feature would cut off, as objects of the ledger."""
+        if name == TRANSACTION_VERSION:
+            return [_transaction_json(transaction) for transaction in self.transactions]
+        type_ = _GROUP_TYPES[name]
+        return [
+            _group_json(group)
+            for group in self.groups
+            # A group of KIP-848 without members is one that classic members may take over, with its offsets.
+            if group.type == type_ and (group.members or name != GROUP_VERSION)
+        ]
+
+
+def topic_to_survey(name: str, level: int) -> str | None:
+    """Give the topic that tells what lowering a feature to a level cuts off; None if it can cut off nothing."""
+    if name == TRANSACTION_VERSION:
+        return TRANSACTION_STATE
+    return CONSUMER_OFFSETS if name in _GROUP_TYPES and level == 0 else None
+
+
+def _transaction_json(transaction: OpenTransaction) -> dict[str, Any]:  # Any: JSON values
+    return {
+        "kind": "open_transaction",
+        "key": f"transactional id {transaction.transactional_id}",
+        "key_fields": {"transactional_id": transaction.transactional_id, "partition": transaction.partition},
+        "record": "TransactionLogValue",
+        "offset": transaction.offset,
+        "source": f"{TRANSACTION_STATE}-{transaction.partition}",
+        "before": {"state": transaction.state},
+        "after": None,
+        "detail": f"transactional id {transaction.transactional_id} has an open transaction ({transaction.state})",
+    }
+
+
+def _group_json(group: GroupInUse) -> dict[str, Any]:  # Any: JSON values
+    return {
+        "kind": f"{group.type}_group",
+        "key": f"group {group.group_id}",
+        "key_fields": {"group": group.group_id, "partition": group.partition},
+        "record": f"{group.type} group",
+        "offset": None,
+        "source": f"{CONSUMER_OFFSETS}-{group.partition}",
+        "before": {"members": group.members},
+        "after": None,
+        "detail": f"group {group.group_id} is a {group.type} group with {group.members} members",
+    }
+
+
+_GROUP_TYPES: Final[Mapping[str, str]] = {
+    GROUP_VERSION: "consumer",
+    SHARE_VERSION: "share",
+    STREAMS_VERSION: "streams",
+}

@@ -1,0 +1,266 @@
+"""Reads the topics of Kafka's coordinators from the brokers that lead them, real ones or ours, as a consumer would.
+
+What is in use there decides whether a feature can be lowered without cutting anything off. One partition after the
+other, a piece at a time: the controller has other things to do meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.group_survey import GroupSurvey
+from falkirk.coordinator.log_entry import log_entries
+from falkirk.coordinator.transactions import TransactionSurvey
+from falkirk.metadata.controller.coordinator_use import CoordinatorUse, GroupInUse, OpenTransaction
+from falkirk.node.peers import PeerFailure
+from falkirk.node.security_protocol import SECURITY_PROTOCOL_IDS
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import error_name
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
+from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.versions.release import TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from falkirk.metadata.image.broker_registration import BrokerRegistration
+    from falkirk.node.node_state import NodeState
+    from falkirk.node.peers import Peers
+    from falkirk.protocol.schema import WireMessage
+
+
+class CoordinatorSurvey:
+    """Surveys topics; `done` is called once, in a later step or this one. What could not be read is named, with why."""
+
+    def __init__(
+        self,
+        state: NodeState,
+        peers: Peers,
+        topics: Iterable[str],
+        *,
+        deadline_ms: int,
+        done: Callable[[CoordinatorUse], None],
+    ) -> None:
+        self._state = state
+        self._peers = peers
+        self._deadline_ms = deadline_ms
+        self._done = done
+        self._transactions: list[OpenTransaction] = []
+        self._groups: list[GroupInUse] = []
+        self._unread: list[str] = []
+        # A partition is being read; the next is begun in one place only, not ever deeper in the stack.
+        self._is_reading = False
+        self._is_advancing = False
+        image = state.image
+        self._waiting = deque(
+            (topic.name, topic.topic_id, partition_id)
+            for name in sorted(topics)
+            if (topic := image.topics.topic(name)) is not None
+            for partition_id, _ in topic.items()
+        )
+
+    def start(self) -> None:
+        """Read the next partitions, until one has to be waited for; tell what was found when there are no more."""
+        if self._is_advancing:
+            return
+        self._is_advancing = True
+        while self._waiting and not self._is_reading:
+            self._is_reading = True
+            topic, topic_id, partition_id = self._waiting.popleft()
+            survey = TransactionSurvey() if topic == TRANSACTION_STATE else GroupSurvey()
+            self._look_up(_Reading(topic=topic, topic_id=topic_id, partition_id=partition_id, survey=survey))
+        self._is_advancing = False
+        if not self._is_reading:
+            self._done(
+                CoordinatorUse(
+                    transactions=tuple(sorted(self._transactions)),
+                    groups=tuple(sorted(self._groups)),
+                    unread=tuple(self._unread),
+                )
+            )
+
+    def _look_up(self, reading: _Reading) -> None:
+        """Ask the leader where the partition begins."""
+        request = ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            topics=[ListOffsetsTopic(reading.topic, [ListOffsetsPartition(reading.partition_id, timestamp=_EARLIEST)])],
+        )
+
+        def answered(answer: WireMessage | PeerFailure) -> None:
+            if isinstance(answer, PeerFailure):
+                self._again(reading, answer.reason)
+                return
+            assert isinstance(answer, ListOffsetsResponse), "the answer to what was asked"
+            found = [each for topic in answer.topics for each in topic.partitions]
+            if len(found) != 1 or found[0].error_code:
+                self._again(reading, error_name(found[0].error_code) if found else "an empty answer")
+                return
+            reading.offset = max(found[0].offset, *found[0].old_style_offsets, 0)
+            self._fetch(reading)
+
+        self._ask(reading, request, answered)
+
+    def _fetch(self, reading: _Reading) -> None:
+        """Ask the leader for the next piece."""
+        partition = FetchPartition(
+            partition=reading.partition_id, fetch_offset=reading.offset, partition_max_bytes=PIECE_BYTES
+        )
+        request = FetchRequest(
+            replica_id=_CONSUMER,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=PIECE_BYTES,
+            topics=[FetchTopic(reading.topic, reading.topic_id, [partition])],
+        )
+
+        def answered(answer: WireMessage | PeerFailure) -> None:
+            if isinstance(answer, PeerFailure):
+                self._again(reading, answer.reason)
+                return
+            assert isinstance(answer, FetchResponse), "the answer to what was asked"
+            self._take(reading, answer)
+
+        self._ask(reading, request, answered)
+
+    def _take(self, reading: _Reading, answer: FetchResponse) -> None:
+        found = [each for topic in answer.responses for each in topic.partitions]
+        code = answer.error_code or (found[0].error_code if found else 0)
+        if len(found) != 1 or code:
+            self._again(reading, error_name(code) if code else "an empty answer")
+            return
+        before = reading.offset
+        try:
+            reading.add(memoryview(found[0].records or b""))
+        except RemoteProtocolError as error:
+            self._give_up(reading, str(error))
+            return
+        if reading.offset >= found[0].high_watermark:
+            self._finish(reading)
+        elif reading.offset == before:
+            self._again(reading, f"nothing at offset {before} of {found[0].high_watermark}")
+        else:
+            self._fetch(reading)
+
+    def _finish(self, reading: _Reading) -> None:
+        survey = reading.survey
+        if isinstance(survey, TransactionSurvey):
+            self._transactions += [
+                OpenTransaction(each.transactional_id, each.state.name, reading.partition_id, each.offset)
+                for each in survey.unfinished()
+            ]
+        else:
+            self._groups += [
+                GroupInUse(group_id, group.type.value, group.members, reading.partition_id)
+                for group_id, group in survey.groups().items()
+            ]
+        self._is_reading = False
+        self.start()
+
+    def _again(self, reading: _Reading, reason: str) -> None:
+        """Begin the partition once more: its leader may be another one now."""
+        reading.attempts += 1
+        if reading.attempts == ATTEMPTS_MAX or self._state.now_ms >= self._deadline_ms:
+            self._give_up(reading, reason)
+            return
+        survey = type(reading.survey)()
+        self._look_up(
+            _Reading(
+                topic=reading.topic,
+                topic_id=reading.topic_id,
+                partition_id=reading.partition_id,
+                survey=survey,
+                attempts=reading.attempts,
+            )
+        )
+
+    def _give_up(self, reading: _Reading, reason: str) -> None:
+        self._unread.append(f"{reading.topic}-{reading.partition_id}: {reason}")
+        self._is_reading = False
+        self.start()
+
+    def _ask(
+        self, reading: _Reading, request: WireMessage, answered: Callable[[WireMessage | PeerFailure], None]
+    ) -> None:
+        image, now_ms = self._state.image, self._state.now_ms
+        if now_ms >= self._deadline_ms:
+            self._give_up(reading, "there was no time")
+            return
+        partition = image.topics.partition(reading.topic, reading.partition_id)
+        broker = None if partition is None else image.cluster.brokers.get(partition.leader)
+        if broker is None:
+            self._give_up(reading, "it has no leader")
+            return
+        place = self._place(broker)
+        if place is None:
+            self._give_up(reading, f"this controller can speak to no listener of broker {broker.broker_id}")
+            return
+        endpoint, listener = place
+        self._peers.send(
+            _PURPOSE,
+            endpoint,
+            request,
+            timeout_ms=self._deadline_ms - now_ms,
+            now_ms=now_ms,
+            done=answered,
+            listener=listener,
+        )
+
+    def _place(self, broker: BrokerRegistration) -> tuple[Endpoint, str] | None:
+        """Say where a broker is spoken to, and with which listener's security settings of this node.
+
+        That of the brokers among themselves, if this node is one; else one as secure as that of the controllers, with
+        the same credentials, or one without security.
+        """
+        config = self._state.config
+        between = next((each for each in broker.end_points if each.name == config.inter_broker_listener_name), None)
+        if between is not None:
+            return Endpoint(between.host, between.port), between.name
+        own = next(listener for listener in config.listeners if listener.is_controller)
+        for protocol, listener in ((own.security_protocol, own.name), ("PLAINTEXT", None)):
+            for each in broker.end_points:
+                if each.security_protocol == SECURITY_PROTOCOL_IDS[protocol]:
+                    return Endpoint(each.host, each.port), listener or each.name
+        return None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Reading:
+    """A partition that is being read, up to `offset`."""
+
+    topic: str
+    topic_id: bytes
+    partition_id: int
+    survey: TransactionSurvey | GroupSurvey
+    offset: int = 0
+    attempts: int = 0
+
+    def add(self, records: memoryview) -> None:
+        """Take in whole batches. Raises RemoteProtocolError for what is none."""
+        position = 0
+        while position < len(records):
+            try:
+                batch = read_batch(records, position)
+            except IncompleteBatchError:
+                # The last one of an answer may be cut.
+                return
+            position = batch.end_position
+            if batch.end_offset <= self.offset:
+                continue
+            for entry in log_entries([batch]):
+                if entry.offset >= self.offset:
+                    self.survey.add(entry)
+            self.offset = batch.end_offset
+
+
+# How much is fetched, and worked on in one step.
+PIECE_BYTES: Final = 1024 * 1024
+# A leader that has gone is replaced within a session (9 s); connections are tried anew up to twice a second.
+ATTEMPTS_MAX: Final = 20
+_PURPOSE: Final = "survey"
+_CONSUMER: Final = -1
+_EARLIEST: Final = -2
