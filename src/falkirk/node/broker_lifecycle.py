@@ -163,7 +163,7 @@ class BrokerLifecycle:
 
     def _registration(self) -> BrokerRegistrationRequest:
         config = self._node.config
-        supported = config.release.supported_features(unstable=config.unstable_feature_versions_enable)
+        supported = self._node.supported_features
         return BrokerRegistrationRequest(
             broker_id=config.node_id,
             cluster_id=self._node.cluster_id,
