@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.controller.controller import Controller
+    from falkirk.metadata.controller.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.feature_update import FeatureUpdateDecision
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
@@ -32,11 +33,14 @@ def decide(
     kraft_version: int = 0,
     voters: Iterable[int] = (CONTROLLER_ID,),
     dry: bool = False,
+    use: CoordinatorUse | None = None,
 ) -> FeatureUpdateDecision:
     """Decide on updates, each a name, a level and a type."""
     keys = [FeatureUpdateKey(name, level, upgrade_type=type_) for name, level, type_ in updates]
     request = UpdateFeaturesRequest(feature_updates=keys, validate_only=dry)
-    context = FeatureUpdateContext(api_version=version, kraft_version=kraft_version, voters=frozenset(voters), now_ms=0)
+    context = FeatureUpdateContext(
+        api_version=version, kraft_version=kraft_version, voters=frozenset(voters), now_ms=0, use=use
+    )
     return controller.features.update_features(request, context)
 
 

@@ -148,23 +148,23 @@ class FeatureUpdateDecision:
 def details_of(
     losses: Sequence[Loss],
     inaccessible: Sequence[Loss],
-    cut_off: Iterable[dict[str, Any]],  # Any: JSON values
+    cut_off: Sequence[dict[str, Any]],  # Any: JSON values
     blockers: Iterable[Any],  # Any: JSON values
 ) -> FeatureUpdateDetails:
     """Itemise what an update loses and what is in its way; what is beyond a bound is counted."""
     return FeatureUpdateDetails(
-        losses=[*_bounded(losses), *islice(cut_off, _ITEMS_MAX)],
+        losses=[*_bounded(losses), *_bounded(cut_off)],
         inaccessible=_bounded(inaccessible),
         blockers=[*islice(blockers, _ITEMS_MAX)],
     )
 
 
-def _bounded(losses: Sequence[Loss]) -> list[dict[str, Any]]:  # Any: JSON values
-    items = [loss.as_json() for loss in losses[:_ITEMS_MAX]]
-    more = len(losses) - len(items)
+def _bounded(items: Sequence[Loss] | Sequence[dict[str, Any]]) -> list[dict[str, Any]]:  # Any: JSON values
+    kept = [item if isinstance(item, dict) else item.as_json() for item in items[:_ITEMS_MAX]]
+    more = len(items) - len(kept)
     if more:
-        items.append({"kind": "more", "key": "", "detail": f"and {more} more", "count": more})
-    return items
+        kept.append({"kind": "more", "key": "", "detail": f"and {more} more", "count": more})
+    return kept
 
 
 def _of_flag(*, allow_downgrade: bool) -> UpgradeType:

@@ -1,0 +1,78 @@
+"""What requests of each version ask, and how each release answers."""
+
+import pytest
+from feature_updates import SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.feature_update import details_of, read_updates
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import UpdateFeaturesRequest
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
+
+
+@pytest.mark.parametrize(("allow_downgrade", "upgrade_type"), [(True, SAFE), (False, UPGRADE)])
+def test_version_0_says_by_a_flag_whether_the_level_may_fall(allow_downgrade, upgrade_type):
+    request = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("f", 1, allow_downgrade=allow_downgrade)])
+    (update,) = read_updates(request, 0)
+    assert update.upgrade_type is upgrade_type
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, -1])
+def test_later_versions_say_it_by_a_number(number):
+    request = UpdateFeaturesRequest(
+        feature_updates=[FeatureUpdateKey("f", 1, allow_downgrade=True, upgrade_type=number)]
+    )
+    (update,) = read_updates(request, 1)
+    assert update.upgrade_type == (number if number in (1, 2, 3) else None)
+    assert update.is_downgrade == (number in (SAFE, UNSAFE))
+
+
+def test_a_release_of_4_tells_each_feature_up_to_version_1_and_none_from_2_on():
+    for version, results in ((0, [("group.version", 0, "NONE")]), (1, [("group.version", 0, "NONE")]), (2, [])):
+        response = decide(a_controller(), ("group.version", 1, UPGRADE), version=version).result().response
+        assert [(each.feature, each.error_code, each.error_message) for each in response.results] == results
+        assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
+
+
+def test_a_release_of_3_tells_each_feature_with_its_own_message():
+    controller = a_controller(release="3.9", metadata_version="3.7-IV4")
+    updates = [("metadata.version", 21, UPGRADE), ("foo.version", 1, UPGRADE)]
+    response = decide(controller, *updates).result().response
+    assert (response.error_code, response.error_message) == (ErrorCode.NONE, "")
+    assert [(each.feature, each.error_message) for each in response.results] == [
+        (
+            "foo.version",
+            "Invalid update version 1 for feature foo.version. Local controller 3000 does not support this feature.",
+        ),
+        ("metadata.version", None),
+    ]
+
+
+def test_the_error_of_a_whole_is_that_of_the_feature_which_kafkas_map_has_first():
+    updates = [("transaction.version", 9, UPGRADE), ("kraft.version", 9, UPGRADE), ("group.version", 9, UPGRADE)]
+    decision = decide(a_controller(), *updates)
+    assert next(iter(decision.errors)) == "group.version"
+    message = decision.result().response.error_message
+    assert message.startswith(f"{TOGETHER}Invalid update version 9 for feature group.version.")
+
+
+@pytest.mark.parametrize("release", ["3.9", "4.4"])
+def test_a_decision_may_be_refused_afterwards(release):
+    controller = a_controller(release=release, metadata_version="3.7-IV4")
+    decision = decide(controller, ("metadata.version", 21, UPGRADE))
+    assert decision.records
+    error = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "no disk")
+    refused = decision.refused(error)
+    assert refused.is_refused
+    result = refused.result()
+    assert result.records == ()
+    codes = [result.response.error_code, *(each.error_code for each in result.response.results)]
+    assert ErrorCode.FEATURE_UPDATE_FAILED in codes
+
+
+def test_a_ledger_has_an_end():
+    items = [{"kind": "k", "key": str(number)} for number in range(5000)]
+    details = details_of([], [], items, items)
+    assert len(details.losses) == 1001
+    assert details.losses[-1]["detail"] == "and 4000 more"
+    assert len(details.blockers) == 1000
