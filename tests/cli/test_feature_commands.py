@@ -13,7 +13,7 @@ from falkirk.protocol.upgrade_type import UpgradeType
 DONE = UpdateFeaturesResponse()
 SUPPORTED = {"metadata.version": (7, 30), "group.version": (0, 1)}
 FINALIZED = {"metadata.version": 30, "group.version": 1}
-LOSS = {"kind": "scram_credential", "key": "user alice", "detail": "SCRAM of alice is gone"}
+LOSS = {"kind": "scram_credential", "key": "user alice", "detail": "user alice: SCRAM is gone"}
 
 
 def refused(*, losses=(), blockers=(), code=ErrorCode.INVALID_UPDATE_VERSION):
@@ -159,13 +159,13 @@ def test_any_other_refusal_ends_with_1_and_its_own_name(falkirk, answer, words):
 
 
 def test_what_an_unsafe_downgrade_has_lost_is_told_after_kafkas_lines(falkirk):
-    details = FeatureUpdateDetails(losses=[LOSS], inaccessible=[LOSS | {"key": "b"}], undo_bundle="u.zip")
+    details = FeatureUpdateDetails(losses=[LOSS], inaccessible=[LOSS | {"detail": "b"}], undo_bundle="u.zip")
     response = UpdateFeaturesResponse(unknown_tagged_fields=encode_details(details))
     answer = asked(falkirk, FeatureServers(response), "downgrade", "--unsafe", "--feature", "m=1")
     assert answer.stdout.splitlines() == [
         "m was downgraded to 1.",
-        "  lost: user alice: SCRAM of alice is gone",
-        "  inaccessible: b: SCRAM of alice is gone",
+        "  lost: user alice: SCRAM is gone",
+        "  inaccessible: b",
         "  undo bundle: u.zip",
     ]
 
@@ -334,6 +334,14 @@ def test_what_a_node_lacks_when_the_time_is_over_is_said(falkirk, offsets, level
     assert reason in answer.stderr.splitlines()
     document = waited(falkirk, waiting(offsets, levels), "--timeout", "0", "--json")
     assert reason in json.loads(document.stdout)["waited"]["missing"]
+
+
+def test_only_a_lowered_metadata_version_leaves_files_to_see_to(falkirk):
+    cluster = FeatureServers(DONE)
+    cluster.features = [feature_answer(5, SUPPORTED, {"metadata.version": 30})]
+    answer = asked(falkirk, cluster, "downgrade", "--feature", "group.version=0", "--wait")
+    assert answer.exit_code == 0
+    assert "bootstrap.checkpoint" not in answer.stdout
 
 
 def test_nothing_is_waited_for_after_a_dry_run_or_a_refusal(falkirk):

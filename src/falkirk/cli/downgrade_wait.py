@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.cli.failure import CommandFailedError
 from falkirk.client.errors import ClientError
+from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import all_releases
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from falkirk.client.quorum_description import QuorumDescription
 
 _POLL_S: Final = 0.5
+# An older release does not start beside one of a level that it does not know.
+_BOOTSTRAP: Final = "bootstrap.checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,7 @@ class DowngradeWait:
     end_offset: int
     nodes: tuple[int, ...]
     finalized: Mapping[str, int]
+    lowers_metadata_version: bool
     reasons: tuple[str, ...]
 
     @property
@@ -51,11 +55,9 @@ class DowngradeWait:
             return
         yield f"Every node has the change, up to offset {self.end_offset}: {', '.join(map(str, self.nodes))}."
         yield f"May be started now, one node after the other: {', '.join(self.releases)}."
-        for node_id in self.nodes:
-            yield (
-                f"  node {node_id}: stop it, see that bootstrap.checkpoint in its metadata log directory is at the new "
-                "level or gone, start the other release"
-            )
+        for node_id in self.nodes if self.lowers_metadata_version else ():
+            where = f"{_BOOTSTRAP} in its metadata log directory"
+            yield f"  node {node_id}: stop it, see that {where} is at the new level or gone, start the other release"
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document
         """Give the same by fields."""
@@ -63,7 +65,9 @@ class DowngradeWait:
             "end_offset": self.end_offset,
             "nodes": list(self.nodes),
             "releases": list(self.releases),
-            "left_to_do": {str(node_id): ["bootstrap.checkpoint"] for node_id in self.nodes},
+            "left_to_do": {
+                str(node_id): [_BOOTSTRAP] if self.lowers_metadata_version else [] for node_id in self.nodes
+            },
             "missing": list(self.reasons),
         }
 
@@ -89,6 +93,7 @@ async def await_downgrade(admin: AsyncAdmin, updates: Mapping[str, FeatureUpdate
         end_offset=end_offset,
         nodes=tuple(sorted({*quorum.voters, *quorum.observers, *versions})),
         finalized={name: levels.max_version_level for name, levels in finalized.items()},
+        lowers_metadata_version=METADATA_VERSION in updates,
         reasons=reasons,
     )
 

@@ -42,7 +42,7 @@ class FeatureChanges:
             return
         for word, items in (("lost", details.losses), ("inaccessible", details.inaccessible)):
             for item in items:
-                yield f"  {word}: {item.get('key')}: {item.get('detail')}"
+                yield f"  {word}: {item.get('detail')}"
         if details.undo_bundle is not None:
             yield f"  undo bundle: {details.undo_bundle}"
 

@@ -1,0 +1,78 @@
+"""Where an answer about features differs from Kafka's on purpose: the rows of a table in the compatibility page.
+
+Each row is a rule here, by the same name; a test sees to it that neither has one that the other lacks.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from feature_calls import FeatureCall
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "compatibility.md"
+HEADING = "### Calls of kafka-features"
+Answer = tuple[int, str, str]
+"""Exit status, what stands on stdout, and on stderr."""
+
+_MARKER_LINE = re.compile(r"Feature: falkirk\.downgrade\s+SupportedMinVersion: 0\s+SupportedMaxVersion: 1\s.*\n?")
+# Real nodes refuse so to lower metadata.version across a level that brought records.
+REFUSALS = ("Refusing to perform the requested downgrade", "Unsafe metadata downgrade is not supported")
+_OTHER_REFUSALS = ("What is finalized has no place there", "Unable to set a metadata.version less than 3.7-IV0")
+
+
+def documented() -> list[str]:
+    """Give the first column of the table."""
+    _, _, after = PAGE.read_text().partition(f"{HEADING}\n")
+    section = after.partition("\n#")[0]
+    rows = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")]
+    return rows[1:]
+
+
+def _without_command(call: FeatureCall, answer: Answer) -> bool:
+    status, _, stderr = answer
+    return not call.words and status == 2 and stderr.startswith("Usage: falkirk features")
+
+
+def _missing_file(call: FeatureCall, answer: Answer) -> bool:
+    status, stdout, stderr = answer
+    return (status, stdout, stderr) == (1, "", f"{call.stderr}: No such file or directory")
+
+
+def _marker(call: FeatureCall, answer: Answer) -> bool:
+    status, stdout, stderr = answer
+    without = _MARKER_LINE.sub("", stdout).strip("\n")
+    return "describe" in call.words and without != stdout and (status, without, stderr) == call.answer
+
+
+def _lowered(call: FeatureCall, answer: Answer) -> bool:
+    if not any(refusal in call.stdout for refusal in REFUSALS):
+        return False
+    status, stdout, _ = answer
+    if status == 0:
+        return re.search(r"metadata\.version (can be|was) downgraded to \d+\.", stdout) is not None
+    return any(refusal in stdout for refusal in _OTHER_REFUSALS)
+
+
+def _below_its_features(call: FeatureCall, answer: Answer) -> bool:
+    lowered = call.status == 0 and call.words[0] == "downgrade"
+    return lowered and answer[0] == 1 and _OTHER_REFUSALS[0] in answer[1]
+
+
+OF_OUR_TOOL: dict[str, Callable[[FeatureCall, Answer], bool]] = {
+    "no command": _without_command,
+    "a file of `--command-config` that is not there": _missing_file,
+}
+OF_OUR_NODES: dict[str, Callable[[FeatureCall, Answer], bool]] = {
+    "`describe`": _marker,
+    "`metadata.version` is lowered across a level that brought records": _lowered,
+    "`metadata.version` is lowered below what a finalized feature needs": _below_its_features,
+}
+
+
+def difference(
+    call: FeatureCall, answer: Answer, rules: dict[str, Callable[[FeatureCall, Answer], bool]]
+) -> str | None:
+    """Give the row that an answer falls under; "" if it is Kafka's, None if there is no such row."""
+    if answer == call.answer:
+        return ""
+    return next((name for name, applies in rules.items() if applies(call, answer)), None)

@@ -1,0 +1,167 @@
+"""`falkirk features` against real nodes, and kafka-features against ours: answers as those of real nodes."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from falkirk_node import FalkirkNode
+from feature_calls import FeatureCall, asked_of_falkirk, masked, recorded_calls
+from feature_differences import OF_OUR_NODES, OF_OUR_TOOL, REFUSALS, difference, documented
+from kafka_cluster import COMBINED, Clusters, KafkaCluster
+from kafka_node import KafkaNode, NodeLayout, Quorum
+from kafka_tools import FEATURES, run_tools
+
+from falkirk.versions.release import Release
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+
+ELR = ("--feature", "eligible.leader.replicas.version=1")
+# How a node is formatted to be in a state: whether the quorum is dynamic, and options of StorageTool.
+STATES = {
+    ("3.7.2", "seeded at 3.7-IV4"): (False, ("--release-version", "3.7-IV4")),
+    ("3.7.2", "fresh at 3.7-IV2"): (False, ("--release-version", "3.7-IV2")),
+    ("3.9.1", "seeded at 3.9-IV0"): (False, ("--release-version", "3.9-IV0")),
+    ("3.9.1", "fresh at 3.7-IV2"): (False, ("--release-version", "3.7-IV2")),
+    ("4.0.0", "seeded at 4.0-IV3"): (False, ELR),
+    ("4.0.0", "fresh at 3.7-IV2"): (False, ("--release-version", "3.7-IV2")),
+    ("4.3.1", "seeded at 4.3-IV0"): (True, ()),
+    ("4.3.1", "fresh at 4.2-IV1"): (True, ("--release-version", "4.2-IV1")),
+    ("4.3.1", "--release-version 4.2-IV1"): (True, ("--release-version", "4.2-IV1")),
+    ("4.4.0", "seeded"): (True, ()),
+}
+CHOSEN_OF_KAFKA = {("3.7.2", "seeded at 3.7-IV4"), ("4.3.1", "seeded at 4.3-IV0")}
+CHOSEN_OF_OURS = {("3.9.1", "seeded at 3.9-IV0"), ("4.3.1", "seeded at 4.3-IV0")}
+# What follows a lowering that only nodes of ours refuse, until the level is set anew.
+LEFT_OUT = {("4.3.1", "--release-version 4.2-IV1"): slice(4, 18)}
+# Nodes of ours do not go below 3.7-IV0.
+LOWEST_LEVEL = 15
+COMMANDS = ("describe", "upgrade", "downgrade", "disable")
+
+
+class OurCluster(KafkaCluster):
+    """Nodes of ours in the place of real ones."""
+
+    def _node(self, layout: NodeLayout, quorum: Quorum, home, settings) -> KafkaNode:
+        return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)
+
+
+def states(chosen):
+    return [state if state in chosen else pytest.param(*state, marks=pytest.mark.full) for state in STATES]
+
+
+def formatted(cluster: KafkaCluster, arguments) -> KafkaCluster:
+    cluster.format(arguments=arguments)
+    return cluster
+
+
+def as_tool_of(call: FeatureCall, words: list[str]) -> list[str]:
+    """Have the tool of the recorded release answer."""
+    at = next((at for at, word in enumerate(words) if word in COMMANDS), None)
+    return words if at is None else [*words[: at + 1], "--release", call.tool, *words[at + 1 :]]
+
+
+@pytest.mark.parametrize(("release", "state"), states(CHOSEN_OF_KAFKA))
+def test_falkirk_tells_of_real_nodes_what_the_releases_own_tool_told(clusters: Clusters, release: str, state: str):
+    dynamic, arguments = STATES[release, state]
+    cluster = formatted(clusters.new(release, dynamic=dynamic), arguments)
+    calls = [call for call in recorded_calls(release, state) if not is_of_tables(call)]
+    with cluster.running():
+        answers = [asked_of_falkirk(as_tool_of(call, call.arguments(cluster))) for call in calls]
+    check(calls, answers, OF_OUR_TOOL)
+
+
+@pytest.mark.parametrize(("release", "state"), states(CHOSEN_OF_OURS))
+def test_the_releases_own_tool_tells_of_our_nodes_what_it_told_of_real_ones(
+    clusters: Clusters, release: str, state: str, tmp_path
+):
+    dynamic, arguments = STATES[release, state]
+    cluster = formatted(clusters.adopt(OurCluster.new(release, tmp_path, dynamic=dynamic)), arguments)
+    calls = recorded_calls(release, state)
+    del calls[LEFT_OUT.get((release, state), slice(0))]
+    recorded = [call for call in calls if not is_of_tables(call) and not is_of_tool(call)]
+    commands, kept = [], []
+    for call in recorded:
+        kept.append(len(commands))
+        commands.append(call.arguments(cluster))
+        commands += [["--bootstrap-server", cluster.bootstrap_servers, *words] for words in undoing(call)]
+    with cluster.running():
+        ended = run_tools(*([FEATURES, *words] for words in commands), release=recorded[0].tool)
+    calls = [call.with_one_output() for call in recorded]
+    answers = [(ended[at].status, masked(ended[at].output), "") for at in kept]
+    check(calls, answers, OF_OUR_NODES)
+
+
+def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
+    roles = {1: COMBINED, 2: COMBINED, 3: COMBINED}
+    cluster = formatted(clusters.adopt(OurCluster.new("3.9.1", tmp_path, roles, log_dirs=2)), ())
+    lower = ("downgrade", "--feature", "metadata.version=16")
+    # Killed in the end, by the fixture: the last of three that stop waits for a quorum that is gone.
+    cluster.start()
+
+    def ask(*words: str) -> tuple[int, str, str]:
+        return asked_of_falkirk(["--bootstrap-server", cluster.bootstrap_servers, *words])
+
+    dry, refused = ask(*lower, "--dry-run"), ask(*lower, "--json")
+    done = ask(*lower, "--unsafe", "--wait")
+    controller = f"127.0.0.1:{cluster.layouts[2].controller_port}"
+    raised = asked_of_falkirk(["--bootstrap-controller", controller, "upgrade-all", "--json"])
+    document = json.loads(refused[1])
+    assert (dry[0], refused[0]) == (3, 3)
+    assert document["features"][0]["error"]["name"] == "UNSAFE_FEATURE_DOWNGRADE"
+    assert [loss["kind"] for loss in document["losses"]] == ["broker_log_dirs"] * 3
+    assert (done[0], done[2]) == (0, "")
+    lines = done[1].splitlines()
+    assert [line.partition(":")[0] for line in lines[:5]] == [
+        "metadata.version was downgraded to 16.",
+        "  lost",
+        "  lost",
+        "  lost",
+        "  undo bundle",
+    ]
+    assert Path(lines[4].partition(": ")[2]).is_file()
+    assert lines[5].endswith(": 1, 2, 3.")
+    assert "3.7.2, 3.8.1, 3.9.1" in lines[6]
+    told = [(one["feature"], one["before"], one["level"]) for one in json.loads(raised[1])["features"]]
+    assert (raised[0], told) == (0, [("metadata.version", 16, 21)])
+
+
+def is_of_tables(call: FeatureCall) -> bool:
+    """Say whether no cluster is asked: those answers are compared elsewhere."""
+    return call.words[:1] in {("version-mapping",), ("feature-dependencies",)}
+
+
+def is_of_tool(call: FeatureCall) -> bool:
+    """Say whether the tool itself refuses: nothing of it reaches a node."""
+    return call.words[:1] == ("--bootstrap-server",) or call.stderr.startswith(("usage:", "Command line error"))
+
+
+def undoing(call: FeatureCall) -> list[list[str]]:
+    """Give what takes a node of ours back to where the real one stayed, which refused."""
+    asked = re.search(r"metadata\.version to (\d+)\.", call.stdout)
+    was_refused = any(refusal in call.stdout for refusal in REFUSALS)
+    if "--dry-run" in call.words or not was_refused or asked is None or int(asked[1]) < LOWEST_LEVEL:
+        return []
+    told = re.search(r"downgrade from (\d+) to", call.stdout)
+    level = int(told[1]) if told else Release.parse(call.release).latest_metadata_version.level
+    return [["upgrade", "--feature", f"metadata.version={level}"]]
+
+
+def check(calls, answers, rules) -> None:
+    """Every answer is Kafka's or falls under a row, and every kind of call that a row is about was met or is rare."""
+    assert len(calls) == len(answers) > 5
+    wrong = []
+    met: Counter[str] = Counter()
+    for call, answer in zip(calls, answers, strict=True):
+        row = difference(call, answer, rules)
+        if row is None:
+            wrong.append((call.words, call.answer, answer))
+        else:
+            met[row] += 1
+    assert wrong == []
+    assert met[""] > 0
+
+
+def test_the_differences_are_those_that_the_compatibility_page_lists():
+    assert documented() == [*OF_OUR_TOOL, *OF_OUR_NODES]
