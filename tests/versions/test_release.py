@@ -1,5 +1,7 @@
 """Named releases: what each one speaks and supports."""
 
+from collections.abc import Callable
+
 import pytest
 
 from falkirk.versions.api_support import Listener
@@ -243,3 +245,12 @@ def test_a_coordinator_record_names_its_messages() -> None:
 def test_releases_are_equal_by_name() -> None:
     assert len({Release.parse("4.4"), Release.parse("4.4.0"), latest_release()}) == 1
     assert Release.parse("4.4") != "4.4.0"
+
+
+def test_releases_answer_updates_of_features_in_their_own_ways() -> None:
+    def since(holds: Callable[[Release], bool]) -> str:
+        return next(release.word for release in all_releases() if release.tables.kraft is not None and holds(release))
+
+    assert since(lambda release: release.updates_features_together) == "4.0"
+    assert since(lambda release: release.updates_kraft_version) == "4.1"
+    assert since(lambda release: release.tells_both_levels) == "4.2"

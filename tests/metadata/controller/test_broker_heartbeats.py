@@ -437,3 +437,13 @@ def test_time_does_nothing_to_brokers_that_are_gone_or_fenced():
 
     assert run_due(controller, 10 * SESSION_MS) == []
     assert controller.cluster.next_due_ms is None
+
+
+def test_when_brokers_were_heard_of_is_known_after_their_sessions_too():
+    heartbeats = BrokerHeartbeats(1000)
+    heartbeats.touch(1, 7, 100)
+    session = heartbeats.touch(2, 8, 200)
+    heartbeats.drop(2, session)
+    assert heartbeats.last_contact_ms == {1: 100, 2: 200}
+    heartbeats.touch(2, 9, 900)
+    assert heartbeats.last_contact_ms == {1: 100, 2: 900}
