@@ -17,7 +17,10 @@ Answer = tuple[int, str, str]
 _MARKER_LINE = re.compile(r"Feature: falkirk\.downgrade\s+SupportedMinVersion: 0\s+SupportedMaxVersion: 1\s.*\n?")
 # Real nodes refuse so to lower metadata.version across a level that brought records.
 REFUSALS = ("Refusing to perform the requested downgrade", "Unsafe metadata downgrade is not supported")
-_OTHER_REFUSALS = ("What is finalized has no place there", "Unable to set a metadata.version less than 3.7-IV0")
+# Nodes of ours do not go below 3.7-IV0.
+LOWEST_LEVEL = 15
+_BELOW_LOWEST = "Unable to set a metadata.version less than 3.7-IV0"
+_NO_PLACE = "What is finalized has no place there"
 
 
 def documented() -> list[str]:
@@ -45,17 +48,20 @@ def _marker(call: FeatureCall, answer: Answer) -> bool:
 
 
 def _lowered(call: FeatureCall, answer: Answer) -> bool:
-    if not any(refusal in call.stdout for refusal in REFUSALS):
+    target = re.search(r"metadata\.version to (\d+)\.", call.stdout)
+    if target is None or not any(refusal in call.stdout for refusal in REFUSALS):
         return False
     status, stdout, _ = answer
+    if int(target[1]) < LOWEST_LEVEL:
+        return status == 1 and _BELOW_LOWEST in stdout
     if status == 0:
-        return re.search(r"metadata\.version (can be|was) downgraded to \d+\.", stdout) is not None
-    return any(refusal in stdout for refusal in _OTHER_REFUSALS)
+        return re.search(rf"metadata\.version (can be|was) downgraded to {target[1]}\.", stdout) is not None
+    return status == 1 and _NO_PLACE in stdout
 
 
 def _below_its_features(call: FeatureCall, answer: Answer) -> bool:
     lowered = call.status == 0 and call.words[0] == "downgrade"
-    return lowered and answer[0] == 1 and _OTHER_REFUSALS[0] in answer[1]
+    return lowered and answer[0] == 1 and _NO_PLACE in answer[1]
 
 
 OF_OUR_TOOL: dict[str, Callable[[FeatureCall, Answer], bool]] = {
