@@ -9,3 +9,7 @@ class StartupError(Exception):
 
 class FatalError(Exception):
     """The node cannot go on, in one line for the operator."""
+
+
+class UnfitError(FatalError):
+    """The node does not support what the cluster has finalized: a leader resigns, a broker unregisters, both end."""

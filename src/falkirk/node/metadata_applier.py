@@ -8,7 +8,8 @@ from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
-from falkirk.node.errors import FatalError
+from falkirk.node.errors import FatalError, UnfitError
+from falkirk.node.release_gate import UnsupportedLevelError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
@@ -74,10 +75,11 @@ class MetadataApplier:
         self._gate.check(batches)
         provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
         self._loader.load_snapshot(batches, provenance)
+        self._gate.check_levels(self.image.features.levels())
         self.bytes_applied = 0
 
     def apply_up_to(self, high_watermark: int) -> None:
-        """Apply what is committed. Raises FatalError for a record that the release or the image cannot take in."""
+        """Apply what is committed. Raises FatalError for what the release or the image cannot take in."""
         if high_watermark <= self.applied_offset:
             return
         batches: list[MetadataBatch] = []
@@ -93,8 +95,13 @@ class MetadataApplier:
                     source=self._source,
                 )
             )
+        features = self.image.features
         try:
             self._gate.check(batches)
             self._loader.load_log(batches)
+            if self.image.features is not features:
+                self._gate.check_levels(self.image.features.levels())
+        except UnsupportedLevelError as error:
+            raise UnfitError(f"This node must not go on: {error}") from error
         except RecordError as error:
             raise FatalError(f"Error replaying metadata log record: {error}") from error

@@ -12,6 +12,7 @@ when what it rests on is committed. docs/internals/node.md says more.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.controller.downgrade_support import node_supports_downgrade
@@ -25,7 +26,7 @@ from falkirk.node.controller_role import ControllerRole
 from falkirk.node.credentials import Credentials
 from falkirk.node.dispatcher import Dispatcher
 from falkirk.node.effects import Close, Fact, Started, Stop
-from falkirk.node.errors import FatalError, StartupError
+from falkirk.node.errors import FatalError, StartupError, UnfitError
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -47,6 +48,7 @@ from falkirk.node.request_facts import RequestFacts
 from falkirk.node.role_settings import authorizer, raft_config
 from falkirk.node.snapshot_generator import SnapshotGenerator
 from falkirk.node.startup import open_node
+from falkirk.node.unregistration import Unregistration
 from falkirk.protocol.uuid import random_uuid
 from falkirk.raft.replica import RaftReplica
 from falkirk.storage.errors import CorruptFileError
@@ -158,6 +160,7 @@ class Node:
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
         self._kraft_version = raft.kraft_version
+        self._unregistration: Unregistration | None = None
         self._is_started = False
         self._is_shutting_down = False
         self._is_leaving_quorum = False
@@ -204,9 +207,9 @@ class Node:
 
     def step(self, events: Sequence[Event], now_ms: int) -> list[Effect]:
         """Take events in and say what is to be done, in order. After a Stop nothing more is done."""
-        if self._is_stopped:
-            return []
         self._state.now_ms = now_ms
+        if self._is_stopped or self._unregistration is not None:
+            return self._end(events)
         try:
             for event in events:
                 # The most frequent event by far; it leaves nothing to do if all is answered from memory.
@@ -223,13 +226,13 @@ class Node:
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
             elif replicas is not None:
                 self._due_ms = _earlier(self._due_ms, replicas.next_deadline_ms)
+        except UnfitError as error:
+            self._leave(str(error))
         except (FatalError, CorruptFileError) as error:
             self._stop(Stop(1, str(error)))
         except OSError as error:
             self._stop(Stop(1, f"The disk of {self.config.metadata_log_dir} failed: {error}"))
-        effects = self._effects[:]
-        self._effects.clear()
-        return effects
+        return self._take_effects()
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -427,6 +430,43 @@ class Node:
                 self._broker.end_shutdown()
             failure = None if self._broker is None else self._broker.failure
             self._stop(Stop(0) if failure is None else Stop(1, failure))
+
+    def _leave(self, reason: str) -> None:
+        """End as a node that does not support what is finalized (KIP-778): a leader resigns, a broker unregisters."""
+        now_ms = self._state.now_ms
+        with suppress(OSError):
+            self._quorum.resign()
+        self._clients.close()
+        if self._broker is None or self._broker.broker_epoch < 0:
+            self._stop(Stop(1, reason))
+            return
+        self._unregistration = Unregistration(
+            ActiveControllerChannel(self._state, self._peers, "unregistration"),
+            self._peers,
+            broker_id=self.config.node_id,
+            reason=reason,
+            now_ms=now_ms,
+            effects=self._effects.append,
+        )
+        self._due_ms = now_ms
+
+    def _end(self, events: Sequence[Event]) -> list[Effect]:
+        """Hear of nothing but the answer to the unregistration: what comes of the metadata cannot be understood."""
+        unregistration, now_ms = self._unregistration, self._state.now_ms
+        if self._is_stopped or unregistration is None:
+            return []
+        self._due_ms = unregistration.hear(events, now_ms)
+        if unregistration.is_over(now_ms):
+            assert self._broker is not None
+            with suppress(OSError):
+                self._broker.end_shutdown()
+            self._stop(Stop(1, unregistration.reason))
+        return self._take_effects()
+
+    def _take_effects(self) -> list[Effect]:
+        effects = self._effects[:]
+        self._effects.clear()
+        return effects
 
     def _stop(self, stop: Stop) -> None:
         self._is_stopped = True

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.errors import RecordError
 from falkirk.node.effects import Fact
-from falkirk.node.errors import FatalError
+from falkirk.node.errors import FatalError, UnfitError
 from falkirk.node.peers import PeerFailure
+from falkirk.node.release_gate import UnsupportedLevelError
 from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, Truncate, WriteSnapshotChunk
 from falkirk.storage.errors import CorruptFileError
 
@@ -65,9 +66,20 @@ class QuorumDriver:
             for message in output.messages:
                 self._send(message)
             self._apply(output, is_installed=is_installed)
-        for fact in raft.take_facts():
-            self._effects(Fact(fact.level, fact.event, fact.fields))
+        self._tell_facts()
         return ran
+
+    def resign(self) -> None:
+        """Give up leading, and tell the others, without applying anything more. Nothing happens if we do not lead."""
+        raft = self._state.raft
+        if raft.is_leader:
+            raft.resign(self._state.now_ms)
+            output = raft.take_output()
+            self._persist(output)
+            raft.persisted(self._state.now_ms)
+            for message in output.messages:
+                self._send(message)
+            self._tell_facts()
 
     def _persist(self, output: RaftOutput) -> bool:
         """Write everything down; say whether a fetched snapshot was good."""
@@ -128,9 +140,15 @@ class QuorumDriver:
             self._state.applier.apply_up_to(output.high_watermark)
             self._dispatcher.answer_committed(output.high_watermark)
 
+    def _tell_facts(self) -> None:
+        for fact in self._state.raft.take_facts():
+            self._effects(Fact(fact.level, fact.event, fact.fields))
+
     def _load(self, snapshot: OffsetAndEpoch) -> None:
         try:
             self._state.applier.load_snapshot(snapshot)
+        except UnsupportedLevelError as error:
+            raise UnfitError(f"This node must not go on: {error}") from error
         except RecordError as error:
             raise FatalError(f"Error while loading snapshot: {error}") from error
         self._snapshots.reset()

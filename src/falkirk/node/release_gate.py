@@ -15,11 +15,12 @@ from falkirk.metadata.record_reader import read_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import METADATA_RECORDS, FeatureLevelRecord
 from falkirk.protocol.metadata_record import decode_frame, encode_frame
+from falkirk.versions.features import unsupported_features
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.batch import MetadataBatch
     from falkirk.versions.release import Release
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 _FRAME_BYTES: Final = 3
 
 
+class UnsupportedLevelError(InconsistentRecordError):
+    """A level is finalized that the release does not support."""
+
+
 class ReleaseGate:
     """Lets through what the release reads. Costs a look at three bytes of each record."""
 
     def __init__(self, release: Release, *, is_controller: bool, unstable: bool = False) -> None:
+        self._release = release
         self._is_controller = is_controller
         self._supported = release.supported_features(unstable=unstable)
         self._records = release.kraft.metadata_records
@@ -60,6 +66,15 @@ class ReleaseGate:
                     error.locate(offset, batch.source)
                     raise
 
+    def check_levels(self, levels: Mapping[str, int]) -> None:
+        """Raise UnsupportedLevelError if the release does not support all that is finalized (KIP-584).
+
+        Differs from Kafka: its brokers pass over features that they do not know, and only cannot register.
+        """
+        for unsupported in unsupported_features(levels, self._supported):
+            reason = f"release {self._release} does not support what the cluster has finalized: {unsupported}"
+            raise UnsupportedLevelError("FeatureLevelRecord", reason)
+
     def _check_value(self, value: bytes) -> None:
         if value[:_FRAME_BYTES] in self._feature_level_frames:
             record = read_record(value)
@@ -88,6 +103,6 @@ class ReleaseGate:
                 f"Tried to apply FeatureLevelRecord(name='{name}', featureLevel={level}), but this controller only "
                 f"supports versions {supported}"
             )
-            raise InconsistentRecordError("FeatureLevelRecord", reason)
+            raise UnsupportedLevelError("FeatureLevelRecord", reason)
         if name == METADATA_VERSION:
-            raise InconsistentRecordError("FeatureLevelRecord", f"No MetadataVersion with feature level {level}")
+            raise UnsupportedLevelError("FeatureLevelRecord", f"No MetadataVersion with feature level {level}")
