@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
-    KnownRequestsAnswered,
     RequestReceived,
     ResponseReceived,
     Role,
@@ -21,6 +20,7 @@ from falkirk.protocol.connection import (
 )
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.frame import frame
+from falkirk.protocol.known_answer import KnownRequestsAnswered
 from falkirk.protocol.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,

@@ -21,13 +21,13 @@ from falkirk.node.sasl_listeners import SaslListeners
 from falkirk.protocol import codec
 from falkirk.protocol.connection import (
     Connection,
-    KnownRequestsAnswered,
     RequestReceived,
     Role,
     UnservedRequestReceived,
     UnsupportedVersionReceived,
 )
 from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.known_answer import KnownRequestsAnswered
 from falkirk.protocol.messages import ApiVersionsRequest
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from falkirk.protocol.connection import KNOWN_REQUEST_BYTES_MAX, known_answer, k
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.protocol.connection import KnownAnswer, RequestReceived
+    from falkirk.protocol.connection import RequestReceived
+    from falkirk.protocol.known_answer import KnownAnswer
     from falkirk.protocol.schema import WireMessage
 
 # Requests come from clients, so there must be an end to them: to their number, to their size, and to their answers.

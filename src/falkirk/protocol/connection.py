@@ -30,6 +30,7 @@ from falkirk.protocol.codec import decode_prefix, encode
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame, frame_start
 from falkirk.protocol.headers import request_header_version, response_header_version
+from falkirk.protocol.known_answer import KnownAnswer, KnownRequestsAnswered, are_alike, known_requests_answered
 from falkirk.protocol.messages import REQUESTS, RESPONSES, RequestHeader, ResponseHeader, message_class
 
 if TYPE_CHECKING:
@@ -107,28 +108,6 @@ class UnservedRequestReceived(msgspec.Struct, frozen=True):
     """
 
     api_key: int
-    api_version: int
-
-
-class KnownAnswer(msgspec.Struct, frozen=True):
-    """What a request is answered with that has the same bytes as an earlier one, save the correlation id."""
-
-    request: WireMessage
-    api_version: int
-    before: bytes  # of the correlation id: the frame's length
-    after: bytes
-
-
-class KnownRequestsAnswered(msgspec.Struct, frozen=True):
-    """Requests of one version of an API that were answered from `known_answers`: `data` is to be sent.
-
-    They came behind each other in one piece. `request` is the last one's message, and not to be changed: others have
-    it, too.
-    """
-
-    data: bytes
-    count: int
-    request: WireMessage
     api_version: int
 
 
@@ -318,13 +297,13 @@ class Connection:
             found = known.get(received[:4] + received[8:])
             if found is None:
                 break
-            if found is not last and last is not None and not _are_alike(found, last):
-                events.append(_known_requests_answered(parts, last))
+            if found is not last and last is not None and not are_alike(found, last):
+                events.append(known_requests_answered(parts, last))
                 parts = []
             parts += (found.before, received[4:8], found.after)
             count, last = count + 1, found
         if last is not None:
-            events.append(_known_requests_answered(parts, last))
+            events.append(known_requests_answered(parts, last))
         return frames[count:]
 
     def _read_request(
@@ -450,14 +429,6 @@ def known_answer(request: RequestReceived, message: WireMessage, body: bytes) ->
     return KnownAnswer(message, request.api_version, answer[:4], answer[8:])
 
 
-def _known_requests_answered(parts: list[bytes], last: KnownAnswer) -> KnownRequestsAnswered:
-    return KnownRequestsAnswered(b"".join(parts), len(parts) // _PARTS, last.request, last.api_version)
-
-
-def _are_alike(one: KnownAnswer, other: KnownAnswer) -> bool:
-    return type(one.request) is type(other.request) and one.api_version == other.api_version
-
-
 def response_header(request: RequestReceived | UnsupportedVersionReceived) -> bytes:
     """Give the header of the answer to a request."""
     is_flexible = response_header_version(request.api_key, request.response_version)
@@ -465,8 +436,6 @@ def response_header(request: RequestReceived | UnsupportedVersionReceived) -> by
 
 
 _NO_ANSWERS: Final[Mapping[bytes, KnownAnswer]] = {}
-# What a known answer is sent in: frame length, correlation id, the rest.
-_PARTS: Final = 3
 _API: Final = struct.Struct(">hh")
 _CORRELATION_ID: Final = struct.Struct(">i")
 _CORRELATION_END: Final = 8
