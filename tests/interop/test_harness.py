@@ -1,14 +1,19 @@
 """The harness itself: a real 4.3.1 node is formatted, started, seeded and asked, and the answers can differ."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ingested_rows import ingested_rows
 from kafka_answers import differences, facts
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_java import KafkaProgramError, answers, load_snapshot, seed
 from kafka_node import KafkaNodeError
+
+from falkirk.client.config import parse_servers
+from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
 RELEASE = "4.3.1"
@@ -58,6 +63,35 @@ def test_answers_are_equal_after_a_clean_restart_and_tell_every_kind_of_state(se
         for partition in before["messages"].values()
     )
     assert any(partition["earliest"] > 0 for partition in before["offsets"].values())
+
+
+def test_what_is_fetched_of_a_running_node_makes_the_rows_that_its_files_make(
+    seeded: KafkaCluster, tmp_path: Path
+) -> None:
+    """The fleet pipeline's live source, with everything that can be seeded."""
+    live = ClusterMirror(tmp_path / "live", LiveSource(brokers=parse_servers(seeded.bootstrap_servers))).refresh()
+    copies = [tmp_path / "files" / path.name for path in seeded.layouts[0].log_dirs]
+    for path, copy in zip(seeded.layouts[0].log_dirs, copies, strict=True):
+        shutil.copytree(path, copy)
+    # The node has gone on writing, and its metadata log has records before its start, which nobody is given.
+    sizes = {}
+    for fetched in live.rglob("*.log"):
+        data = fetched.read_bytes()
+        [own] = [copy / fetched.parent.name for copy in copies if (copy / fetched.parent.name).exists()]
+        segments = sorted(own.glob("*.log"))
+        assert data in b"".join(segment.read_bytes() for segment in segments)
+        for segment in segments:
+            segment.unlink()
+        (own / fetched.name).write_bytes(data)
+        sizes[own.name] = len(data)
+
+    rows = ingested_rows([live], tmp_path / "from-live")
+    assert rows == ingested_rows(copies, tmp_path / "from-files")
+
+    assert sizes["__cluster_metadata-0"] > 1_000
+    assert sum(name.startswith("__consumer_offsets-") for name in sizes) > 1
+    for table in ("groups", "committed_offsets", "transactions", "acls", "scram_credentials", "partitions"):
+        assert rows[table], table
 
 
 def test_a_change_shows_as_differences_of_its_kind_alone(seeded: KafkaCluster) -> None:

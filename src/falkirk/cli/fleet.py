@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from falkirk.cli.failure import WrongUsageError
-from falkirk.cli.fleet_live import LIVE_FOLDER, FleetInputs, live_mirror
+from falkirk.cli.fleet_live import LIVE_SUFFIX, FleetInputs, live_mirror
 from falkirk.cli.fleet_progress import FleetProgress
 from falkirk.cli.fleet_views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
 from falkirk.cli.options import (  # noqa: TC001 - Typer reads the annotations when it builds a command
@@ -39,7 +39,7 @@ LiveDirOption = Annotated[
     typer.Option(
         "--live-dir",
         metavar="DIR",
-        help=f"Where the logs of running clusters are kept; default: {LIVE_FOLDER} in the warehouse.",
+        help=f"Where the logs of running clusters are kept; default: the warehouse's name and {LIVE_SUFFIX}.",
     ),
 ]
 WarehouseOption = Annotated[str, typer.Option("--warehouse", metavar="DIR", help="Where the tables are.")]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.live.cluster_mirror import ClusterMirror
 
-LIVE_FOLDER: Final = "_live"
-"""Where in a warehouse the logs of running clusters are: Spark passes over names that begin so."""
+LIVE_SUFFIX: Final = "-live"
+"""Behind a warehouse's name: where the logs of running clusters are."""
 
 
 class FleetInputs:
@@ -61,4 +61,4 @@ def live_mirror(
         controllers=() if bootstrap_controller is None else parse_servers(bootstrap_controller),
         config=ClientConfig.from_properties(properties),
     )
-    return ClusterMirror(Path(warehouse) / LIVE_FOLDER if live_dir is None else live_dir, source)
+    return ClusterMirror(Path(warehouse.rstrip("/") + LIVE_SUFFIX) if live_dir is None else live_dir, source)

@@ -1,6 +1,6 @@
 """A running cluster as one data directory: its metadata log, and the topics of its coordinators.
 
-    mirror = ClusterMirror(Path("warehouse/_live"), LiveSource(brokers=parse_servers("broker:9092")))
+    mirror = ClusterMirror(Path("warehouse-live"), LiveSource(brokers=parse_servers("broker:9092")))
     directory = mirror.refresh()        # to be read as a node's data directory; again and again, it grows
 
 Whose directory it is: that of the node that led the quorum when it was begun. All of it is committed, so it stands for
