@@ -11,14 +11,20 @@ from falkirk.node.node import Node
 from falkirk.simulation.data_clients import DataClients
 from falkirk.simulation.formatted_disk import format_broker_disk, format_controller_disk
 from falkirk.simulation.node_logs import NodeLogs
+from falkirk.simulation.rolls.operator import GHOST_ID
 from falkirk.simulation.scenario import CLUSTER_ID, RELEASES
 from falkirk.simulation.workload.administrator import Administrator
+from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
 from falkirk.simulation.workload.quorum_administrator import QuorumAdministrator
 from falkirk.simulation.workload.scripted_broker import ScriptedBroker
+from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.memory_disk import MemoryDisk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from falkirk.metadata.image.broker_registration import BrokerRegistration
+    from falkirk.metadata.image.controller_registration import ControllerRegistration
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.workload.data_history import DataHistory
     from falkirk.simulation.workload.history import History
     from falkirk.simulation.world import World
+    from falkirk.versions.release import Release
 
 LOG_DIR: Final = "/data"
 _SECOND_LOG_DIR: Final = "/more"
@@ -58,13 +65,19 @@ _VOTERS_MIN: Final = 3
 
 
 class Cluster:
-    """All hosts of a run. `directory_ids`: of the disks that the controllers have now."""
+    """All hosts of a run. `directory_ids`: of the disks that the controllers have now.
+
+    `releases`: what each node runs as when it starts next; an operator changes it.
+    """
 
     def __init__(self, world: World, scenario: Scenario, history: History, data_history: DataHistory) -> None:
         self._world = world
         self._scenario = scenario
         self._history = history
         self._chance = world.chance("cluster")
+        self.releases = {
+            node_id: scenario.release_of(node_id) for node_id in (*scenario.controller_ids, *scenario.broker_nodes)
+        }
         self.directory_ids = {node_id: self._chance.randbytes(16) for node_id in scenario.controller_ids}
         self._controllers = {node_id: self._add_controller(node_id) for node_id in scenario.controller_ids}
         self._broker_nodes = {node_id: self._add_broker_node(node_id) for node_id in scenario.broker_nodes}
@@ -74,6 +87,10 @@ class Cluster:
         self._administrators = [self._add_administrator(number + 1) for number in range(scenario.administrator_count)]
         if scenario.has_dynamic_voters:
             self._administrators.append(self._add_quorum_administrator())
+        self._ghost = self._operator = None
+        if scenario.roll is not None:
+            self._operator = self._add_operator()
+            self._ghost = self._add_ghost() if scenario.roll.has_ghost else None
         self._data_clients = None
         if scenario.data is not None:
             self._data_clients = DataClients(
@@ -118,7 +135,8 @@ class Cluster:
     def start(self) -> None:
         """Start all hosts."""
         clients = [] if self._data_clients is None else self._data_clients.hosts
-        for host in [*self.nodes, *self._scripted_brokers, *self._administrators, *clients]:
+        rolling = [host for host in (self._operator, self._ghost) if host is not None]
+        for host in [*self.nodes, *self._scripted_brokers, *self._administrators, *clients, *rolling]:
             host.start()
 
     def shut_down(self, host: Host) -> None:
@@ -144,6 +162,62 @@ class Cluster:
         """Give the id of the node that runs on a host; None: another program does."""
         nodes = self._controllers | self._broker_nodes
         return next((node_id for node_id, other in nodes.items() if other is host), None)
+
+    def host_of(self, node_id: int) -> Host:
+        """Give the host of a node."""
+        return (self._controllers | self._broker_nodes)[node_id]
+
+    # --- For an operator
+
+    @property
+    def feature_administrator(self) -> FeatureAdministrator:
+        """The program that asks for the operator."""
+        assert self._operator is not None, "the scenario has one"
+        return cast("FeatureAdministrator", self._operator.program)
+
+    @property
+    def ghost(self) -> Host:
+        """The host of the broker that goes for good."""
+        assert self._ghost is not None, "the scenario has one"
+        return self._ghost
+
+    def is_broker_registered(self, broker_id: int) -> bool:
+        """Say whether some active controller knows a broker that is not fenced."""
+        registered = (image.cluster.brokers.get(broker_id) for image in self._active_images)
+        return any(broker is not None and not broker.fenced for broker in registered)
+
+    def is_registered_as_it_is(self, node_id: int) -> bool:
+        """Say whether an active controller has the registrations of a node as the process that runs now."""
+        return any(self._misregistered(node_id, image) is None for image in self._active_images)
+
+    def forget_bootstrap(self, node_id: int) -> None:
+        """Remove bootstrap.checkpoint, as the guide has it: an older release may not know the level in there."""
+        path = f"{LOG_DIR}/{BOOTSTRAP_CHECKPOINT}"
+        disk = self.host_of(node_id).disk
+        if disk.exists(path):
+            MemoryDisk.remove(disk, path)
+
+    @property
+    def _active_images(self) -> list[MetadataImage]:
+        return [replica.image for replica in self.replicas.values() if replica.is_active_controller]
+
+    def _misregistered(self, node_id: int, image: MetadataImage) -> str | None:
+        """Say in which role a node is not registered, or not with what it supports."""
+        program = self.host_of(node_id).program
+        if not isinstance(program, Node):
+            return f"node {node_id} does not run"
+        wanted = {(name, levels.lowest, levels.highest) for name, levels in program.config.supported_features.items()}
+        cluster, level = image.cluster, image.features.metadata_version
+        roles: list[tuple[str, BrokerRegistration | ControllerRegistration | None]] = []
+        if program.config.is_broker:
+            roles.append((BROKER, cluster.brokers.get(node_id)))
+        if program.config.is_controller and level is not None and level.controller_registration_supported:
+            roles.append((CONTROLLER, cluster.controllers.get(node_id)))
+        for role, registered in roles:
+            found = () if registered is None else registered.features
+            if {(each.name, each.min_supported_version, each.max_supported_version) for each in found} != wanted:
+                return f"{role} {node_id} is not registered as {program.config.release.word}"
+        return None
 
     def end_workload(self) -> None:
         """Let administrators and producers begin nothing new."""
@@ -201,14 +275,7 @@ class Cluster:
         fenced = [each for each in self._broker_ids if each not in registered or registered[each].fenced]
         if fenced:
             return f"brokers {fenced} cannot get unfenced"
-        missing = [node_id for node_id in self._controllers if not self._is_registered(node_id, image)]
-        return f"controllers {missing} cannot register" if missing else None
-
-    def _is_registered(self, node_id: int, image: MetadataImage) -> bool:
-        version = image.features.metadata_version
-        if version is None or not version.controller_registration_supported:
-            return True
-        return node_id in image.cluster.controllers
+        return next((problem for each in self.releases if (problem := self._misregistered(each, image))), None)
 
     def _may_lose(self, node_id: int) -> bool:
         """Say whether all voters have the disks that they began with, and are enough, as the newest leader sees it."""
@@ -233,7 +300,16 @@ class Cluster:
 
     def _format(self, node_id: int, voters: dict[int, bytes] | None) -> None:
         disk, directory_id = self._controllers[node_id].disk, self.directory_ids[node_id]
-        format_controller_disk(disk, LOG_DIR, self._scenario, node_id, directory_id, now_ms=_EPOCH_MS, voters=voters)
+        format_controller_disk(
+            disk,
+            LOG_DIR,
+            self._scenario,
+            node_id,
+            directory_id,
+            release=self.releases[node_id],
+            now_ms=_EPOCH_MS,
+            voters=voters,
+        )
 
     def _add_controller(self, node_id: int) -> Host:
         endpoint = self._scenario.controllers[node_id]
@@ -261,7 +337,7 @@ class Cluster:
 
     def _config(self, node_id: int) -> NodeConfig:
         scenario = self._scenario
-        is_dynamic, release = scenario.has_dynamic_voters, scenario.release_of(node_id)
+        is_dynamic, release = scenario.has_dynamic_voters, self.releases[node_id]
         is_controller = node_id in scenario.controllers
         roles = [CONTROLLER] * is_controller + [BROKER] * (node_id in scenario.brokers)
         return NodeConfig(
@@ -306,18 +382,27 @@ class Cluster:
             is_controller=is_controller,
         )
 
-    def _add_scripted_broker(self, broker_id: int) -> Host:
+    def _add_scripted_broker(self, broker_id: int, release: Release | None = None) -> Host:
         def make(host: Host) -> Program:
             return ScriptedBroker(
                 broker_id,
                 self._controller_endpoints,
                 self._chance_of(host),
                 cluster_id=CLUSTER_ID,
-                release=self._scenario.releases[0],
+                release=release or self._scenario.scripted_release,
                 known=self._known,
             )
 
         return self._world.add_host(f"broker-{broker_id}", {}, make)
+
+    def _add_ghost(self) -> Host:
+        return self._add_scripted_broker(GHOST_ID, min(self.releases.values(), key=_age))
+
+    def _add_operator(self) -> Host:
+        def make(host: Host) -> Program:
+            return FeatureAdministrator(self._controller_endpoints, self._chance_of(host))
+
+        return self._world.add_host("operator", {}, make)
 
     def _add_administrator(self, number: int) -> Host:
         """Every second one asks brokers, where there are broker nodes."""
@@ -348,3 +433,7 @@ class Cluster:
     @property
     def _controller_endpoints(self) -> Sequence[Endpoint]:
         return list(self._scenario.controllers.values())
+
+
+def _age(release: Release) -> int:
+    return RELEASES.index(release.word)

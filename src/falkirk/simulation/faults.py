@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from falkirk.simulation.timeline import Timeline
 
 POWER_LOSSES: Final = "power losses"
+REPEATED_REQUESTS: Final = "repeated requests"
 WIPED_DISKS: Final = "wiped disks"
 KINDS: Final = (
     "slow network",
     "broken connections",
-    "repeated requests",
+    REPEATED_REQUESTS,
     "cut writes",
     "partitions",
     "one-way partitions",
@@ -132,7 +133,7 @@ class Faults:
             conditions.delay_ms_max = self._chance.choice((20, 100, 400))
         if "broken connections" in kinds:
             conditions.breaks = self._chance.choice((0.001, 0.01, 0.05))
-        if "repeated requests" in kinds:
+        if REPEATED_REQUESTS in kinds:
             conditions.repeats = self._chance.choice((0.01, 0.1))
         if "cut writes" in kinds:
             conditions.cuts_writes = 0.2

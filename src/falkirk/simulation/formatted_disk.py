@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from falkirk.simulation.scenario import Scenario
     from falkirk.storage.disk import Disk
+    from falkirk.versions.release import Release
 
 
 def format_controller_disk(
@@ -34,18 +35,23 @@ def format_controller_disk(
     node_id: int,
     directory_id: bytes,
     *,
+    release: Release,
     now_ms: int,
     voters: Mapping[int, bytes] | None = None,
 ) -> None:
-    """Write meta.properties and what the metadata log begins with, in the form of the node's release.
+    """Write meta.properties and what the metadata log begins with, in the form of the release that the node runs as.
+
+    The level is that of the scenario, or the release's own if that is lower: a node that gets a new disk much later
+    may be of an older release, and takes the level from the log.
 
     `voters`: the first ones of a dynamic quorum, with their directory ids; None for a static one, and for a controller
     that joins a dynamic one later.
     """
     format_broker_disk(disk, log_dir, node_id, directory_id, now_ms=now_ms)
-    level = FeatureLevelRecord(name=METADATA_VERSION, feature_level=scenario.metadata_version.level)
+    version = min(scenario.metadata_version, release.latest_metadata_version)
+    level = FeatureLevelRecord(name=METADATA_VERSION, feature_level=version.level)
     values = [encode_metadata_record(level, 0)]
-    has_records_in_snapshot = scenario.release_of(node_id).bootstraps_from_snapshot
+    has_records_in_snapshot = release.bootstraps_from_snapshot
     if not has_records_in_snapshot:
         disk.write(f"{log_dir}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: now_ms))
     if has_records_in_snapshot or voters:

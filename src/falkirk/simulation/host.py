@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
+from falkirk.node.errors import StartupError
 from falkirk.simulation.disk import SimulatedCrashError
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Host:
         self.crashes_in_changes = 0
         # Asked to look at the program after each of its steps, the last one too, if it is not cut off by a crash.
         self.observers: list[Callable[[Host, Program], None]] = []
+        # Told why a program would not start.
+        self.listeners_to_refusals: list[Callable[[Host, str], None]] = []
         # Told of every fact.
         self.listeners_to_facts: list[Callable[[Host, Fact], None]] = []
         self._make_program = make_program
@@ -88,6 +91,12 @@ class Host:
         except SimulatedCrashError:
             self.crashes_in_changes += 1
             self._timeline.add(self.name, "crashes while starting")
+            return
+        except StartupError as error:
+            self._timeline.add(self.name, f"does not start: {error}")
+            self.stopped = Stop(1, str(error))
+            for tell in self.listeners_to_refusals:
+                tell(self, str(error))
             return
         for listener, endpoint in self._listeners.items():
             self._network.listen(self.name, listener, endpoint)

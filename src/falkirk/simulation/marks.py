@@ -49,6 +49,11 @@ MARKS: Final = (
     "committed while replicas are moved",
     "producer gave up",
     "administrator served through a broker",
+    "metadata.version raised",
+    "metadata.version lowered",
+    "node stopped that could not run what is finalized",
+    "node waited for before an older release was started",
+    "level kept back by a ghost",
 )
 
 

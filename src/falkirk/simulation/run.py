@@ -29,10 +29,13 @@ from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.data_marks import DataMarks
-from falkirk.simulation.faults import Faults
+from falkirk.simulation.faults import REPEATED_REQUESTS, Faults
 from falkirk.simulation.log_watch import LogWatch
 from falkirk.simulation.marks import Marks
 from falkirk.simulation.node_logs import NodeLogs
+from falkirk.simulation.rolls.feature_questions import FeatureHistory
+from falkirk.simulation.rolls.level_watch import LevelWatch
+from falkirk.simulation.rolls.operator import Operator
 from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.stored_logs import check_stored_logs
 from falkirk.simulation.workload.data_history import DataHistory
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
 HEALING_MS: Final = 40_000
 _WARM_UP_MS: Final = 4_000
 _STOPPING_MS: Final = 30_000
+# Many nodes, one after the other, several times.
+_ROLLING_MS_MAX: Final = 120_000
 # Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
 _DEFECTS: Final = frozenset(
     (
@@ -130,12 +135,24 @@ class _Run:
         self._world = World(seed, keeps_timeline=keeps_timeline)
         if scenario is None:
             scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
+            scenario = scenario.with_roll(self._world.chance("roll"))
         self._scenario = scenario
         self._crash = crash
         self._history = History()
         self._data_history = DataHistory()
         self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history)
         self._marks = Marks()
+        self._levels = LevelWatch()
+        self._operator = None
+        if self._scenario.roll is not None:
+            self._operator = Operator(
+                self._scenario.roll,
+                world=self._world,
+                cluster=self._cluster,
+                levels=self._levels,
+                history=FeatureHistory(self._history.levels),
+                marks=self._marks,
+            )
         self._checkers: tuple[Checker, ...] = (
             SingleLeader(),
             MonotonicEpoch(self._cluster.directory_ids),
@@ -143,10 +160,10 @@ class _Run:
             MajorityReachedHighWatermark(self._cluster.directory_ids),
             ConsistentCommittedData(),
             ImageByOffset(),
-            SnapshotEqualsLog(),
+            SnapshotEqualsLog(self._levels),
             FinalizedWithinSupported(),
             LeadersServe(),
-            AckedWritesSurvive(self._history, are_requests_repeated="repeated requests" in self._scenario.faults.kinds),
+            AckedWritesSurvive(self._history, are_requests_repeated=REPEATED_REQUESTS in self._scenario.faults.kinds),
             LogsMatch(),
         )
         self._logs = LogWatch(
@@ -198,6 +215,7 @@ class _Run:
         world, cluster = self._world, self._cluster
         for host in cluster.nodes:
             host.observers.append(self._look)
+            host.listeners_to_refusals.append(self._refused)
         for host in world.hosts.values():
             host.listeners_to_facts.append(self._hear)
         cluster.format()
@@ -224,9 +242,14 @@ class _Run:
             # Until topics are made and the first records are written.
             world.run(_WARM_UP_MS)
         self._faults.begin()
+        if self._operator is not None:
+            self._operator.begin()
         world.run(world.clock.now_ms + self._scenario.faults_ms)
         self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.controllers}
         self._faults.end()
+        stays = self._wait_for_operator()
+        if stays is not None:
+            return stays
         healed_at_ms = world.clock.now_ms
         acknowledged, acked = self._history.acknowledged, self._data_history.acked
         world.run(healed_at_ms + HEALING_MS, until=lambda: self._moves(acknowledged, acked))
@@ -242,6 +265,13 @@ class _Run:
             checker.at_end(replicas)
         self._logs.at_end(cluster.brokers_with_logs)
         return None if self._scenario.data is None else self._stop_brokers()
+
+    def _wait_for_operator(self) -> str | None:
+        """Let the operator finish; say where he does not get on."""
+        operator, world = self._operator, self._world
+        if operator is None or world.run(world.clock.now_ms + _ROLLING_MS_MAX, until=lambda: operator.is_done):
+            return None
+        return f"the operator does not get on: {operator.doing}; last refused: {operator.last_refusal or 'nothing'}"
 
     def _stop_brokers(self) -> str | None:
         """Stop all brokers in order, and look at what they leave; give who does not stop."""
@@ -269,8 +299,7 @@ class _Run:
     def _look(self, host: Host, program: Program) -> None:
         replica = cast("ReplicaView", program)
         if host.stopped is not None and host.stopped.exit_code:
-            if host.disk.error is None:
-                raise ProgramFailedError(f"{host.name} stopped: {host.stopped.reason}")
+            self._refused(host, host.stopped.reason)
             for checker in self._checkers:
                 checker.failed(replica)
             self._look_at_logs(host, program)
@@ -284,6 +313,11 @@ class _Run:
                 checker.started(replica)
             checker.after_step(replica)
         self._look_at_logs(host, program)
+
+    def _refused(self, host: Host, reason: str | None) -> None:
+        """Take note that a node cannot run: its disk fails, or an operator started it as a release too old."""
+        if host.disk.error is None and (self._operator is None or not self._operator.refused(host, reason or "")):
+            raise ProgramFailedError(f"{host.name} stopped: {reason}")
 
     def _look_at_logs(self, host: Host, program: Program) -> None:
         if self._scenario.data is None or not isinstance(program, Node):

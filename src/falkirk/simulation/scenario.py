@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.simulation.faults import POWER_LOSSES, WIPED_DISKS, FaultPlan
+from falkirk.simulation.faults import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS, FaultPlan
+from falkirk.simulation.rolls.plan import ROLLING_RELEASES, RollPlan
 from falkirk.simulation.workload.data_plan import DataPlan
 from falkirk.versions.release import Release
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.versions.metadata_version import MetadataVersion
 
-RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+RELEASES: Final = ROLLING_RELEASES
 CLUSTER_ID: Final = "c2ltdWxhdGVkLWNsdXN0ZQ"
 CONTROLLER_PORT: Final = 9093
 BROKER_PORT: Final = 9092
@@ -24,6 +25,7 @@ _FIRST_DYNAMIC: Final = RELEASES.index("3.9")
 _FIRST_BROKER_NODE: Final = 21
 # A step costs more with data.
 _FAULTS_WITH_DATA_MS: Final = 12_000
+_SHARE_OF_ROLLS: Final = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,8 @@ class Scenario:
 
     `releases`: of all controllers; the last `spare_count` are no voters at first (dynamic voters only). `joins_itself`:
     those of 4.2 on become voters without being asked to be. `node_releases`: of the broker nodes. `is_combined`:
-    controllers are brokers, too. `data`: what is produced and consumed; None: nothing.
+    controllers are brokers, too. `data`: what is produced and consumed; None: nothing. `roll`: what an operator does
+    with releases and the level; None: nodes stay what they are.
     """
 
     releases: tuple[Release, ...]
@@ -51,6 +54,7 @@ class Scenario:
     segment_bytes: int = 4_000
     is_combined: bool = False
     data: DataPlan | None = None
+    roll: RollPlan | None = None
 
     @classmethod
     def of(cls, chance: Chance) -> Scenario:
@@ -102,6 +106,28 @@ class Scenario:
             faults_ms=_FAULTS_WITH_DATA_MS,
         )
 
+    def with_roll(self, chance: Chance) -> Scenario:
+        """Give it an operator, a third of the time.
+
+        A request to change the level that comes again later would undo what was asked since; no client repeats one.
+        """
+        if chance.random() >= _SHARE_OF_ROLLS:
+            return self
+        plan = RollPlan.of(
+            chance,
+            {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)},
+            self.metadata_version,
+            has_dynamic_voters=self.has_dynamic_voters,
+            move_count=chance.choice((1, 2, 3, 4) if self.data is None else (1, 2)),
+        )
+        kinds = self.faults.kinds - {REPEATED_REQUESTS}
+        return replace(self, roll=plan, faults=replace(self.faults, kinds=kinds))
+
+    @property
+    def scripted_release(self) -> Release:
+        """Give what scripted brokers are: where levels move, one that runs them all."""
+        return self.releases[0] if self.roll is None else Release.parse(RELEASES[-1])
+
     @property
     def controllers(self) -> dict[int, Endpoint]:
         """Give where each controller listens."""
@@ -150,7 +176,8 @@ class Scenario:
             f"controllers {words} with {voters} at {self.metadata_version}"
             f"{', brokers as well' if self.is_combined else ''}; broker nodes {nodes}, "
             f"{self.broker_count} scripted brokers, {self.administrator_count} administrators; "
-            f"snapshots after {self.snapshot_bytes} bytes; data: {self.data or 'none'}; faults: {self.faults}"
+            f"snapshots after {self.snapshot_bytes} bytes; data: {self.data or 'none'}; "
+            f"operator: {self.roll or 'none'}; faults: {self.faults}"
         )
 
 

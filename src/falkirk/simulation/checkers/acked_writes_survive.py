@@ -60,6 +60,8 @@ class AckedWritesSurvive(Checker):
             credential = image.scram.credentials.get(ScramUser(SCRAM_SHA_256, user))
             iterations = None if credential is None else credential.iterations
             yield from self._value_problems(f"SCRAM iterations of {user}", iterations, register)
+        level = image.features.metadata_version
+        yield from self._value_problems("metadata.version", None if level is None else level.level, history.levels)
         if history.acls:
             principals = {acl.principal for acl in image.acls.acls.values()}
             for user, register in history.acls.items():

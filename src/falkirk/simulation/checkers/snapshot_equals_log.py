@@ -10,6 +10,7 @@ from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.checker import Checker
+from falkirk.simulation.rolls.level_watch import LevelWatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +27,12 @@ class SnapshotEqualsLog(Checker):
 
     A snapshot that a node wrote before it crashed waits until another node shows what is committed up to there. Where
     nobody has the batches before it any more, the image that a node made of a snapshot has to be trusted.
+    `levels` is told of all that is replayed.
     """
 
-    def __init__(self) -> None:
-        self._loader = MetadataLoader()
+    def __init__(self, levels: LevelWatch | None = None) -> None:
+        self._levels = LevelWatch() if levels is None else levels
+        self._loader = MetadataLoader((self._levels,))
         self._images: dict[int, MetadataImage] = {}
         # What is before was never seen in a log.
         self._trusted_offset = 0
@@ -63,7 +66,8 @@ class SnapshotEqualsLog(Checker):
             raise self.violated(f"snapshot {snapshot} of node {node_id} ends where nothing is committed")
 
     def _trust(self, image: MetadataImage) -> int:
-        self._loader = MetadataLoader(image=image)
+        self._loader = MetadataLoader((self._levels,), image)
+        self._levels.jumped(image)
         self._trusted_offset = image.provenance.end_offset
         self._images[self._trusted_offset] = image
         return self._trusted_offset

@@ -52,6 +52,8 @@ class History:
     quotas: dict[str, Register] = field(default_factory=dict)
     scram_iterations: dict[str, Register] = field(default_factory=dict)
     acls: dict[str, Register] = field(default_factory=dict)
+    # Of metadata.version; empty where nobody changes it.
+    levels: Register = field(default_factory=Register)
     asked: int = 0
     acknowledged: int = 0
     acknowledged_through_brokers: int = 0

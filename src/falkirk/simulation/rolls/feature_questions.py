@@ -1,0 +1,88 @@
+"""What an operator asks of features, and what comes of it: the ledger of each answer is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, forced_snapshot_consent
+from falkirk.protocol.messages import UnregisterBrokerRequest, UpdateFeaturesRequest, UpdateFeaturesResponse
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.simulation.workload.operation import Operation
+from falkirk.versions.metadata_version import METADATA_VERSION
+
+if TYPE_CHECKING:
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.workload.history import Register
+    from falkirk.versions.metadata_version import MetadataVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelAnswer:
+    """What an active controller said to a wish for a level. `message` is empty where it said yes."""
+
+    to: MetadataVersion
+    upgrade_type: UpgradeType
+    is_dry_run: bool
+    message: str
+    details: FeatureUpdateDetails
+
+
+@dataclass(slots=True)
+class FeatureHistory:
+    """`levels`: all that were asked for in earnest; `unsafe`: those of which it was said that losses are accepted."""
+
+    levels: Register
+    unsafe: set[int] = field(default_factory=set)
+    answers: list[LevelAnswer] = field(default_factory=list)
+
+    def told(self, to: MetadataVersion) -> set[str] | None:
+        """Give the keys in the ledgers of the answers that said yes to a level; None if there is none."""
+        said_yes = [each for each in self.answers if each.to == to and not each.is_dry_run and not each.message]
+        if not said_yes:
+            return None
+        return {loss["key"] for answer in said_yes for loss in answer.details.losses}
+
+
+def level_update(
+    to: MetadataVersion, upgrade_type: UpgradeType, history: FeatureHistory, *, is_dry_run: bool
+) -> Operation:
+    """Ask for a level; with consent to forced snapshots."""
+    update = FeatureUpdateKey(
+        feature=METADATA_VERSION,
+        max_version_level=to.level,
+        upgrade_type=upgrade_type,
+    )
+    request = UpdateFeaturesRequest(feature_updates=[update], validate_only=is_dry_run)
+    request.unknown_tagged_fields = forced_snapshot_consent()
+    if not is_dry_run:
+        history.levels.values.append(to.level)
+        if upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:
+            history.unsafe.add(to.level)
+    what = f"{'try' if is_dry_run else 'make'} {upgrade_type.name} to {to}"
+    return Operation(what, request, update_error, lambda _: None if is_dry_run else history.levels.acknowledge())
+
+
+def unregistration(broker_id: int) -> Operation:
+    """Ask to forget a broker."""
+    request = UnregisterBrokerRequest(broker_id=broker_id)
+    return Operation(f"unregister {broker_id}", request, lambda response: response.error_code, lambda _: None)
+
+
+def update_error(response: UpdateFeaturesResponse) -> int:
+    """Give the error of the whole, or that of the only feature."""
+    return response.error_code or max((result.error_code for result in response.results), default=0)
+
+
+def level_answer(
+    to: MetadataVersion, upgrade_type: UpgradeType, response: WireMessage, *, is_dry_run: bool
+) -> LevelAnswer:
+    """Read what was answered."""
+    assert isinstance(response, UpdateFeaturesResponse)
+    message = ""
+    if update_error(response):
+        texts = [response.error_message, *(result.error_message for result in response.results)]
+        message = " ".join(text for text in texts if text) or "refused"
+    details = decode_details(response.unknown_tagged_fields) or FeatureUpdateDetails()
+    return LevelAnswer(to=to, upgrade_type=upgrade_type, is_dry_run=is_dry_run, message=message, details=details)

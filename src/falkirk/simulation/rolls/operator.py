@@ -1,0 +1,243 @@
+"""Does what a plan says, step by step, and no step before an operator may do it.
+
+An operator sees what he would see: which process runs on a machine, what controllers answer, how far a node's
+metadata log has got.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, assert_never
+
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.simulation.rolls.feature_questions import (
+    FeatureHistory,
+    LevelAnswer,
+    level_answer,
+    level_update,
+    unregistration,
+)
+from falkirk.simulation.rolls.plan import Pause, Restart, SetLevel, StartTooEarly, runs_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.cluster import Cluster
+    from falkirk.simulation.host import Host
+    from falkirk.simulation.marks import Marks
+    from falkirk.simulation.rolls.level_watch import LevelWatch
+    from falkirk.simulation.rolls.plan import RollPlan, Step
+    from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
+    from falkirk.simulation.workload.operation import Operation
+    from falkirk.simulation.world import World
+    from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
+
+    # What is waited for, one thing after the other; each is looked at again and again until it holds.
+    Waiting = Iterator[Callable[[], bool]]
+
+GHOST_ID: Final = 19
+_POLL_MS: Final = 20
+_RETRY_MS: Final = 300
+# What a node says that cannot read what is finalized.
+CLEAR_LINE: Final = re.compile(
+    r"only supports versions|No MetadataVersion with feature level|Unknown metadata id|Can't read version"
+    r"|does not know metadata\.version level|data_version is"
+)
+
+
+class Operator:
+    """Works from `begin` on until its plan is done. `refused` tells it that a node would not run."""
+
+    def __init__(
+        self,
+        plan: RollPlan,
+        *,
+        world: World,
+        cluster: Cluster,
+        levels: LevelWatch,
+        history: FeatureHistory,
+        marks: Marks,
+    ) -> None:
+        self._world = world
+        self._cluster = cluster
+        self._plan = plan
+        self._levels = levels
+        self._history = history
+        self._marks = marks
+        self._script: Iterator[Callable[[], bool]] = iter(())
+        self._awaited: Callable[[], bool] = lambda: True
+        self._answer: tuple[WireMessage, int] | None = None
+        self._too_early: int | None = None
+        self._refusals = 0
+        self.doing: str | None = "nothing yet"
+        self.last_refusal = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Say whether nothing is left to do."""
+        return self.doing is None
+
+    def begin(self) -> None:
+        """Start with the first step."""
+        self._script = self._play()
+        self._tick()
+
+    def refused(self, host: Host, reason: str) -> bool:
+        """Take note that a node does not run, and say whether that is what the operator expects."""
+        node_id = self._cluster.node_id_of(host)
+        if node_id is None or node_id != self._too_early or CLEAR_LINE.search(reason) is None:
+            return False
+        self._refusals += 1
+        self._marks.add("node stopped that could not run what is finalized")
+        return True
+
+    # --- The plan
+
+    def _tick(self) -> None:
+        while self._awaited():
+            awaited = next(self._script, None)
+            if awaited is None:
+                self.doing = None
+                self._world.timeline.add("operator", "is done")
+                return
+            self._awaited = awaited
+        self._world.clock.after(_POLL_MS, self._tick)
+
+    def _play(self) -> Waiting:
+        yield lambda: self._levels.level is not None
+        if self._plan.has_ghost:
+            yield from self._make_ghost()
+        for step in self._plan.steps:
+            self.doing = str(step)
+            self._world.timeline.add("operator", self.doing)
+            yield from self._do(step)
+
+    def _do(self, step: Step) -> Waiting:
+        match step:
+            case Restart():
+                for node_id in step.node_ids:
+                    yield from self._restart(node_id, step.release, kills=step.kills)
+            case SetLevel():
+                yield from self._set_level(step.to)
+            case StartTooEarly():
+                yield from self._start_too_early(step)
+            case Pause():
+                yield self._over(step.for_ms)
+            case _:
+                assert_never(step)
+
+    # --- Processes
+
+    def _restart(self, node_id: int, release: Release, *, kills: bool) -> Waiting:
+        if not self._may_run(node_id, release):
+            self._marks.add("node waited for before an older release was started")
+        yield lambda: self._may_run(node_id, release)
+        host = self._cluster.host_of(node_id)
+        self._cluster.forget_bootstrap(node_id)
+        yield from self._run_as(host, node_id, release, kills=kills)
+        yield lambda: self._is_up(host) and self._cluster.is_registered_as_it_is(node_id)
+
+    def _run_as(self, host: Host, node_id: int, release: Release, *, kills: bool) -> Waiting:
+        starts = host.starts
+        self._cluster.releases[node_id] = release
+        if host.is_up and kills:
+            host.crash("killed by the operator")
+        elif host.is_up:
+            self._cluster.shut_down(host)
+        yield lambda: not host.is_up or host.starts > starts
+        if host.starts == starts:
+            host.start()
+
+    def _is_up(self, host: Host) -> bool:
+        """Start what is down; whoever else starts it starts it as the same release."""
+        if not host.is_up:
+            host.disk.error = None
+            host.start()
+        return host.is_up
+
+    def _may_run(self, node_id: int, release: Release) -> bool:
+        """Say whether a node has nothing on its disk that a release cannot read, and the cluster does not either."""
+        level = self._levels.level
+        if level is None or not runs_level(release, level):
+            return False
+        # What was finalized before goes with the log in front of the snapshot that follows a lowering.
+        ends = [each.end_offset for each in self._levels.lowerings if not runs_level(release, each.before)]
+        replica = self._cluster.replicas.get(node_id)
+        return replica is not None and replica.log.start_offset >= max(ends, default=0)
+
+    def _start_too_early(self, step: StartTooEarly) -> Waiting:
+        node_id, refusals = step.node_id, self._refusals
+        host, before = self._cluster.host_of(node_id), self._cluster.releases[node_id]
+        yield lambda: host.is_up
+        self._too_early = node_id
+        if not step.keeps_bootstrap:
+            self._cluster.forget_bootstrap(node_id)
+        yield from self._run_as(host, node_id, step.release, kills=False)
+        yield lambda: self._has_refused(host, refusals)
+        self._cluster.releases[node_id] = before
+        self._too_early = None
+        if host.is_up:
+            host.crash("killed by the operator")
+        yield lambda: self._is_up(host) and self._cluster.is_registered_as_it_is(node_id)
+
+    def _has_refused(self, host: Host, refusals: int) -> bool:
+        """Start it until it has; it may run for a while before it meets what it cannot read."""
+        if self._refusals == refusals:
+            self._is_up(host)
+        return self._refusals > refusals
+
+    # --- Features
+
+    def _set_level(self, to: MetadataVersion) -> Waiting:
+        is_lowered = self._levels.level is not None and to < self._levels.level
+        kind = UpgradeType.SAFE_DOWNGRADE if is_lowered else UpgradeType.UPGRADE
+        if is_lowered:
+            yield from self._ask_for(to, kind, is_dry_run=True)
+        while True:
+            yield from self._ask_for(to, kind, is_dry_run=False)
+            answer = self._history.answers[-1]
+            if not answer.message:
+                break
+            self.last_refusal = answer.message
+            if answer.details.losses and not answer.details.blockers:
+                kind = UpgradeType.UNSAFE_DOWNGRADE
+            yield from self._remove_ghost(answer)
+            yield self._over(_RETRY_MS)
+        self._marks.add("metadata.version lowered" if is_lowered else "metadata.version raised")
+        yield lambda: self._levels.level == to
+
+    def _ask_for(self, to: MetadataVersion, kind: UpgradeType, *, is_dry_run: bool) -> Waiting:
+        yield from self._ask(level_update(to, kind, self._history, is_dry_run=is_dry_run))
+        assert self._answer is not None, "it was waited for"
+        self._history.answers.append(level_answer(to, kind, self._answer[0], is_dry_run=is_dry_run))
+
+    def _ask(self, operation: Operation) -> Waiting:
+        self._answer = None
+        self._administrator.ask(operation, self._take)
+        yield lambda: self._answer is not None
+
+    def _take(self, response: WireMessage, error: int) -> None:
+        self._answer = response, error
+
+    @property
+    def _administrator(self) -> FeatureAdministrator:
+        return self._cluster.feature_administrator
+
+    # --- A broker that is gone
+
+    def _make_ghost(self) -> Waiting:
+        self.doing = "waits for a broker that will be gone"
+        yield lambda: self._cluster.is_broker_registered(GHOST_ID)
+        self._cluster.ghost.crash("is gone for good")
+
+    def _remove_ghost(self, answer: LevelAnswer) -> Waiting:
+        """Unregister it if it is what is in the way."""
+        if any(blocker.get("node_id") == GHOST_ID for blocker in answer.details.blockers):
+            self._marks.add("level kept back by a ghost")
+            yield from self._ask(unregistration(GHOST_ID))
+
+    def _over(self, for_ms: int) -> Callable[[], bool]:
+        end_ms = self._world.clock.now_ms + for_ms
+        return lambda: self._world.clock.now_ms >= end_ms

@@ -1,0 +1,179 @@
+"""What an operator of a run does: random plans of mixed releases, within what an operator may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSIONS, MetadataVersion
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from falkirk.protocol.chance import Chance
+
+ROLLING_RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+"""Oldest first; below 3.9 there are no dynamic voters."""
+_PAUSE_MS_MAX: Final = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """Run nodes, one after the other, as a release. `kills`: without asking them to stop first."""
+
+    node_ids: tuple[int, ...]
+    release: Release
+    kills: bool = False
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        nodes = ", ".join(map(str, self.node_ids))
+        return f"{'kills and restarts' if self.kills else 'restarts'} {nodes} as {self.release.word}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLevel:
+    """Raise or lower metadata.version, a lower one after a dry run, safely if that loses nothing."""
+
+    to: MetadataVersion
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        return f"finalizes {self.to}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartTooEarly:
+    """Run a node as a release that cannot run what is finalized, then as it ran before.
+
+    `keeps_bootstrap`: leave bootstrap.checkpoint alone, which may already be too new.
+    """
+
+    node_id: int
+    release: Release
+    keeps_bootstrap: bool = False
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        return f"starts {self.node_id} as {self.release.word} too early"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Let others work."""
+
+    for_ms: int
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        return f"waits for {self.for_ms} ms"
+
+
+Step = Restart | SetLevel | StartTooEarly | Pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollPlan:
+    """Steps in their order. `has_ghost`: a broker of the oldest release is registered, and gone before they begin."""
+
+    steps: tuple[Step, ...]
+    has_ghost: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        chance: Chance,
+        releases: Mapping[int, Release],
+        level: MetadataVersion,
+        *,
+        has_dynamic_voters: bool,
+        move_count: int,
+    ) -> RollPlan:
+        """Choose so many moves, each a few steps. `releases`: what each node begins as; `level`: what is finalized."""
+        planner = _Planner(chance, releases, level, has_dynamic_voters=has_dynamic_voters)
+        steps = [step for _ in range(move_count) for step in planner.move()]
+        return cls(steps=tuple(steps), has_ghost=chance.random() < 0.2)
+
+    def __str__(self) -> str:
+        """List the steps."""
+        return "; ".join([*(["ghost 19"] if self.has_ghost else []), *map(str, self.steps)])
+
+
+def runs_level(release: Release, level: MetadataVersion) -> bool:
+    """Say whether a release supports a metadata.version."""
+    return not release.unsupported_features({"metadata.version": level.level})
+
+
+class _Planner:
+    """Knows what the nodes run as and what is finalized once the steps so far are done."""
+
+    def __init__(
+        self, chance: Chance, releases: Mapping[int, Release], level: MetadataVersion, *, has_dynamic_voters: bool
+    ) -> None:
+        self._chance = chance
+        self._now = dict(releases)
+        self._level = level
+        first = ROLLING_RELEASES.index("3.9") if has_dynamic_voters else 0
+        self._known = [Release.parse(word) for word in ROLLING_RELEASES[first:]]
+
+    def move(self) -> Iterator[Step]:
+        """Give the steps of one move."""
+        lower = [version for version in _levels() if version < self._level and self._has_release(version)]
+        draw = self._chance.random()
+        if draw < 0.5 and lower:
+            yield from self._down(self._chance.choice(lower))
+        elif draw < 0.65:
+            yield from self._cancelled()
+        else:
+            yield from self._up()
+        if self._chance.random() < 0.4:
+            yield Pause(for_ms=self._chance.randrange(1, _PAUSE_MS_MAX))
+
+    def _up(self) -> Iterator[Step]:
+        """Run all nodes as a release that can run more, and finalize some of that."""
+        newest = max(self._known.index(release) for release in self._now.values())
+        to = self._chance.choice(self._known[newest:])
+        yield from self._restart(self._shuffled(), to)
+        higher = [each for each in _levels() if self._level < each and runs_level(to, each)]
+        if higher:
+            self._level = higher[-1] if self._chance.random() < 0.6 else self._chance.choice(higher)
+            yield SetLevel(to=self._level)
+
+    def _down(self, to: MetadataVersion) -> Iterator[Step]:
+        """Lower the level, and run nodes as releases that could not run the one before."""
+        release = self._chance.choice([each for each in self._known if runs_level(each, to)])
+        if self._chance.random() < 0.4 and not runs_level(release, self._level):
+            yield StartTooEarly(
+                node_id=self._chance.choice(list(self._now)),
+                release=release,
+                keeps_bootstrap=self._chance.random() < 0.3,
+            )
+        self._level = to
+        yield SetLevel(to=to)
+        if self._chance.random() < 0.8:
+            yield from self._restart(self._shuffled(), release)
+
+    def _cancelled(self) -> Iterator[Step]:
+        """Run half of the nodes as another release, then think better of it."""
+        release = self._chance.choice([each for each in self._known if runs_level(each, self._level)])
+        half = self._shuffled()[: (len(self._now) + 1) // 2]
+        before = {node_id: self._now[node_id] for node_id in half}
+        yield from self._restart(half, release)
+        for node_id, earlier in before.items():
+            yield from self._restart([node_id], earlier)
+
+    def _restart(self, node_ids: Sequence[int], release: Release) -> Iterator[Step]:
+        self._now.update(dict.fromkeys(node_ids, release))
+        yield Restart(node_ids=tuple(node_ids), release=release, kills=self._chance.random() < 0.2)
+
+    def _shuffled(self) -> list[int]:
+        left = list(self._now)
+        return [left.pop(self._chance.randrange(0, len(left))) for _ in range(len(left))]
+
+    def _has_release(self, level: MetadataVersion) -> bool:
+        return any(runs_level(release, level) for release in self._known)
+
+
+def _levels() -> list[MetadataVersion]:
+    return [version for version in METADATA_VERSIONS if version >= FLOOR and not version.unstable]

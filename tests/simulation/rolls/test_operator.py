@@ -1,0 +1,84 @@
+"""Clusters whose nodes and level move: down and up again, and what an operator must not do yet."""
+
+import pytest
+
+from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.rolls.plan import Pause, Restart, RollPlan, SetLevel, StartTooEarly
+from falkirk.simulation.run import SimulationResult, Verdict, simulate
+from falkirk.simulation.scenario import Scenario
+from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.release import Release
+
+NODES = (1, 2, 3, 21)
+
+
+def scenario(*steps, **changes) -> Scenario:
+    """Three controllers and a broker of 4.3, without faults."""
+    newest = Release.parse("4.3")
+    fields = {
+        "releases": (newest,) * 3,
+        "metadata_version": newest.latest_metadata_version,
+        "has_dynamic_voters": False,
+        "spare_count": 0,
+        "joins_itself": False,
+        "broker_count": 0,
+        "node_releases": (newest,),
+        "administrator_count": 1,
+        "faults": FaultPlan(kinds=frozenset(), interval_ms=1000),
+        "faults_ms": 4000,
+        "snapshot_bytes": 2000,
+        "segment_bytes": 4000,
+        "roll": RollPlan(steps=(Pause(for_ms=1500), *steps)),
+    }
+    return Scenario(**fields | changes)
+
+
+def roll(release: str) -> Restart:
+    return Restart(node_ids=NODES, release=Release.parse(release))
+
+
+def level(text: str) -> SetLevel:
+    return SetLevel(to=MetadataVersion.parse(text))
+
+
+def played(seed: int, played_scenario: Scenario) -> SimulationResult:
+    result = simulate(seed, scenario=played_scenario)
+    assert result.verdict is Verdict.PASSED, f"{result.problem}\n" + "\n".join(result.timeline[-30:])
+    return result
+
+
+def lines(result: SimulationResult, text: str) -> list[str]:
+    return [line for line in result.timeline if text in line]
+
+
+@pytest.mark.slow
+def test_a_cluster_is_lowered_and_run_as_older_releases_one_after_the_other():
+    result = played(1, scenario(level("3.9"), roll("3.9"), level("3.7"), roll("3.7")))
+    assert result.marks["metadata.version lowered"] == 2
+    assert len(lines(result, "release=3.9.1")) == len(lines(result, "release=3.7.2")) == len(NODES)
+    assert len(lines(result, "reason=metadata.version was lowered")) == 2 * len(NODES)
+
+
+@pytest.mark.slow
+def test_a_cluster_goes_up_again():
+    result = played(2, scenario(level("3.9"), roll("3.9"), roll("4.4"), level("4.4")))
+    assert result.marks["metadata.version raised"] == 1
+    assert len(lines(result, "release=4.4.0")) == len(NODES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps_bootstrap", [True, False])
+def test_a_node_that_is_started_too_early_as_an_older_release_says_why_not_and_comes_back_as_it_was(keeps_bootstrap):
+    early = StartTooEarly(node_id=2, release=Release.parse("3.9"), keeps_bootstrap=keeps_bootstrap)
+    result = played(3, scenario(early, level("3.9"), roll("3.9")))
+    (refused,) = lines(result, "does not start")
+    assert "this controller only supports versions 1-21" in refused
+    assert ("bootstrap.checkpoint" in refused) == keeps_bootstrap
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_gone_keeps_the_level_back_until_it_is_unregistered():
+    plan = RollPlan(steps=(level("3.9"), roll("4.4"), level("4.4")), has_ghost=True)
+    result = played(4, scenario(roll=plan))
+    assert result.marks["level kept back by a ghost"] >= 1
+    assert lines(result, "did unregister 19")
