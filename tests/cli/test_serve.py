@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -218,7 +219,10 @@ def test_a_node_serves_until_it_is_asked_to_stop(
     formatted: Path, start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path, capsys: Capture
 ) -> None:
     requests = tmp_path / "requests.log"
-    node = start("--request-log", str(requests), "--override", "unknown.key=1")
+    node = start(
+        *("--request-log", str(requests), "--override", "unknown.key=1"),
+        *("--override", "falkirk.metrics.listener=127.0.0.1:0"),
+    )
     assert node.stdout is not None
     document = json.loads(node.stdout.readline())
     assert document["node_id"] == 1
@@ -226,6 +230,10 @@ def test_a_node_serves_until_it_is_asked_to_stop(
     assert (listener["name"], listener["host"]) == ("CONTROLLER", "127.0.0.1")
 
     assert api_versions(listener["port"], 0).error_code == 0
+    with urlopen(f"http://{document['metrics_listener']}/metrics") as answer:
+        told = answer.read().decode()
+    assert 'falkirk_api_requests_total{api="ApiVersions",clientSoftwareName="unknown"' in told
+    assert "kafka_server_metadataloader_currentmetadataversion " in told
     assert api_versions(listener["port"], 99).error_code == 35
     # Its directory is its own, also for other programs of ours.
     options = ("--override", "listeners=CONTROLLER://127.0.0.1:0")

@@ -12,6 +12,7 @@ from falkirk.storage.request_log import (
     RequestHeader,
     RequestLine,
     read_request_line,
+    write_kafka_line,
     write_request_line,
 )
 
@@ -82,3 +83,11 @@ def test_a_version_is_called_deprecated_only_where_it_is(deprecated):
 @pytest.mark.parametrize("line", [b"", b"not json", b"{}", b'{"timestamp":"late"}', b"[]\n"])
 def test_other_lines_are_refused(line):
     assert raised(RemoteProtocolError, lambda: read_request_line(line)).reason.startswith("no line of a request log: ")
+
+
+def test_a_line_in_kafkas_layout_has_its_prefix_and_its_loggers_name():
+    line = msgspec.structs.replace(LINE, timestamp=1_767_225_600_007)
+    written = write_kafka_line(line)
+    head, _, rest = written.partition(b"{")
+    assert head == b"[2026-01-01 00:00:00,007] DEBUG Completed request:"
+    assert b"{" + rest == write_request_line(line).rstrip() + b" (kafka.request.logger)\n"

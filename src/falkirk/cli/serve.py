@@ -20,7 +20,7 @@ from falkirk.node.server_properties import ServerProperties, read_server_propert
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.heap import keep_freed_memory
-from falkirk.server.request_log import RequestLog
+from falkirk.server.request_log import RequestLog, RequestLogLayout
 from falkirk.server.serve import serve
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.posix_disk import PosixDisk
@@ -50,6 +50,10 @@ RequestLogOption = Annotated[
     Path | None,
     typer.Option("--request-log", metavar="FILE", help="Add a JSON line for every answered request to this file."),
 ]
+RequestLogFormatOption = Annotated[
+    RequestLogLayout,
+    typer.Option("--request-log-format", help="How its lines look: a JSON object alone, or in Kafka's own layout."),
+]
 # New objects after which the collector looks at the youngest ones: as many as some hundred requests make.
 _COLLECT_AFTER: Final = 50_000
 
@@ -62,6 +66,7 @@ def command(
     log_format: LogFormatOption = None,
     log_level: LogLevelOption = LogLevel.INFO,
     request_log: RequestLogOption = None,
+    request_log_format: RequestLogFormatOption = RequestLogLayout.JSON,
     json: JsonOption = False,
 ) -> None:
     """Run one node until SIGTERM or SIGINT, which stop it in an orderly way.
@@ -80,7 +85,7 @@ def command(
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
     try:
-        requests = None if request_log is None else RequestLog(request_log)
+        requests = None if request_log is None else RequestLog(request_log, request_log_format)
         stop = serve(properties, make_node, log, show, request_log=requests)
     except ServerError as error:
         raise CommandFailedError(str(error)) from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from falkirk.node.request_facts import REQUEST_ANSWERED
-from falkirk.storage.request_log import RequestLine, write_request_line
+from falkirk.storage.request_log import RequestLine, write_kafka_line, write_request_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,12 +14,20 @@ if TYPE_CHECKING:
     from falkirk.node.effects import Fact
 
 
+class RequestLogLayout(StrEnum):
+    """How lines look: the object alone, or as Kafka's own logger writes it."""
+
+    JSON = "json"
+    KAFKA = "kafka"
+
+
 class RequestLog:
     """A file that is added to. Lines are written out at the end of each step, all at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, layout: RequestLogLayout = RequestLogLayout.JSON) -> None:
         """Open it. Raises OSError."""
         self._file = path.open("ab", buffering=0)
+        self._write = write_request_line if layout is RequestLogLayout.JSON else write_kafka_line
         self._lines: list[bytes] = []
 
     def take(self, fact: Fact) -> bool:
@@ -27,7 +36,7 @@ class RequestLog:
             return False
         line = fact.fields["line"]
         assert isinstance(line, RequestLine)
-        self._lines.append(write_request_line(line))
+        self._lines.append(self._write(line))
         return True
 
     def flush(self) -> None:

@@ -9,6 +9,8 @@ here, so that a line needs no configuration to be read.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 
 from falkirk.protocol.errors import RemoteProtocolError
@@ -62,6 +64,16 @@ class RequestLine(msgspec.Struct, rename="camel", kw_only=True):
 def write_request_line(line: RequestLine) -> bytes:
     """Give the line with its end."""
     return _ENCODER.encode(line) + b"\n"
+
+
+def write_kafka_line(line: RequestLine) -> bytes:
+    """Give the line, with its end, as Kafka's logger lays it out: `[%d] %p %m (%c)%n`, the time in UTC.
+
+    The object has time and node as well, which Kafka's has not.
+    """
+    time = datetime.fromtimestamp(line.timestamp // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    head = f"[{time},{line.timestamp % 1000:03d}] DEBUG Completed request:".encode()
+    return head + _ENCODER.encode(line) + b" (kafka.request.logger)\n"
 
 
 def read_request_line(line: bytes) -> RequestLine:

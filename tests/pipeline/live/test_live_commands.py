@@ -84,7 +84,9 @@ def test_the_request_log_of_a_node_tells_api_versions_by_client_software(spark, 
     log = tmp_path / "requests.log"
     command = [str(Path(sys.executable).with_name("falkirk")), "serve", str(home / "server.properties"), "--json"]
     with subprocess.Popen(
-        [*command, "--release", "4.3", "--request-log", str(log)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*command, "--release", "4.3", "--request-log", str(log), "--request-log-format", "kafka"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as node:
         try:
             document = json.loads(node.stdout.readline())

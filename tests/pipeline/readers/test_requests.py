@@ -22,7 +22,7 @@ from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.requests import REQUESTS
 from falkirk.protocol import messages
 from falkirk.storage.memory_disk import MemoryDisk
-from falkirk.storage.request_log import RequestHeader, RequestLine, write_request_line
+from falkirk.storage.request_log import RequestHeader, RequestLine, write_kafka_line, write_request_line
 
 SAMPLES = Path(__file__).parents[2] / "data" / "requests"
 NAMES = ("log4j-3.9.1", "log4j-4.3.1", "simple-3.9.1", "simple-4.3.1")
@@ -291,6 +291,7 @@ def test_falkirks_own_lines_bring_time_and_node(node_id):
         listener="CLIENTS",
     )
     row = row_of(write_request_line(line), origin=Origin(source=PATH, node_id=node_id))
+    assert row == row_of(write_kafka_line(line), origin=Origin(source=PATH, node_id=node_id))
     assert row["node_id"] == (7 if node_id is None else node_id)
     assert row["timestamp"] == datetime(2026, 1, 1, 0, 0, 0, 123000, UTC)
     assert (row["software_name"], row["software_version"], row["error_code"]) == ("falkirk", "1", 35)
