@@ -22,16 +22,29 @@ class PartitionState:
 
 def topic_partitions(port: int, topic: str) -> dict[int, PartitionState]:
     """The partitions of a topic by number, as the broker at a port of this host knows them; none if it knows none."""
-    found = _ask(port, MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)).topics[0]
-    return {
-        one.partition_index: PartitionState(one.leader_id, tuple(one.replica_nodes), frozenset(one.isr_nodes))
-        for one in found.partitions
-    }
+    request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    (found,) = _topics(_ask(port, request)).values()
+    return found
+
+
+def all_topics(port: int) -> dict[str, dict[int, PartitionState]]:
+    """The same of every topic, by name."""
+    return _topics(_ask(port, MetadataRequest(None)))
 
 
 def live_brokers(port: int) -> set[int]:
     """The brokers that are not fenced, as the broker at a port of this host knows them."""
     return {broker.node_id for broker in _ask(port, MetadataRequest([])).brokers}
+
+
+def _topics(told: MetadataResponse) -> dict[str, dict[int, PartitionState]]:
+    return {
+        topic.name or "": {
+            one.partition_index: PartitionState(one.leader_id, tuple(one.replica_nodes), frozenset(one.isr_nodes))
+            for one in topic.partitions
+        }
+        for topic in told.topics
+    }
 
 
 def _ask(port: int, request: MetadataRequest) -> MetadataResponse:

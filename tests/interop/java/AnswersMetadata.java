@@ -58,8 +58,12 @@ final class AnswersMetadata {
         Map<String, Object> answer = new TreeMap<>();
         describe(resources, answer);
         Set<ConfigResource> groups = new java.util.HashSet<>(listed(ConfigResource.Type.GROUP));
-        for (GroupListing group : admin.listGroups().all().get()) {
-            groups.add(new ConfigResource(ConfigResource.Type.GROUP, group.groupId()));
+        try {
+            for (GroupListing group : admin.listGroups().all().get()) {
+                groups.add(new ConfigResource(ConfigResource.Type.GROUP, group.groupId()));
+            }
+        } catch (ExecutionException problem) {
+            unsupported("list of groups", problem);
         }
         answers.groupNames.forEach(group -> groups.add(new ConfigResource(ConfigResource.Type.GROUP, group)));
         try {

@@ -1,0 +1,75 @@
+"""A cluster of ours whose nodes go from release to release one at a time, while clients go on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from falkirk_node import FalkirkNode
+from falkirk_program import falkirk
+from kafka_cluster import COMBINED, KafkaCluster, node_layouts
+from kafka_node import KafkaNode, NodeLayout, Quorum
+from mixed_cluster import QUORUM_SETTINGS
+from topic_state import all_topics, live_brokers
+from waiting import becomes
+
+MIN_INSYNC_REPLICAS = "2"
+_SETTINGS = {
+    "min.insync.replicas": MIN_INSYNC_REPLICAS,
+    # One node stops at a time: there always is a quorum to ask for leave.
+    "controlled.shutdown.enable": "true",
+}
+# What a node logs when it goes wrong, or closes the connection of a client for a request that it must not send.
+_COMPLAINTS = (" ERROR ", " invalid-request ", " connection-closed ")
+# A node that stops, or listens no more, answers nothing.
+_NO_ANSWER = (OSError, AssertionError)
+
+
+class RollingCluster(KafkaCluster):
+    """`count` nodes of ours, each broker and controller, with static voters (kraft.version 0)."""
+
+    def __init__(self, release: str, count: int, *, home: Path) -> None:
+        layouts = node_layouts(home, dict.fromkeys(range(1, count + 1), COMBINED))
+        super().__init__(release, layouts, home=home, settings=QUORUM_SETTINGS | _SETTINGS)
+
+    def roll(self, release: str) -> None:
+        """Have one node after the other run as `release`; the next one when all replicas are in sync again."""
+        for node in self.nodes.values():
+            self.await_in_sync()
+            node.stop()
+            node.release = release
+            node.start()
+            node.wait_started()
+        self.await_in_sync()
+
+    def features(self, *arguments: str) -> dict[str, Any]:  # Any: a JSON document
+        """Run `falkirk features ... --json`, which has to succeed, and give its document."""
+        ended = falkirk("features", "--bootstrap-server", self.bootstrap_servers, *arguments, "--json")
+        assert ended.status == 0, f"{arguments}: {ended.stderr}\n{ended.stdout}"
+        return ended.document
+
+    def await_in_sync(self) -> None:
+        """Wait until every node knows all brokers, and every replica of every topic in sync."""
+        for layout in self.layouts:
+            port = layout.broker_port
+            becomes(lambda port=port: live_brokers(port), set(self.nodes), refusals=_NO_ANSWER)
+            becomes(lambda port=port: _lagging(port), {}, refusals=_NO_ANSWER)
+
+    def complaints(self) -> list[str]:
+        """What any node logged that should not be: errors, and requests outside of what clients were told."""
+        logs = [file for node in self.nodes.values() for file in sorted(node.home.glob("server-*.log"))]
+        lines = [line for file in logs for line in file.read_text(errors="replace").splitlines()]
+        assert lines
+        return [line for line in lines if any(complaint in line for complaint in _COMPLAINTS)]
+
+    def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
+        return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)
+
+
+def _lagging(port: int) -> dict[str, set[int]]:
+    """Replicas that are not in sync, by partition, as the broker at a port knows them."""
+    return {
+        f"{topic}-{number}": behind
+        for topic, partitions in all_topics(port).items()
+        for number, one in partitions.items()
+        if (behind := set(one.replicas) - one.in_sync)
+    }
