@@ -411,6 +411,27 @@ def asked_offset(leader: Leader) -> tuple[int, int]:
     return partition.timestamp, partition.current_leader_epoch
 
 
+@pytest.mark.parametrize(
+    ("level", "fetch", "list_offsets"),
+    [("3.7-IV0", 15, 8), ("3.9-IV0", 17, 9), ("4.0-IV3", 17, 10), ("4.1-IV1", 18, 10)],
+)
+def test_each_request_is_in_the_version_of_the_level_that_is_now(
+    leader: Leader, level: str, fetch: int, list_offsets: int
+) -> None:
+    leader.replica(A)
+    assert leader.asked() is not None
+    # Higher than the one before, or lower: metadata.version may go either way.
+    leader.context.image.features.metadata_version = MetadataVersion.parse(level)
+    leader.fetched(data(error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+    assert isinstance(leader.asked(), ListOffsetsRequest)
+    assert leader.sent[-1][2]["version_max"] == list_offsets
+    leader.offsets(0)
+    assert isinstance(leader.asked(), ListOffsetsRequest)
+    leader.offsets(0)
+    assert isinstance(leader.asked(), FetchRequest)
+    assert leader.sent[-1][2]["version_max"] == fetch
+
+
 def test_a_log_that_is_longer_than_the_leaders_is_cut_at_its_end(leader: Leader) -> None:
     replica = leader.replica(A, *(batch(each) for each in range(5)))
     out_of_range(leader)
