@@ -14,6 +14,7 @@ from falkirk.protocol.feature_update_tags import decode_details
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.server.feature_update_facts import FeatureUpdateFacts
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
 BROKER_ID = 101
@@ -216,3 +217,18 @@ def test_whoever_led_when_an_update_was_begun_does_not_end_it_as_another():
     network.isolate(old.config.node_id)
     network.run_until(lambda: waits in client.answers)
     assert client.answers[waits].error_code == ErrorCode.NOT_CONTROLLER
+
+
+@pytest.mark.slow
+def test_what_a_node_tells_of_updates_is_what_its_metrics_count():
+    network = a_cluster(brokers=0)
+    assert ask(network, ("metadata.version", 17, SAFE), dry=True)[0] == ErrorCode.NONE
+    assert ask(network, ("metadata.version", 99, UPGRADE))[0] == ErrorCode.INVALID_UPDATE_VERSION
+    facts = FeatureUpdateFacts()
+    for host in network.hosts.values():
+        for fact in host.facts:
+            facts.take(fact)
+    (refused,) = network.facts("feature-update-refused")
+    assert facts.blockers == {"metadata.version": len(refused.fields["blockers"])}
+    assert facts.blockers["metadata.version"] >= 1
+    assert facts.losses == {}

@@ -14,7 +14,7 @@ from falkirk.node.client_connections import ConnectionCounters
 from falkirk.node.effects import Fact
 from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError
-from falkirk.server.feature_update_facts import BLOCKED, LOSS, FeatureUpdateFacts
+from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.metrics_listener import HEAD_BYTES_MAX, bind_metrics, serve_metrics, shown_address
 from falkirk.versions.supported_range import SupportedRange
 
@@ -139,29 +139,35 @@ def test_api_versions_in_use_are_told_by_software_and_connections_too():
     assert samples["falkirk_connections_closed_total", named(reason="other_versions")] == 4
 
 
-def test_the_last_lowerings_losses_and_the_last_refused_updates_blockers_are_told():
+def test_the_last_updates_losses_are_told_or_what_stood_in_its_way():
     updates = FeatureUpdateFacts()
-    for step in (("scram", "scram", "elr"), ("elr",)):
-        updates.begin_step()
-        for kind in step:
-            updates.take(Fact("warning", LOSS, {"kind": kind, "key": "x"}))
-    updates.begin_step()
-    updates.take(Fact("info", BLOCKED, {"feature": "metadata.version", "count": 3}))
+    for lost in (("scram", "scram", "elr"), ("elr",)):
+        updates.take(Fact("info", "features-updated", {"metadata.version": 17}))
+        for kind in lost:
+            updates.take(Fact("warning", "metadata-lost", {"kind": kind, "key": "x"}))
+    updates.take(Fact("warning", "cut-off", {"kind": "open_transaction"}))
+    updates.take(Fact("warning", "more-is-lost", {"count": 7}))
     updates.take(Fact("info", "snapshot-begins", {"kind": "elr"}))
+    assert losses(updates) == {named(kind="elr"): 1, named(kind="open_transaction"): 1, named(kind="more"): 7}
 
+    blockers = [{"feature": "metadata.version", "node_id": node_id} for node_id in (1, 2)]
+    updates.take(Fact("warning", "feature-update-refused", {"blockers": blockers}))
+    assert told(updates=updates)["falkirk_feature_update_blockers", named(feature="metadata.version")] == 2
+    updates.take(Fact("info", "features-updated", {}))
+    assert (losses(updates), updates.blockers) == ({}, {})
+
+
+def losses(updates: FeatureUpdateFacts) -> dict[frozenset, float]:
     samples = told(updates=updates)
-
-    losses = {labels: value for (name, labels), value in samples.items() if name == "falkirk_feature_update_losses"}
-    assert losses == {named(kind="elr"): 1}
-    assert samples["falkirk_feature_update_blockers", named(feature="metadata.version")] == 3
+    return {labels: value for (name, labels), value in samples.items() if name == "falkirk_feature_update_losses"}
 
 
 def test_facts_without_the_fields_that_are_expected_count_as_unknown():
     updates = FeatureUpdateFacts()
-    updates.begin_step()
-    updates.take(Fact("warning", LOSS, {"count": "many"}))
-    updates.take(Fact("warning", BLOCKED))
-    assert (updates.losses, updates.blockers) == (Counter(unknown=1), Counter(unknown=1))
+    updates.take(Fact("warning", "metadata-lost"))
+    updates.take(Fact("warning", "more-is-lost", {"count": "many"}))
+    updates.take(Fact("warning", "feature-update-refused", {"blockers": [{}, 1]}))
+    assert (updates.losses, updates.blockers) == (Counter(unknown=1, more=1), Counter(unknown=2))
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,10 @@ class FeatureUpdates:
         result = decision.result()
         if result.records:
             self._tell(decision)
+        elif decision.is_refused and not decision.request.validate_only:
+            errors = {name: error.message for name, error in decision.errors.items()}
+            fields = {"errors": errors, "blockers": decision.details.blockers}
+            self._effects(Fact("warning", "feature-update-refused", fields))
         answer(result)
 
     def _context(self, controller: Controller, api_version: int, use: CoordinatorUse | None) -> FeatureUpdateContext:

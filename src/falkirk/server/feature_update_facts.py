@@ -1,4 +1,4 @@
-"""What the active controller told of updates of features: what the last lowering lost, what stood in the way of one."""
+"""What the active controller told of updates of features: what the last one lost, or what stood in its way."""
 
 from __future__ import annotations
 
@@ -8,37 +8,36 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from falkirk.node.effects import Fact
 
-LOSS: Final = "feature-update-loss"
-BLOCKED: Final = "feature-update-blocked"
-"""One fact for each. Fields: `kind` (loss) or `feature` (blocked), and `count` where it stands for more than one."""
-
 
 class FeatureUpdateFacts:
-    """Counts them. All facts of an update come in one step of the node; those of the last update are what counts."""
+    """Counts losses by kind, and blockers by feature, of the last update; `falkirk.node.feature_update` tells them."""
 
     def __init__(self) -> None:
         self.losses: Counter[str] = Counter()
         self.blockers: Counter[str] = Counter()
-        self._step = 0
-        self._steps: dict[str, int] = {}
-
-    def begin_step(self) -> None:
-        """Take note that what comes next is of another step."""
-        self._step += 1
 
     def take(self, fact: Fact) -> None:
-        """Count a fact, if it is one of these."""
-        if fact.event == LOSS:
-            self._count(self.losses, fact, "kind")
-        elif fact.event == BLOCKED:
-            self._count(self.blockers, fact, "feature")
+        """Count a fact, if it is of an update."""
+        match fact.event:
+            case "features-updated":
+                self.losses.clear()
+                self.blockers.clear()
+            case "metadata-lost" | "cut-off":
+                self.losses[str(fact.fields.get("kind", UNNAMED))] += 1
+            case "more-is-lost":
+                count = fact.fields.get("count", 1)
+                self.losses[MORE] += count if isinstance(count, int) else 1
+            case "feature-update-refused":
+                self.blockers = _by_feature(fact.fields.get("blockers"))
+            case _:
+                pass
 
-    def _count(self, counts: Counter[str], fact: Fact, field: str) -> None:
-        if self._steps.get(fact.event) != self._step:
-            self._steps[fact.event] = self._step
-            counts.clear()
-        count = fact.fields.get("count", 1)
-        counts[str(fact.fields.get(field, UNNAMED))] += count if isinstance(count, int) else 1
 
-
+MORE: Final = "more"
+"""Losses beyond those that are told one by one."""
 UNNAMED: Final = "unknown"
+
+
+def _by_feature(blockers: object) -> Counter[str]:
+    found = blockers if isinstance(blockers, list | tuple) else ()
+    return Counter(str(each.get("feature", UNNAMED)) if isinstance(each, dict) else UNNAMED for each in found)

@@ -44,9 +44,9 @@ class NodeMetrics(Collector):
         if now.partitions is not None:
             yield from _partitions(now.partitions)
         losses, blockers = self._updates.losses, self._updates.blockers
-        text = "What the last lowering of metadata.version lost, by kind."
+        text = "What the last update of features lost, by kind."
         yield _labelled("falkirk_feature_update_losses", text, ("kind",), (((kind,), n) for kind, n in losses.items()))
-        text = "What was in the way of the last refused update, by feature."
+        text = "Servers in the way of an update that was refused, by feature."
         yield _labelled(
             "falkirk_feature_update_blockers", text, ("feature",), (((feature,), n) for feature, n in blockers.items())
         )

@@ -247,8 +247,6 @@ class NodeDriver:
         for lane in self._lanes:
             events += lane.take()
         try:
-            if self._updates is not None:
-                self._updates.begin_step()
             began_ms = self._clock.now_ms()
             effects = self._node.step(events, began_ms)
             for effect in effects:
