@@ -17,7 +17,7 @@ _UNSEEN = _CONVERTED | {"eligible_leader_replicas", "cordoned_log_dirs"}
 # Still listed: what an older release makes of the address shows when somebody connects from it.
 _STILL_LISTED = {"cidr_allow_acl", "cidr_deny_acl"}
 # Told group by group under "groups".
-_OF_GROUPS = {"group_record", "share_group"}
+_OF_GROUPS = {"group_record", "consumer_group", "share_group"}
 # What Kafka's writer takes for a loss although nothing is there: see compatibility.md.
 _NO_LOSS = {"the cordoned log directories of one or more brokers"}
 # Older readers of snapshots keep header and footer to themselves.

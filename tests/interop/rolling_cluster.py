@@ -9,8 +9,7 @@ from falkirk_program import falkirk
 from kafka_cluster import COMBINED, KafkaCluster, node_layouts
 from kafka_node import KafkaNode, NodeLayout, Quorum
 from mixed_cluster import QUORUM_SETTINGS
-from topic_state import all_topics, live_brokers
-from waiting import becomes
+from topic_state import await_in_sync
 
 MIN_INSYNC_REPLICAS = "2"
 _SETTINGS = {
@@ -20,8 +19,6 @@ _SETTINGS = {
 }
 # What a node logs when it goes wrong, or closes the connection of a client for a request that it must not send.
 _COMPLAINTS = (" ERROR ", " invalid-request ", " connection-closed ")
-# A node that stops, or listens no more, answers nothing.
-_NO_ANSWER = (OSError, AssertionError)
 
 
 class RollingCluster(KafkaCluster):
@@ -49,10 +46,7 @@ class RollingCluster(KafkaCluster):
 
     def await_in_sync(self) -> None:
         """Wait until every node knows all brokers, and every replica of every topic in sync."""
-        for layout in self.layouts:
-            port = layout.broker_port
-            becomes(lambda port=port: live_brokers(port), set(self.nodes), refusals=_NO_ANSWER)
-            becomes(lambda port=port: _lagging(port), {}, refusals=_NO_ANSWER)
+        await_in_sync([layout.broker_port for layout in self.layouts], self.nodes)
 
     def complaints(self) -> list[str]:
         """What any node logged that should not be: errors, and requests outside of what clients were told."""
@@ -63,13 +57,3 @@ class RollingCluster(KafkaCluster):
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
         return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)
-
-
-def _lagging(port: int) -> dict[str, set[int]]:
-    """Replicas that are not in sync, by partition, as the broker at a port knows them."""
-    return {
-        f"{topic}-{number}": behind
-        for topic, partitions in all_topics(port).items()
-        for number, one in partitions.items()
-        if (behind := set(one.replicas) - one.in_sync)
-    }

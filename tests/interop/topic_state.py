@@ -1,7 +1,10 @@
 """What one broker knows of a topic, asked over a connection of its own: cheaper than a JVM."""
 
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from waiting import becomes
 
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse
@@ -9,6 +12,8 @@ from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
 
 _VERSION = 12
 _TIMEOUT_S = 20
+# A node that stops, or does not listen yet, answers nothing.
+_NO_ANSWER = (OSError, AssertionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,23 @@ def all_topics(port: int) -> dict[str, dict[int, PartitionState]]:
 def live_brokers(port: int) -> set[int]:
     """The brokers that are not fenced, as the broker at a port of this host knows them."""
     return {broker.node_id for broker in _ask(port, MetadataRequest([])).brokers}
+
+
+def await_in_sync(ports: Iterable[int], brokers: Iterable[int]) -> None:
+    """Wait until the broker at each port knows all brokers, and every replica of every topic in sync."""
+    for port in ports:
+        becomes(lambda port=port: live_brokers(port), set(brokers), refusals=_NO_ANSWER)
+        becomes(lambda port=port: _lagging(port), {}, refusals=_NO_ANSWER)
+
+
+def _lagging(port: int) -> dict[str, set[int]]:
+    """Replicas that are not in sync, by partition."""
+    return {
+        f"{topic}-{number}": behind
+        for topic, partitions in all_topics(port).items()
+        for number, one in partitions.items()
+        if (behind := set(one.replicas) - one.in_sync)
+    }
 
 
 def _topics(told: MetadataResponse) -> dict[str, dict[int, PartitionState]]:
