@@ -11,6 +11,7 @@ from kafka_java import run_main
 
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.output import ElectionState
+from falkirk.storage.level_changes import level_of
 from falkirk.storage.metadata_log import MetadataLog, MetadataLogRecovery, MetadataLogSettings
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.posix_disk import PosixDisk
@@ -139,6 +140,7 @@ def rewrite_metadata_log(log_dir: Path) -> tuple[MetadataLog, int]:
     creation = new.begin_snapshot(
         snapshot,
         [value for batch in contents.data_batches for value in batch.values()],
+        level=level_of(contents),
         kraft_version=contents.kraft_version or 0,
         voters=contents.voters,
         last_contained_log_timestamp=contents.last_contained_log_timestamp,

@@ -6,15 +6,12 @@ from copy import deepcopy
 from dataclasses import replace
 
 import pytest
-from node_network import LOG_DIR, NodeNetwork, controller_endpoint
+from lowered_cluster import HIGH, LOW, a_cluster, append_lowering, is_clean
+from node_network import LOG_DIR, NodeNetwork
 
-from falkirk.metadata.controller.result import ControllerResult
 from falkirk.metadata.record_reader import read_record
-from falkirk.metadata.writer import VersionedRecord
 from falkirk.node import node as node_module
 from falkirk.node import snapshot_generator
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
 from falkirk.node.startup import metadata_batches
 from falkirk.protocol.messages import CreateTopicsRequest, FeatureLevelRecord
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -23,35 +20,6 @@ from falkirk.storage.metadata_log import MetadataLog
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 PARTITION = f"{LOG_DIR}/__cluster_metadata-0"
-HIGH, LOW = MetadataVersion.parse("4.2-IV1"), MetadataVersion.parse("4.1-IV1")
-
-
-def a_cluster(*, unmarked: tuple[int, ...] = (), **settings) -> NodeNetwork:
-    """Make nodes 1 and 2, controllers, 3, which is both, and brokers 101 and 102, at a level that can be lowered."""
-    network = NodeNetwork(release="4.3")
-    voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
-    roles = {1: {CONTROLLER}, 2: {CONTROLLER}, 3: {BROKER, CONTROLLER}, 101: {BROKER}, 102: {BROKER}}
-    for node_id, has in roles.items():
-        shown = {"downgrade_enable": node_id not in unmarked}
-        network.add(node_id, roles=has, quorum_voters=voters, level=HIGH, **shown, **settings)
-        network.start(node_id)
-    network.run_until(
-        lambda: all(network.hosts[each].running.broker.state is BrokerState.RUNNING for each in (3, 101, 102))
-    )
-    network.run_until(lambda: len(network.active.running.image.cluster.controllers) == 3)
-    return network
-
-
-def append_lowering(network: NodeNetwork, to: MetadataVersion = LOW) -> int:
-    """Let the active controller append the record; give its offset."""
-    state = network.active.running._state
-    record = VersionedRecord(FeatureLevelRecord(METADATA_VERSION, to.level), 0)
-    offset = state.raft.end_offset
-    state.serving.catch_up(state.now_ms)
-    state.serving.append(ControllerResult((record,), None), state.now_ms)
-    state.has_work = True
-    network.active.running._due_ms = state.now_ms
-    return offset
 
 
 def level_of(network: NodeNetwork, node_id: int) -> MetadataVersion:
@@ -79,11 +47,6 @@ def levels_on_disk(network: NodeNetwork, node_id: int) -> set[int]:
         for record in records
         if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION
     }
-
-
-def is_clean(network: NodeNetwork, node_id: int, lowered_at: int) -> bool:
-    log = network.hosts[node_id].running.log
-    return log.start_offset > lowered_at and not log.lowerings
 
 
 def create_topics(network: NodeNetwork, prefix: str, count: int) -> None:

@@ -58,10 +58,11 @@ def snapshot_bytes(epoch, values=(b"v",), *, kraft_version=0, voters=None, times
     )
 
 
-def begin_snapshot(log, offset, epoch, values=(b"v",), *, timestamp=500, kraft_version=0, voters=None):
+def begin_snapshot(log, offset, epoch, values=(b"v",), *, timestamp=500, level=0, kraft_version=0, voters=None):
     return log.begin_snapshot(
         OffsetAndEpoch(offset, epoch),
         values,
+        level=level,
         kraft_version=kraft_version,
         voters=voters,
         last_contained_log_timestamp=timestamp,

@@ -101,6 +101,7 @@ class Node:
             config,
             cluster_id=startup.directories.cluster_id,
             raft=raft,
+            log=startup.log,
             applier=applier,
             authorizer=authorizer(config, applier.image.acls),
             random=random,

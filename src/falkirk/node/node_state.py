@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers.handler import NodeView
+from falkirk.protocol.metadata_progress_tags import MetadataProgress
 
 if TYPE_CHECKING:
     from falkirk.metadata.authorizer import Authorizer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.raft.output import LeaderAndEpoch
     from falkirk.raft.replica import RaftReplica
+    from falkirk.storage.metadata_log import MetadataLog
 
 UNKNOWN_EPOCH: Final = -1
 """Told as the features' epoch where none is known."""
@@ -35,6 +37,7 @@ class NodeState:
         *,
         cluster_id: str,
         raft: RaftReplica,
+        log: MetadataLog,
         applier: MetadataApplier,
         authorizer: Authorizer,
         random: Chance,
@@ -53,6 +56,7 @@ class NodeState:
         self.topic_creation: TopicCreation | None = None
         # Set where it is a controller.
         self.feature_updates: FeatureUpdates | None = None
+        self._log = log
         self.replicas: ReplicaManager | None = None
         self.fetch_sessions: FetchSessions | None = None
         self.producer_ids: ProducerIds | None = None
@@ -138,6 +142,19 @@ class NodeState:
             random=self.random,
             topic_creation=self.topic_creation,
             feature_updates=self.feature_updates,
+            metadata_progress=self.metadata_progress,
+        )
+
+    def metadata_progress(self) -> MetadataProgress:
+        """Tell how far this node is with the metadata log."""
+        log = self._log
+        latest = log.latest_snapshot
+        return MetadataProgress(
+            snapshot_end_offset=None if latest is None else latest.offset,
+            snapshot_metadata_version=log.latest_snapshot_level,
+            log_start_offset=log.start_offset,
+            applied_offset=self.applied_offset,
+            holds_lowering=bool(log.lowerings),
         )
 
     def _features_epoch(self, *, is_controller: bool) -> int | None:

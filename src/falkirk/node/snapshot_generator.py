@@ -100,6 +100,7 @@ class SnapshotGenerator:
         creation = self._log.begin_snapshot(
             snapshot,
             write_values(image, WriterOptions(metadata_version=version)),
+            level=version.level,
             kraft_version=kraft_version,
             voters=voters,
             last_contained_log_timestamp=provenance.timestamp,

@@ -109,6 +109,7 @@ class MetadataLog:
         self._epochs = scan.epochs
         self._changes = scan.voters_changes
         self._snapshots = SnapshotStore(disk, self._directory, scan.snapshots)
+        self._snapshot_level: int | None = None
         self._snapshot_change = self._load_snapshot_change()
         self._log = SegmentLog(
             disk,
@@ -147,6 +148,11 @@ class MetadataLog:
     def latest_snapshot(self) -> OffsetAndEpoch | None:
         """The newest complete snapshot."""
         return self._snapshots.latest
+
+    @property
+    def latest_snapshot_level(self) -> int | None:
+        """The metadata.version in it, 0 if it names none; None if there is no snapshot."""
+        return self._snapshot_level
 
     @property
     def earliest_snapshot(self) -> OffsetAndEpoch | None:
@@ -258,6 +264,7 @@ class MetadataLog:
         """
         contents = self._snapshots.install(snapshot)
         self._snapshot_change = VotersChange(snapshot.offset, contents.kraft_version, contents.voters)
+        self._snapshot_level = level_of(contents)
         self._restart_at(snapshot)
 
     def begin_snapshot(
@@ -265,6 +272,7 @@ class MetadataLog:
         snapshot: OffsetAndEpoch,
         values: Iterable[bytes],
         *,
+        level: int,
         kraft_version: int,
         voters: VotersRecord | None,
         last_contained_log_timestamp: int,
@@ -272,8 +280,8 @@ class MetadataLog:
     ) -> SnapshotCreation | None:
         """Begin a snapshot of what is committed below its end; None if there is one already, or of something newer.
 
-        `values`: the image's records with their frames. `clock` (ms) is asked once for each batch. One at a time; it
-        must be abandoned if `install_snapshot` replaces the log.
+        `values`: the image's records with their frames; `level`: their metadata.version. `clock` (ms) is asked once
+        for each batch. One at a time; it must be abandoned if `install_snapshot` replaces the log.
         """
         latest = self._snapshots.latest
         if latest is not None and snapshot.offset <= latest.offset:
@@ -291,6 +299,7 @@ class MetadataLog:
         def complete() -> None:
             self._snapshots.complete_own(snapshot)
             self._snapshot_change = VotersChange(snapshot.offset, kraft_version or None, voters)
+            self._snapshot_level = level
 
         return SnapshotCreation(
             self._disk,
@@ -376,6 +385,7 @@ class MetadataLog:
         if latest is None:
             return None
         contents = self._snapshots.load(latest)
+        self._snapshot_level = level_of(contents)
         return VotersChange(latest.offset, contents.kraft_version, contents.voters)
 
     def _set_levels(self, changes: list[LevelChange]) -> None:

@@ -2,13 +2,20 @@ from dataclasses import replace
 
 import pytest
 from api_versions_answers import answers, ranges_of, view_like
+from node_views import cluster_authorizer
 
-from falkirk.metadata.controller.request_context import RequestContext
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.controller.request_context import Principal, RequestContext
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.handler import EncodedResponse
 from falkirk.protocol import codec
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.protocol.metadata_progress_tags import (
+    MetadataProgress,
+    decode_metadata_progress,
+    metadata_progress_question,
+)
 from falkirk.versions.api_support import Listener
 from falkirk.versions.release import Release
 from falkirk.versions.unbuilt import UNBUILT, served_ranges
@@ -114,3 +121,57 @@ def test_the_cache_is_bounded():
     for epoch in range(500):
         answer_to(replace(view, features_epoch=epoch), 4)
     assert len(api_versions._CACHE) <= 64
+
+
+# --- Our own question: how far the node is with metadata
+
+ASKING = ApiVersionsRequest("falkirk", "1.0", unknown_tagged_fields=metadata_progress_question())
+PROGRESS = MetadataProgress(
+    snapshot_end_offset=9, snapshot_metadata_version=21, log_start_offset=9, applied_offset=11, holds_lowering=False
+)
+
+
+def progress_view(operations=None):
+    answer = next(each for each in PLAIN if names(each) == "4.3.1-dynamic-controller-v4")
+    release = Release.parse("4.3")
+    ranges = ranges_of(release, Listener.CONTROLLER)
+    view = view_like(decoded(answer), release, ranges, metadata_progress=lambda: PROGRESS)
+    return replace(view, authorizer=cluster_authorizer(operations)), answer
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_who_asks_how_far_the_node_is_gets_kafkas_answer_and_our_field(version):
+    view, _ = progress_view()
+    told = codec.decode(ApiVersionsResponse, version, answer_to(view, version, ASKING))
+    assert decode_metadata_progress(told.unknown_tagged_fields) == PROGRESS
+    told.unknown_tagged_fields = ()
+    assert codec.encode(told, version) == answer_to(view, version)
+
+
+def test_who_does_not_ask_gets_kafkas_bytes_before_and_after_somebody_asked():
+    view, answer = progress_view()
+    first = answer_to(view, 4)
+    assert first.hex() == answer["hex"]
+    answer_to(view, 4, ASKING)
+    assert answer_to(view, 4) is first
+    other_tag = ApiVersionsRequest("falkirk", "1.0", unknown_tagged_fields=((9_999, b"\1"),))
+    assert answer_to(view, 4, other_tag) is first
+
+
+@pytest.mark.parametrize(
+    ("context", "operations", "is_told"),
+    [
+        ({}, [AclOperation.DESCRIBE], True),
+        ({}, [AclOperation.CREATE], False),
+        ({"security_protocol": "SASL_SSL"}, [AclOperation.DESCRIBE], False),
+        ({"security_protocol": "SASL_SSL", "principal": Principal(name="a")}, [AclOperation.DESCRIBE], True),
+    ],
+    ids=["may describe", "may not", "not authenticated", "authenticated"],
+)
+def test_it_is_told_to_those_who_may_describe_the_cluster_and_to_others_kafkas_answer(context, operations, is_told):
+    view, answer = progress_view(operations)
+    told = api_versions.handle(view, RequestContext(api_key=18, api_version=4, **context), ASKING)
+    if is_told:
+        assert decode_metadata_progress(told.unknown_tagged_fields) == PROGRESS
+    else:
+        assert told.body.hex() == answer["hex"]

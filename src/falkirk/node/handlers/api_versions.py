@@ -8,6 +8,9 @@ Version notes: v1 adds the throttle time; v3 the client's software, which must l
 and in tagged fields supported features, finalized features and their epoch. Below v4 a supported feature whose lowest
 level is 0 is not told, because older clients cannot read it (KAFKA-17011). v5 lets a client say which node of which
 cluster it meant (both or neither, else INVALID_REQUEST): a broker that is another one answers REBOOTSTRAP_REQUIRED.
+
+Differs from Kafka: who asks for it in a tagged field of ours, and has DESCRIBE on CLUSTER, is told in another one how
+far the node is with the metadata log (`falkirk.protocol.metadata_progress_tags`). All other answers are Kafka's.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.controller.request_context import ANONYMOUS
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.handler import EncodedResponse, NodeView, Route
 from falkirk.protocol.codec import encode
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from falkirk.protocol.metadata_progress_tags import asks_metadata_progress, encode_metadata_progress
 from falkirk.versions.feature_order import finalized_order, supported_order
 
 if TYPE_CHECKING:
@@ -42,6 +49,8 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     error = _refusal(view, context.api_version, request)
     if error is not ErrorCode.NONE:
         return ApiVersionsResponse(error_code=error)
+    if _tells_progress(view, context, request):
+        return _with_progress(view, context.api_version)
     return EncodedResponse(_encoded(view, context.api_version))
 
 
@@ -84,7 +93,7 @@ class _Cached:
 
 def _encoded(view: NodeView, version: int) -> bytes:
     """Give the body; encoded once for each version as long as ranges and features stay."""
-    epoch = view.image.provenance.end_offset - 1 if view.features_epoch is None else view.features_epoch
+    epoch = _epoch(view)
     ranges, features = view.api_ranges, view.image.features
     key = (
         view.release.name,
@@ -103,6 +112,26 @@ def _encoded(view: NodeView, version: int) -> bytes:
             encode(_response(view, version, epoch), version), ranges, features, view.supported_features
         )
     return cached.body
+
+
+def _tells_progress(view: NodeView, context: RequestContext, request: ApiVersionsRequest) -> bool:
+    if not asks_metadata_progress(request.unknown_tagged_fields):
+        return False
+    # This API alone is served before that.
+    is_authenticated = not context.security_protocol.startswith("SASL") or context.principal != ANONYMOUS
+    return is_authenticated and is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE)
+
+
+def _with_progress(view: NodeView, version: int) -> ApiVersionsResponse:
+    """Give the answer with our own field: for this request alone, for what is in it changes all the time."""
+    assert view.metadata_progress is not None, "every node has a metadata log"
+    response = _response(view, version, _epoch(view))
+    response.unknown_tagged_fields = encode_metadata_progress(view.metadata_progress())
+    return response
+
+
+def _epoch(view: NodeView) -> int:
+    return view.image.provenance.end_offset - 1 if view.features_epoch is None else view.features_epoch
 
 
 def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:

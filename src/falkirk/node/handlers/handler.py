@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from falkirk.node.topic_creation import TopicCreation
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.connection import RequestReceived
+    from falkirk.protocol.metadata_progress_tags import MetadataProgress
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
     from falkirk.versions.supported_range import SupportedRange
@@ -43,7 +44,8 @@ class NodeView:
     `producer_ids`: the partitions of a broker, what its clients fetch again and again, and the ids that it hands out;
     there on its listeners. `fetch_bytes_max`: fetch.max.bytes.
     `topic_creation`: creates topics that a broker's clients ask for. `feature_updates`: changes levels of features,
-    where the node is a controller. `random`: for what an answer leaves to chance.
+    where the node is a controller. `metadata_progress`: asks how far the node is with the metadata log. `random`: for
+    what an answer leaves to chance.
     """
 
     node_id: int
@@ -66,6 +68,7 @@ class NodeView:
     fetch_bytes_max: int = 55 * 1024 * 1024
     topic_creation: TopicCreation | None = None
     feature_updates: FeatureUpdates | None = None
+    metadata_progress: Callable[[], MetadataProgress] | None = None
     random: Chance | None = None
 
 
