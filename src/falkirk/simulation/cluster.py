@@ -243,10 +243,6 @@ class Cluster:
             if node.broker is not None and node.broker.replicas.is_started
         }
 
-    def is_settled(self) -> bool:
-        """Say whether all is as it should be without faults."""
-        return self.unsettled() is None
-
     def unsettled(self) -> str | None:
         """Say what is not as it should be without faults: who leads, that all have the same, that brokers serve."""
         replicas = self.replicas

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from falkirk.node.events import BytesReceived, ConnectionAccepted, ConnectionLost, ConnectionOpened
+from falkirk.simulation.wire_watch import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.simulation.clock import Clock
+    from falkirk.simulation.wire_watch import WireWatch
 
 CONNECT_TIMEOUT_MS = 3000
 STALLED_MS_MAX = 4000
@@ -60,8 +62,13 @@ class _Link:
 
     forward: _Direction
     backward: _Direction
+    listener: str
     is_open: bool = True
     is_ghost: bool = False
+    conversation: Conversation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.conversation = Conversation(self.forward.source, (self.forward.target, self.listener))
 
 
 class Network:
@@ -85,6 +92,8 @@ class Network:
         # How often a host went down: numbers of connections begin anew with each start.
         self._lives: dict[str, int] = {}
         self._addresses: dict[str, str] = {}
+        # Told of all that is written.
+        self.watch: WireWatch | None = None
         self.counts = {"connections": 0, "writes": 0, "breaks": 0, "repeats": 0}
 
     # --- What hosts do
@@ -106,6 +115,8 @@ class Network:
         direction = self._outgoing(link, host, connection_id)
         if direction is link.backward and link.is_ghost:
             return
+        if self.watch is not None:
+            self.watch.sent(link.conversation, data, is_request=direction is link.forward)
         if self._chance.random() < self.conditions.breaks:
             self._break(link, "connection reset by the network")
             return
@@ -170,7 +181,9 @@ class Network:
         accepted_id = self._next_accepted
         self._next_accepted += 2
         self.counts["connections"] += 1
-        link = _Link(_Direction(host, target, accepted_id), _Direction(target, host, connection_id), is_ghost=is_ghost)
+        link = _Link(
+            _Direction(host, target, accepted_id), _Direction(target, host, connection_id), listener, is_ghost=is_ghost
+        )
         if not is_ghost:
             self._links[host, connection_id] = link
         self._links[target, accepted_id] = link

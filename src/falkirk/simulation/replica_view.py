@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.config import NodeConfig
     from falkirk.protocol.messages import VotersRecord
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.record_batch import RecordBatch
@@ -82,6 +83,11 @@ class ReplicaView(Protocol):
     @property
     def node_id(self) -> int:
         """Its id."""
+        ...
+
+    @property
+    def config(self) -> NodeConfig:
+        """What it was told when it started; this tells the release that it runs as."""
         ...
 
     @property

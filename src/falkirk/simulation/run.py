@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from falkirk.node.node import Node
 from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
+from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
 from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
@@ -20,13 +21,18 @@ from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncRe
 from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
 from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.logs_match import LogsMatch
+from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
+from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
+from falkirk.simulation.checkers.nodes_run_what_is_finalized import NodesRunWhatIsFinalized
+from falkirk.simulation.checkers.nothing_above_the_level import NothingAboveTheLevel
 from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighWatermarks
 from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
+from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.data_marks import DataMarks
 from falkirk.simulation.faults import REPEATED_REQUESTS, Faults
@@ -38,6 +44,7 @@ from falkirk.simulation.rolls.level_watch import LevelWatch
 from falkirk.simulation.rolls.operator import Operator
 from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.stored_logs import check_stored_logs
+from falkirk.simulation.wire_watch import WireWatch
 from falkirk.simulation.workload.data_history import DataHistory
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.world import World
@@ -143,16 +150,8 @@ class _Run:
         self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history)
         self._marks = Marks()
         self._levels = LevelWatch()
-        self._operator = None
-        if self._scenario.roll is not None:
-            self._operator = Operator(
-                self._scenario.roll,
-                world=self._world,
-                cluster=self._cluster,
-                levels=self._levels,
-                history=FeatureHistory(self._history.levels),
-                marks=self._marks,
-            )
+        self._lowered_logs = LoweredLogsBeginBehind(self._levels)
+        self._operator: Operator | None = None
         self._checkers: tuple[Checker, ...] = (
             SingleLeader(),
             MonotonicEpoch(self._cluster.directory_ids),
@@ -165,7 +164,12 @@ class _Run:
             LeadersServe(),
             AckedWritesSurvive(self._history, are_requests_repeated=REPEATED_REQUESTS in self._scenario.faults.kinds),
             LogsMatch(),
+            NothingAboveTheLevel(),
+            NodesRunWhatIsFinalized(),
+            self._lowered_logs,
+            *self._begin_rolls(),
         )
+        self._world.network.watch = WireWatch((AnswersWereNegotiated(), ToldEpochNeverFalls()))
         self._logs = LogWatch(
             self._data_history,
             (
@@ -182,6 +186,21 @@ class _Run:
         self._seen_starts: dict[str, int] = {}
         self._brokers: dict[str, tuple[int, NodeLogs]] = {}
         self._changes: dict[str, int] = {}
+
+    def _begin_rolls(self) -> Sequence[Checker]:
+        """Make the operator if there is one; give the checkers of what it does."""
+        if self._scenario.roll is None:
+            return ()
+        history = FeatureHistory(self._history.levels)
+        self._operator = Operator(
+            self._scenario.roll,
+            world=self._world,
+            cluster=self._cluster,
+            levels=self._levels,
+            history=history,
+            marks=self._marks,
+        )
+        return (LoweringsAreTold(self._levels, history),)
 
     def result(self) -> SimulationResult:
         """Run, and say how it ended."""
@@ -254,8 +273,8 @@ class _Run:
         acknowledged, acked = self._history.acknowledged, self._data_history.acked
         world.run(healed_at_ms + HEALING_MS, until=lambda: self._moves(acknowledged, acked))
         cluster.end_workload()
-        world.run(healed_at_ms + 2 * HEALING_MS, until=cluster.is_settled)
-        problem = cluster.unsettled()
+        world.run(healed_at_ms + 2 * HEALING_MS, until=lambda: self._unsettled() is None)
+        problem = self._unsettled()
         if problem is None and not self._moves(acknowledged - 2, acked - 9):
             problem = "nothing was acknowledged after the last fault"
         if problem is not None:
@@ -265,6 +284,10 @@ class _Run:
             checker.at_end(replicas)
         self._logs.at_end(cluster.brokers_with_logs)
         return None if self._scenario.data is None else self._stop_brokers()
+
+    def _unsettled(self) -> str | None:
+        """Say what is not yet as it should be without faults."""
+        return self._cluster.unsettled() or self._lowered_logs.missing(self._cluster.replicas)
 
     def _wait_for_operator(self) -> str | None:
         """Let the operator finish; say where he does not get on."""
