@@ -8,6 +8,7 @@ from feature_servers import FeatureServers, feature_answer
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot, encode_details
 from falkirk.protocol.messages import UpdateFeaturesResponse
+from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.protocol.upgrade_type import UpgradeType
 
 DONE = UpdateFeaturesResponse()
@@ -315,9 +316,15 @@ def test_waiting_ends_when_every_node_has_the_change_and_says_what_may_be_starte
     answer = waited(falkirk, waiting([(10, 10), (10, 4), (10, 10)], [30, 30, 21]))
     assert (answer.exit_code, answer.stderr) == (0, "")
     lines = answer.stdout.splitlines()
-    assert lines[:2] == ["metadata.version was downgraded to 21.", "Every node has the change, up to offset 10: 1, 2."]
-    assert lines[2].startswith("May be started now, one node after the other: 3.9.1, 4.0.0")
-    assert [line.partition(":")[0] for line in lines[3:]] == ["  node 1", "  node 2"]
+    assert lines[:4] == [
+        "metadata.version was downgraded to 21.",
+        "Every node has the new snapshot and nothing from before it, up to offset 10: 1, 2.",
+        "  node 1 is judged by the end of its metadata log: it does not tell of its snapshots",
+        "  node 2 is judged by the end of its metadata log: it does not tell of its snapshots",
+    ]
+    assert lines[4].startswith("May be started now, one node after the other: 3.9.1, 4.0.0")
+    assert [line.partition(":")[0] for line in lines[5:]] == ["  node 1", "  node 2"]
+    assert all("bootstrap.checkpoint" in line for line in lines[5:])
 
 
 @pytest.mark.parametrize(
@@ -334,6 +341,108 @@ def test_what_a_node_lacks_when_the_time_is_over_is_said(falkirk, offsets, level
     assert reason in answer.stderr.splitlines()
     document = waited(falkirk, waiting(offsets, levels), "--timeout", "0", "--json")
     assert reason in json.loads(document.stdout)["waited"]["missing"]
+
+
+def progress(snapshot, level, *, start=None, applied=10, holds_lowering=False):
+    return MetadataProgress(
+        snapshot_end_offset=snapshot,
+        snapshot_metadata_version=level,
+        log_start_offset=(snapshot or 0) if start is None else start,
+        applied_offset=applied,
+        holds_lowering=holds_lowering,
+    )
+
+
+DONE_WITH_IT = progress(9, 21)
+BEFORE_THE_CHANGE = progress(5, 30, applied=8)
+BEFORE_THE_SNAPSHOT = progress(5, 30, holds_lowering=True)
+BEFORE_CLEANING = progress(9, 21, start=5, holds_lowering=True)
+
+
+def of_ours(**nodes):
+    """Make nodes of ours whose logs have ended behind the change from the first: that alone must not do."""
+    cluster = waiting([(10, 10)], [21])
+    cluster.progress = {int(name.removeprefix("node")): list(script) for name, script in nodes.items()}
+    return cluster
+
+
+def test_waiting_for_nodes_of_ours_ends_when_each_has_its_snapshot_and_a_log_without_the_change(falkirk, monkeypatch):
+    monkeypatch.setattr("falkirk.cli.downgrade_wait._POLL_S", 0.01)
+    steps = (BEFORE_THE_CHANGE, BEFORE_THE_SNAPSHOT, BEFORE_CLEANING, DONE_WITH_IT)
+    cluster = of_ours(node1=[DONE_WITH_IT], node2=steps)
+    answer = waited(falkirk, cluster)
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert cluster.progress[2] == [DONE_WITH_IT]
+    lines = answer.stdout.splitlines()
+    assert lines[1] == "Every node has the new snapshot and nothing from before it, up to offset 10: 1, 2."
+    assert lines[2].startswith("May be started now")
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        (BEFORE_THE_CHANGE, "node 2 has applied the metadata log up to 8, not up to 10"),
+        (BEFORE_THE_SNAPSHOT, "node 2 has no snapshot at the new level yet: its newest one, up to 5, is at 30"),
+        (BEFORE_CLEANING, "node 2 has not cleaned its log through the change yet: it begins at 5"),
+        (
+            progress(None, None, holds_lowering=True),
+            "node 2 has not cleaned its log through the change yet: it begins at 0",
+        ),
+    ],
+)
+def test_a_node_of_ours_without_the_snapshot_is_waited_for_though_its_log_ends_behind_the_change(falkirk, told, reason):
+    answer = waited(falkirk, of_ours(node1=[DONE_WITH_IT], node2=[told]), "--timeout", "0")
+    assert answer.exit_code == 1
+    assert answer.stderr.splitlines()[1:] == [reason]
+
+
+def test_other_features_need_no_snapshot(falkirk):
+    cluster = of_ours(node1=[BEFORE_CLEANING], node2=[BEFORE_CLEANING])
+    cluster.features = [feature_answer(5, SUPPORTED, {"metadata.version": 30})]
+    answer = asked(falkirk, cluster, "downgrade", "--feature", "group.version=0", "--wait", "--timeout", "0")
+    assert answer.exit_code == 0
+    assert "Every node has the change, up to offset 10: 1, 2." in answer.stdout.splitlines()
+
+
+def test_controllers_are_asked_at_the_addresses_that_brokers_tell(falkirk):
+    told = {"node1": [DONE_WITH_IT], "node2": [DONE_WITH_IT]}
+    late = of_ours(**told, node3=[BEFORE_THE_SNAPSHOT])
+    late.voters = {1, 3}
+    answer = waited(falkirk, late, "--timeout", "0")
+    assert answer.exit_code == 1
+    assert answer.stderr.splitlines()[1].startswith("node 3 has no snapshot at the new level yet")
+    ready = of_ours(**told, node3=[DONE_WITH_IT])
+    ready.voters = {1, 3}
+    document = json.loads(waited(falkirk, ready, "--timeout", "0", "--json").stdout)["waited"]
+    assert (document["nodes"], document["by_log_end"]) == ([1, 2, 3], {})
+
+
+def test_a_controller_that_cannot_be_reached_is_judged_by_its_log_end_and_that_is_said(falkirk):
+    for end, code in ((10, 0), (4, 1)):
+        cluster = of_ours(node1=[DONE_WITH_IT], node2=[DONE_WITH_IT])
+        cluster.voters, cluster.unreachable = {1, 3}, {3}
+        cluster.offsets = [(end, 10)]
+        answer = waited(falkirk, cluster, "--timeout", "0")
+        assert answer.exit_code == code
+        if code:
+            assert answer.stderr.splitlines()[1:] == ["voter 3 has the metadata log up to 4, not up to 10"]
+        else:
+            assert (
+                "  node 3 is judged by the end of its metadata log: it cannot be asked: 127.0.0.1:1: cannot connect: "
+                "Connection refused" in answer.stdout.splitlines()
+            )
+
+
+def test_ghosts_are_named_with_the_way_to_take_them_out_and_not_waited_for(falkirk):
+    cluster = of_ours(node1=[DONE_WITH_IT], node2=[DONE_WITH_IT])
+    cluster.fenced = {7}
+    answer = waited(falkirk, cluster, "--timeout", "0")
+    assert answer.exit_code == 0
+    *_, last = answer.stdout.splitlines()
+    assert last.startswith("  broker 7 is registered, but not alive")
+    assert last.endswith("kafka-cluster unregister --id 7")
+    document = json.loads(waited(falkirk, cluster, "--timeout", "0", "--json").stdout)["waited"]
+    assert (document["nodes"], document["ghosts"]) == ([1, 2], [7])
 
 
 def test_only_a_lowered_metadata_version_leaves_files_to_see_to(falkirk):

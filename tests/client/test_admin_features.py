@@ -21,6 +21,7 @@ from falkirk.client.feature_update import FeatureUpdate, FeatureUpdateFailure
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesResponse
+from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.negotiation import UnsupportedApiError
 
@@ -255,3 +256,47 @@ def test_the_blocking_admin_asks_the_same():
         assert set(admin.api_versions(described.nodes)) == {1, 2}
         assert admin.describe_features().finalized_features_epoch is None
         assert admin.update_features(UPDATE).values == {"f": None}
+
+
+# --- how far nodes are with the metadata log
+
+
+def test_nodes_of_ours_tell_their_progress_where_they_are_asked_and_others_do_not():
+    progress = MetadataProgress(
+        snapshot_end_offset=9, snapshot_metadata_version=21, log_start_offset=9, applied_offset=9, holds_lowering=False
+    )
+
+    async def scenario():
+        cluster = FeatureServers()
+        cluster.features = [features(3, 2)]
+        cluster.progress = {1: [progress]}
+        async with cluster, AsyncAdmin([cluster.nodes[0].endpoint], CONFIG) as admin:
+            nodes = (await admin.describe_cluster()).nodes
+            return await admin.api_versions(nodes, with_progress=True), await admin.api_versions(nodes)
+
+    asked, not_asked = run(scenario())
+    assert {node_id: told.metadata_progress for node_id, told in asked.items()} == {1: progress, 2: None}
+    assert {node_id: told.metadata_progress for node_id, told in not_asked.items()} == {1: None, 2: None}
+    assert asked[1].finalized_features == not_asked[1].finalized_features
+
+
+def test_the_quorum_tells_where_voters_listen_and_the_cluster_which_brokers_are_fenced():
+    async def scenario():
+        cluster = FeatureServers()
+        cluster.voters, cluster.unreachable, cluster.fenced = {1, 3}, {3}, {9}
+        async with cluster, AsyncAdmin([cluster.nodes[0].endpoint], CONFIG) as admin:
+            quorum = await admin.describe_quorum()
+            return quorum, await admin.describe_cluster(include_fenced=True), cluster.nodes[0].endpoint
+
+    quorum, cluster, first = run(scenario())
+    assert quorum.voter_endpoints == {1: first, 3: Endpoint("127.0.0.1", 1)}
+    assert [(node.node_id, node.is_fenced) for node in cluster.nodes] == [(1, False), (2, False), (9, True)]
+
+
+def test_a_node_that_cannot_tell_of_fenced_brokers_is_not_asked_for_them():
+    async def scenario():
+        old = FeatureServers(api_ranges=NEW | ranges(api60="0-1"))
+        async with old, AsyncAdmin([old.nodes[0].endpoint], CONFIG) as admin:
+            return (await admin.describe_cluster(include_fenced=True)).nodes
+
+    assert [node.node_id for node in run(scenario())] == [1, 2]

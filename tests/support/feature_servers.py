@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +12,7 @@ from fake_node import FakeNode, ranges, told
 
 from falkirk.protocol.connection import RequestReceived
 from falkirk.protocol.messages import (
+    ApiVersionsRequest,
     ApiVersionsResponse,
     DescribeClusterResponse,
     DescribeQuorumResponse,
@@ -19,9 +21,15 @@ from falkirk.protocol.messages import (
     describe_quorum_response,
 )
 from falkirk.protocol.messages.api_versions_response import FinalizedFeatureKey, SupportedFeatureKey
+from falkirk.protocol.metadata_progress_tags import (
+    MetadataProgress,
+    asks_metadata_progress,
+    encode_metadata_progress,
+)
 from falkirk.protocol.schema import WireMessage
 
 NEW = ranges(api18="0-5", api55="0-2", api57="0-2", api60="0-2")
+NOBODY_LISTENS = 1
 Ranges = dict[str, tuple[int, int]]
 
 
@@ -36,10 +44,13 @@ def feature_answer(epoch: int, supported: Ranges, finalized: dict[str, int]) -> 
 
 
 class FeatureServers:
-    """Nodes 1 and 2. `answers` to UpdateFeatures are given in turn, the last one again and again.
+    """Brokers 1 and 2, and a node 3 that only the quorum knows, if it is one of `voters`.
 
-    `offsets` are the ends of the metadata log that node 1, a voter, and node 2, an observer, have at each question
-    about the quorum; `features` is what both say of features at each question, the last one again and again.
+    `answers` to UpdateFeatures are given in turn, the last one again and again. `offsets` are the ends of the metadata
+    log that the voters and node 2, an observer, have at each question about the quorum; `features` is what all say of
+    features at each question, `progress` what a node tells of the metadata log where it is asked, in the same way.
+    A node that is not in `progress` is as one of real Kafka's. At the addresses of voters that are `unreachable` and of
+    `fenced` brokers nobody answers.
     """
 
     def __init__(self, *answers: WireMessage | bytes | None, api_ranges=NEW) -> None:
@@ -49,7 +60,12 @@ class FeatureServers:
         self.asked: list[tuple[int, int, UpdateFeaturesRequest]] = []
         self.offsets = [(10, 10)]
         self.features: list[ApiVersionsResponse] = []
+        self.progress: dict[int, list[MetadataProgress]] = {}
+        self.voters = {1}
+        self.unreachable: set[int] = set()
+        self.fenced: set[int] = set()
         self.nodes = [FakeNode(api_ranges, self._answer_of(node_id)) for node_id in (1, 2)]
+        self._controller = FakeNode(api_ranges, self._answer_of(3))
 
     @property
     def servers(self) -> str:
@@ -57,14 +73,14 @@ class FeatureServers:
         return ",".join(str(node.endpoint) for node in self.nodes)
 
     async def __aenter__(self) -> Self:
-        for node in self.nodes:
+        for node in (*self.nodes, self._controller):
             await node.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for node in self.nodes:
+        for node in (*self.nodes, self._controller):
             await node.__aexit__(kind, error, trace)
 
     @contextmanager
@@ -85,8 +101,8 @@ class FeatureServers:
     def _answer_of(self, node_id: int):
         def answer(request: RequestReceived) -> WireMessage | bytes | None:
             match request.api_key:
-                case 18 if self.features:
-                    return _next(self.features)
+                case 18:
+                    return self._versions(node_id, request)
                 case 55:
                     return self._quorum()
                 case 57:
@@ -100,9 +116,21 @@ class FeatureServers:
 
         return answer
 
+    def _versions(self, node_id: int, request: RequestReceived) -> ApiVersionsResponse | None:
+        message = request.message()
+        assert isinstance(message, ApiVersionsRequest)
+        asks = asks_metadata_progress(message.unknown_tagged_fields)
+        if not self.features:
+            return None
+        answer = copy(_next(self.features))
+        if asks and node_id in self.progress:
+            answer.unknown_tagged_fields = encode_metadata_progress(_next(self.progress[node_id]))
+        return answer
+
     def _cluster(self) -> DescribeClusterResponse:
         broker = describe_cluster_response.DescribeClusterBroker
         nodes = [broker(at, "127.0.0.1", node.endpoint.port) for at, node in enumerate(self.nodes, 1)]
+        nodes += [broker(at, "127.0.0.1", NOBODY_LISTENS, is_fenced=True) for at in sorted(self.fenced)]
         return DescribeClusterResponse(controller_id=self.controller_id, brokers=nodes)
 
     def _quorum(self) -> DescribeQuorumResponse:
@@ -111,10 +139,18 @@ class FeatureServers:
         partition = describe_quorum_response.PartitionData(
             leader_id=1,
             high_watermark=10,
-            current_voters=[replica(replica_id=1, log_end_offset=voter)],
+            current_voters=[replica(replica_id=node_id, log_end_offset=voter) for node_id in sorted(self.voters)],
             observers=[replica(replica_id=2, log_end_offset=observer)],
         )
-        return DescribeQuorumResponse(topics=[describe_quorum_response.TopicData("__cluster_metadata", [partition])])
+        topic = describe_quorum_response.TopicData("__cluster_metadata", [partition])
+        return DescribeQuorumResponse(topics=[topic], nodes=[self._voter(node_id) for node_id in sorted(self.voters)])
+
+    def _voter(self, node_id: int) -> describe_quorum_response.Node:
+        own = self._controller if node_id == 3 else self.nodes[node_id - 1]
+        port = NOBODY_LISTENS if node_id in self.unreachable else own.endpoint.port
+        return describe_quorum_response.Node(
+            node_id=node_id, listeners=[describe_quorum_response.Listener("CONTROLLER", "127.0.0.1", port)]
+        )
 
 
 def _next(script: list):

@@ -55,6 +55,7 @@ _PARALLEL_MAX: Final = 16
 _DESCRIBE_CLUSTER: Final = 60
 _UPDATE_FEATURES: Final = 57
 _METADATA_TOPIC: Final = "__cluster_metadata"
+_TELLS_FENCED: Final = 2
 # Says which kind of node is meant from version 1 on.
 _WITH_ENDPOINT_TYPE: Final = SupportedRange(1, 2)
 
@@ -122,13 +123,22 @@ class AsyncAdmin:
         """Ask any of the bootstrap servers; what the answer says is the caller's."""
         return await (await self.any_node()).request(message)
 
-    async def describe_cluster(self) -> ClusterDescription:
-        """Give the brokers, or the controllers if the bootstrap servers are such."""
+    async def describe_cluster(self, *, include_fenced: bool = False) -> ClusterDescription:
+        """Give the brokers, or the controllers if the bootstrap servers are such.
+
+        `include_fenced`: brokers that are registered and not in service, too; nodes before 4.0 do not tell of them.
+        """
         connection = await self.any_node()
         offered = (await connection.versions()).api_ranges
         if self._endpoint_type is EndpointType.BROKER and _DESCRIBE_CLUSTER not in offered:
             return await _describe_by_metadata(connection)
         request = DescribeClusterRequest(endpoint_type=self._endpoint_type.value)
+        request.include_fenced_brokers = (
+            include_fenced
+            and self._endpoint_type is EndpointType.BROKER
+            and _DESCRIBE_CLUSTER in offered
+            and _TELLS_FENCED in offered[_DESCRIBE_CLUSTER]
+        )
         # A node that cannot be told which kind is meant is a broker's listener, or too old to list controllers.
         wanted = _WITH_ENDPOINT_TYPE if self._endpoint_type is EndpointType.CONTROLLER else None
         response = await connection.request(request, wanted=wanted, is_idempotent=True)
@@ -137,14 +147,22 @@ class AsyncAdmin:
             raise NodeRefusedError(connection.endpoint, "DescribeCluster", response.error_code, response.error_message)
         return ClusterDescription.of_describe_cluster(response)
 
-    async def api_versions(self, nodes: Iterable[ClusterNode]) -> Mapping[int, NodeVersions | ClientError]:
-        """Ask each node what it speaks; what went wrong stands in the place of its answer. By node id."""
+    async def api_versions(
+        self, nodes: Iterable[ClusterNode], *, with_progress: bool = False
+    ) -> Mapping[int, NodeVersions | ClientError]:
+        """Ask each node what it speaks; what went wrong stands in the place of its answer. By node id.
+
+        `with_progress`: nodes of ours tell how far they are with the metadata log, too.
+        """
         slots = asyncio.Semaphore(_PARALLEL_MAX)
 
         async def ask(node: ClusterNode) -> NodeVersions | ClientError:
             async with slots:
+                connection = self.connection(node.endpoint)
                 try:
-                    return await self.connection(node.endpoint).refreshed_versions()
+                    if with_progress:
+                        return await connection.versions_with_progress()
+                    return await connection.refreshed_versions()
                 except ClientError as error:
                     return error
 
@@ -172,7 +190,7 @@ class AsyncAdmin:
             error_code, message = partition.error_code, partition.error_message
         if error_code != ErrorCode.NONE:
             raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code, message)
-        return QuorumDescription.of(partition)
+        return QuorumDescription.of(partition, response.nodes)
 
     async def describe_features(self, node_id: int | None = None) -> FeatureMetadata:
         """Give what the cluster has agreed on, and what one node supports: a bootstrap server, or the controller.

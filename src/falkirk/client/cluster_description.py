@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterNode:
-    """A broker or a controller, at the address that it wants to be called at."""
+    """A broker or a controller, at the address that it wants to be called at.
+
+    `is_fenced`: a broker that is registered and not in service; such are listed only where they are asked for.
+    """
 
     node_id: int
     endpoint: Endpoint
     rack: str | None = None
+    is_fenced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,12 @@ class ClusterDescription:
     def of_describe_cluster(cls, response: DescribeClusterResponse) -> ClusterDescription:
         """Take it from an answer without an error."""
         nodes = (
-            ClusterNode(node_id=each.broker_id, endpoint=Endpoint(each.host, each.port), rack=each.rack)
+            ClusterNode(
+                node_id=each.broker_id,
+                endpoint=Endpoint(each.host, each.port),
+                rack=each.rack,
+                is_fenced=each.is_fenced,
+            )
             for each in response.brokers
         )
         return cls(

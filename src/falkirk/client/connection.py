@@ -6,7 +6,7 @@ What a node offers is good for one connection only: after a break it may run ano
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import falkirk
 from falkirk.client.authentication import authenticate
@@ -15,13 +15,16 @@ from falkirk.client.errors import ConnectionFailedError, NodeRefusedError, Reque
 from falkirk.client.node_versions import API_VERSIONS, NodeVersions, fallback_version, known_range
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.protocol.metadata_progress_tags import METADATA_PROGRESS_SINCE, metadata_progress_question
 from falkirk.versions.negotiation import highest_usable, usable_version
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from falkirk.client.config import ClientConfig
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
-    from falkirk.versions.supported_range import SupportedRange
+
+_WITH_TAGS: Final = SupportedRange(METADATA_PROGRESS_SINCE, max(ApiVersionsRequest.SCHEMA.info.versions))
 
 
 class NodeConnection:
@@ -52,6 +55,16 @@ class NodeConnection:
             else:
                 return self._versions
         return await self.versions()
+
+    async def versions_with_progress(self) -> NodeVersions:
+        """Ask anew, and how far the node is with the metadata log as well. Raises as `request`."""
+        request = _versions_request()
+        request.unknown_tagged_fields = metadata_progress_question()
+        response = await self.request(request, wanted=_WITH_TAGS, is_idempotent=True)
+        assert isinstance(response, ApiVersionsResponse)
+        if response.error_code != ErrorCode.NONE:
+            raise NodeRefusedError(self.endpoint, "ApiVersions", response.error_code)
+        return NodeVersions.of(response)
 
     async def request(
         self,
@@ -132,9 +145,7 @@ class NodeConnection:
         known = known_range(API_VERSIONS)
         assert known is not None, "we know ApiVersions"
         version = highest_usable(known, known, self._config.avoided.get(API_VERSIONS, frozenset()))
-        request = ApiVersionsRequest(
-            client_software_name="falkirk", client_software_version=falkirk.__version__.replace("+", "-")
-        )
+        request = _versions_request()
         while version is not None:
             response = await channel.ask(request, version)
             assert isinstance(response, ApiVersionsResponse)
@@ -144,3 +155,9 @@ class NodeConnection:
                 raise NodeRefusedError(self.endpoint, "ApiVersions", response.error_code)
             version = fallback_version(version, response)
         raise NodeRefusedError(self.endpoint, "ApiVersions", ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _versions_request() -> ApiVersionsRequest:
+    return ApiVersionsRequest(
+        client_software_name="falkirk", client_software_version=falkirk.__version__.replace("+", "-")
+    )

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.client.feature_metadata import FinalizedVersionRange
 from falkirk.protocol.messages import REQUESTS, message_class
+from falkirk.protocol.metadata_progress_tags import decode_metadata_progress
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.messages import ApiVersionsResponse
+    from falkirk.protocol.metadata_progress_tags import MetadataProgress
 
 API_VERSIONS: Final = 18
 
@@ -22,13 +24,15 @@ API_VERSIONS: Final = 18
 class NodeVersions:
     """APIs by key; features by name, in the node's order. `finalized_features_epoch` is None if none was told.
 
-    Below version 4 of the answer, supported features whose lowest level is 0 are not told.
+    Below version 4 of the answer, supported features whose lowest level is 0 are not told. `metadata_progress`: how far
+    the node is with the metadata log; None if it was not asked, or is none of ours.
     """
 
     api_ranges: Mapping[int, SupportedRange]
     supported_features: Mapping[str, SupportedRange]
     finalized_features: Mapping[str, FinalizedVersionRange]
     finalized_features_epoch: int | None
+    metadata_progress: MetadataProgress | None = None
 
     @classmethod
     def of(cls, response: ApiVersionsResponse) -> NodeVersions:
@@ -45,6 +49,7 @@ class NodeVersions:
                 for feature in response.finalized_features
             },
             finalized_features_epoch=None if epoch < 0 else epoch,
+            metadata_progress=decode_metadata_progress(response.unknown_tagged_fields),
         )
 
 

@@ -5,27 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from falkirk.protocol.endpoint import Endpoint
 
-    from falkirk.protocol.messages.describe_quorum_response import PartitionData
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.protocol.messages.describe_quorum_response import Node, PartitionData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumDescription:
-    """Log end offsets by node id: what each replica has told in its last fetch. `high_watermark` is committed."""
+    """Log end offsets by node id: what each replica has told in its last fetch. `high_watermark` is committed.
+
+    `voter_endpoints`: the first listener of each voter, as far as it is known; servers before 3.9 tell none.
+    """
 
     leader_id: int
     high_watermark: int
     voters: Mapping[int, int]
     observers: Mapping[int, int]
+    voter_endpoints: Mapping[int, Endpoint]
 
     @classmethod
-    def of(cls, partition: PartitionData) -> QuorumDescription:
+    def of(cls, partition: PartitionData, nodes: Iterable[Node]) -> QuorumDescription:
         """Take it from an answer without an error."""
         return cls(
             leader_id=partition.leader_id,
             high_watermark=partition.high_watermark,
             voters={replica.replica_id: replica.log_end_offset for replica in partition.current_voters},
             observers={replica.replica_id: replica.log_end_offset for replica in partition.observers},
+            voter_endpoints={
+                node.node_id: Endpoint(node.listeners[0].host, node.listeners[0].port)
+                for node in nodes
+                if node.listeners
+            },
         )

@@ -1,0 +1,57 @@
+from falkirk.cli.downgrade_judgement import ClusterLook, WantedChange
+from falkirk.client.errors import ConnectionFailedError
+from falkirk.client.feature_metadata import FinalizedVersionRange
+from falkirk.client.feature_update import FeatureUpdate
+from falkirk.client.node_versions import NodeVersions
+from falkirk.client.quorum_description import QuorumDescription
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.upgrade_type import UpgradeType
+
+WANTED = WantedChange(updates={"metadata.version": FeatureUpdate(21, UpgradeType.SAFE_DOWNGRADE)}, end_offset=10)
+GONE = ConnectionFailedError(Endpoint("gone", 1), "cannot connect")
+REAL = NodeVersions(
+    api_ranges={},
+    supported_features={},
+    finalized_features={"metadata.version": FinalizedVersionRange(21, 21)},
+    finalized_features_epoch=9,
+)
+
+
+def look(told, *, voters=None, observers=None, listed=(), fenced=(), have_told=()):
+    quorum = QuorumDescription(
+        leader_id=1, high_watermark=10, voters=voters or {1: 10}, observers=observers or {}, voter_endpoints={}
+    )
+    return ClusterLook(quorum=quorum, listed=listed, fenced=fenced, told=told, have_told=have_told)
+
+
+def test_a_broker_that_does_not_answer_is_waited_for_unless_it_is_fenced():
+    told = {1: REAL, 5: GONE}
+    alive = look(told, observers={5: 10}, listed={5}).judge(WANTED)
+    assert alive.reasons == ("node 5 cannot be asked: gone:1: cannot connect",)
+    ghost = look(told, observers={5: 4}, listed={5}, fenced={5}).judge(WANTED)
+    assert (ghost.reasons, ghost.ghosts, ghost.nodes) == ((), (5,), (1,))
+
+
+def test_a_broker_that_has_answered_before_is_no_ghost_and_a_fenced_one_that_answers_neither():
+    gone = look({1: REAL, 5: GONE}, listed={5}, fenced={5}, have_told={5}).judge(WANTED)
+    assert (len(gone.reasons), gone.ghosts) == (1, ())
+    slow = look({1: REAL, 5: REAL}, observers={5: 4}, listed={5}, fenced={5}).judge(WANTED)
+    assert slow.reasons == ("observer 5 has the metadata log up to 4, not up to 10",)
+
+
+def test_a_voter_is_no_ghost():
+    judged = look({1: REAL, 5: GONE}, voters={1: 10, 5: 10}, listed={5}, fenced={5}).judge(WANTED)
+    assert (len(judged.reasons), judged.ghosts) == (1, ())
+
+
+def test_a_controller_that_has_answered_before_is_not_judged_by_its_log_end():
+    told = {1: REAL, 3: GONE}
+    assert look(told, voters={1: 10, 3: 10}).judge(WANTED).reasons == ()
+    judged = look(told, voters={1: 10, 3: 10}, have_told={3}).judge(WANTED)
+    assert judged.reasons == ("node 3 cannot be asked: gone:1: cannot connect",)
+
+
+def test_a_replica_without_an_address_is_judged_by_its_log_end():
+    judged = look({1: REAL}, observers={5: 10, 6: 9}).judge(WANTED)
+    assert judged.by_log_end[5] == "its address is not known here"
+    assert judged.reasons == ("observer 6 has the metadata log up to 9, not up to 10",)
