@@ -52,6 +52,7 @@ COMMANDS: Final = (
         is_group=False,
     ),
     Command("simulate", "falkirk.cli.simulate", "A cluster with faults in one process, from a seed.", is_group=False),
+    Command("rehearse", "falkirk.cli.rehearse", "Play a roll on a real cluster's metadata.", is_group=False),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
 

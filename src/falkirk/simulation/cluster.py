@@ -9,7 +9,7 @@ from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.events import ShutdownRequested
 from falkirk.node.node import Node
 from falkirk.simulation.data_clients import DataClients
-from falkirk.simulation.formatted_disk import format_broker_disk, format_controller_disk
+from falkirk.simulation.formatted_disk import format_broker_disk, format_controller_disk, format_rehearsed_disk
 from falkirk.simulation.node_logs import NodeLogs
 from falkirk.simulation.rolls.operator import GHOST_ID
 from falkirk.simulation.scenario import CLUSTER_ID, RELEASES
@@ -79,6 +79,9 @@ class Cluster:
             node_id: scenario.release_of(node_id) for node_id in (*scenario.controller_ids, *scenario.broker_nodes)
         }
         self.directory_ids = {node_id: self._chance.randbytes(16) for node_id in scenario.controller_ids}
+        if scenario.rehearsed is not None:
+            first = {node.node_id: node.directory_ids[0] for node in scenario.rehearsed.nodes}
+            self.directory_ids = {node_id: first[node_id] for node_id in scenario.controller_ids}
         self._controllers = {node_id: self._add_controller(node_id) for node_id in scenario.controller_ids}
         self._broker_nodes = {node_id: self._add_broker_node(node_id) for node_id in scenario.broker_nodes}
         scripted = range(_FIRST_SCRIPTED_BROKER, _FIRST_SCRIPTED_BROKER + scenario.broker_count)
@@ -121,6 +124,11 @@ class Cluster:
     def format(self) -> None:
         """Format all disks."""
         scenario = self._scenario
+        if scenario.rehearsed is not None:
+            for node in scenario.rehearsed.nodes:
+                disk, log_dirs = self.host_of(node.node_id).disk, self._log_dirs_of(node.node_id)
+                format_rehearsed_disk(disk, log_dirs, scenario, node, now_ms=_EPOCH_MS)
+            return
         first_voters = {node_id: self.directory_ids[node_id] for node_id in scenario.first_voter_ids}
         for node_id in scenario.controller_ids:
             is_first = scenario.has_dynamic_voters and node_id in first_voters
@@ -196,6 +204,11 @@ class Cluster:
         disk = self.host_of(node_id).disk
         if disk.exists(path):
             MemoryDisk.remove(disk, path)
+
+    @property
+    def finalized_features(self) -> dict[str, int] | None:
+        """Give the levels as an active controller has them; None if there is none."""
+        return next((image.features.levels() for image in self._active_images), None)
 
     @property
     def _active_images(self) -> list[MetadataImage]:
@@ -347,7 +360,7 @@ class Cluster:
             quorum_auto_join=is_controller
             and scenario.joins_itself
             and RELEASES.index(release.word) >= _FIRST_TO_JOIN_ITSELF,
-            log_dirs=self.log_dirs if BROKER in roles else (LOG_DIR,),
+            log_dirs=self._log_dirs_of(node_id) if BROKER in roles else (LOG_DIR,),
             metadata_log_dir=LOG_DIR,
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
@@ -366,6 +379,13 @@ class Cluster:
         """Those of every broker."""
         data = self._scenario.data
         return (LOG_DIR, _SECOND_LOG_DIR)[: 1 if data is None else data.log_dir_count]
+
+    def _log_dirs_of(self, node_id: int) -> tuple[str, ...]:
+        rehearsed = self._scenario.rehearsed
+        if rehearsed is None:
+            return self.log_dirs
+        count = len(rehearsed.node(node_id).directory_ids)
+        return (LOG_DIR, *(f"{_SECOND_LOG_DIR}-{number}" for number in range(2, count + 1)))
 
     def _listener(self, node_id: int, role: str) -> Listener:
         is_controller = role == CONTROLLER

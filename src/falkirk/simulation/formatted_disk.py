@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.writer import WriterOptions, write_values
 from falkirk.protocol.messages import FeatureLevelRecord, VotersRecord
 from falkirk.protocol.messages.voters_record import Endpoint, KRaftVersionFeature, Voter
 from falkirk.protocol.metadata_record import encode_metadata_record
@@ -17,12 +18,16 @@ from falkirk.storage.bootstrap_checkpoint import (
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
-from falkirk.storage.snapshot_file import format_snapshot_name
+from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
+from falkirk.storage.quorum_state import QuorumState, format_quorum_state
+from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
+from falkirk.storage.snapshot_writer import write_snapshot
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from falkirk.simulation.rolls.rehearsed_cluster import RehearsedNode
     from falkirk.simulation.scenario import Scenario
     from falkirk.storage.disk import Disk
     from falkirk.versions.release import Release
@@ -71,6 +76,36 @@ def format_broker_disk(disk: Disk, log_dir: str, node_id: int, directory_id: byt
     meta = make_meta_properties(cluster_id=CLUSTER_ID, node_id=node_id, directory_id=directory_id, now_ms=now_ms)
     disk.make_directory(log_dir)
     disk.write(f"{log_dir}/{META_PROPERTIES}", [format_meta_properties(meta)])
+
+
+def format_rehearsed_disk(
+    disk: Disk, log_dirs: Sequence[str], scenario: Scenario, node: RehearsedNode, *, now_ms: int
+) -> None:
+    """Write what a node of a rehearsed cluster begins with: all that is known of the metadata as one snapshot."""
+    for log_dir, directory_id in zip(log_dirs, node.directory_ids, strict=True):
+        format_broker_disk(disk, log_dir, node.node_id, directory_id, now_ms=now_ms)
+    cluster = scenario.rehearsed
+    assert cluster is not None, "the node is of it"
+    kraft_version, provenance = int(cluster.has_dynamic_voters), cluster.image.provenance
+    voters = {each.node_id: each.directory_ids[0] for each in cluster.nodes if each.is_controller}
+    partition = f"{log_dirs[0]}/{METADATA_DIRECTORY}"
+    disk.make_directory(partition)
+    snapshot = SnapshotName(id=SnapshotId(end_offset=provenance.end_offset, epoch=provenance.epoch))
+    chunks = write_snapshot(
+        write_values(cluster.image, WriterOptions(metadata_version=cluster.metadata_version)),
+        epoch=provenance.epoch,
+        last_contained_log_timestamp=provenance.timestamp,
+        clock=lambda: now_ms,
+        kraft_version=kraft_version,
+        voters=_voters(scenario, voters) if kraft_version else None,
+    )
+    disk.write(f"{partition}/{format_snapshot_name(snapshot)}", chunks)
+    state = QuorumState(
+        data_version=kraft_version,
+        leader_epoch=provenance.epoch,
+        current_voters=() if kraft_version else tuple(voters),
+    )
+    disk.write(f"{partition}/{QUORUM_STATE}", [format_quorum_state(state)])
 
 
 def _voters(scenario: Scenario, directory_ids: Mapping[int, bytes]) -> VotersRecord:

@@ -32,6 +32,7 @@ from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighW
 from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
+from falkirk.simulation.checkers.source_survives import SourceSurvives
 from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.data_marks import DataMarks
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.disk import CrashOutcome
     from falkirk.simulation.host import Host, Program
     from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.rolls.feature_questions import LevelAnswer
 
 HEALING_MS: Final = 40_000
 _WARM_UP_MS: Final = 4_000
@@ -99,7 +101,7 @@ class SimulationResult:
     """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
 
     `marks`: how often states were reached that are worth reaching; `changes`: how many changes of its disk each
-    controller made until the faults ended.
+    controller made until the faults ended. `answers`: what an operator was told; `gave_up`: why he left his plan.
     """
 
     seed: int
@@ -112,6 +114,8 @@ class SimulationResult:
     counts: dict[str, int]
     marks: dict[str, int]
     changes: dict[str, int]
+    answers: tuple[LevelAnswer, ...] = ()
+    gave_up: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +204,9 @@ class _Run:
             history=history,
             marks=self._marks,
         )
-        return (LoweringsAreTold(self._levels, history),)
+        rehearsed = self._scenario.rehearsed
+        source = () if rehearsed is None else (SourceSurvives(rehearsed.image),)
+        return (LoweringsAreTold(self._levels, history), *source)
 
     def result(self) -> SimulationResult:
         """Run, and say how it ended."""
@@ -227,6 +233,8 @@ class _Run:
             counts=counts,
             marks=dict(sorted(self._marks.counts.items())),
             changes=self._changes,
+            answers=() if self._operator is None else tuple(self._operator.answers),
+            gave_up=None if self._operator is None else self._operator.gave_up,
         )
 
     def _play(self) -> str | None:
@@ -239,7 +247,7 @@ class _Run:
             host.listeners_to_facts.append(self._hear)
         cluster.format()
         if self._crash is not None:
-            disk = cluster.controllers[self._crash.node_id - 1].disk
+            disk = cluster.host_of(self._crash.node_id).disk
             disk.changes_until_crash, disk.crash_outcome = self._crash.change, self._crash.outcome
         formatted_changes = {host.name: host.disk.changes for host in cluster.controllers}
         cluster.start()

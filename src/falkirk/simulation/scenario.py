@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.protocol.chance import Chance
+    from falkirk.simulation.rolls.rehearsed_cluster import RehearsedCluster
     from falkirk.versions.metadata_version import MetadataVersion
 
 RELEASES: Final = ROLLING_RELEASES
@@ -35,7 +36,8 @@ class Scenario:
     `releases`: of all controllers; the last `spare_count` are no voters at first (dynamic voters only). `joins_itself`:
     those of 4.2 on become voters without being asked to be. `node_releases`: of the broker nodes. `is_combined`:
     controllers are brokers, too. `data`: what is produced and consumed; None: nothing. `roll`: what an operator does
-    with releases and the level; None: nodes stay what they are.
+    with releases and the level; None: nodes stay what they are. `rehearsed`: who the nodes are, and the metadata that
+    they begin with; None: ids are as above, and the cluster is new.
     """
 
     releases: tuple[Release, ...]
@@ -55,6 +57,7 @@ class Scenario:
     is_combined: bool = False
     data: DataPlan | None = None
     roll: RollPlan | None = None
+    rehearsed: RehearsedCluster | None = None
 
     @classmethod
     def of(cls, chance: Chance) -> Scenario:
@@ -134,32 +137,40 @@ class Scenario:
         return {node_id: Endpoint(f"controller-{node_id}", CONTROLLER_PORT) for node_id in self.controller_ids}
 
     @property
-    def controller_ids(self) -> range:
+    def controller_ids(self) -> Sequence[int]:
         """Give the ids of the controllers."""
+        if self.rehearsed is not None:
+            return self.rehearsed.controllers
         return range(1, len(self.releases) + 1)
 
     @property
-    def first_voter_ids(self) -> range:
+    def first_voter_ids(self) -> Sequence[int]:
         """Give the ids of those that are voters when the cluster is formatted."""
-        return range(1, len(self.releases) - self.spare_count + 1)
+        return self.controller_ids[: len(self.releases) - self.spare_count]
 
     @property
     def broker_nodes(self) -> dict[int, Endpoint]:
         """Give where each node listens that is a broker alone."""
-        ids = range(_FIRST_BROKER_NODE, _FIRST_BROKER_NODE + len(self.node_releases))
+        ids: Sequence[int] = range(_FIRST_BROKER_NODE, _FIRST_BROKER_NODE + len(self.node_releases))
+        if self.rehearsed is not None:
+            ids = [each for each in self.rehearsed.brokers if each not in self.rehearsed.controllers]
         return {node_id: Endpoint(f"broker-{node_id}", BROKER_PORT) for node_id in ids}
 
     @property
     def brokers(self) -> dict[int, Endpoint]:
         """Give where each node listens as a broker."""
         combined = self.controllers if self.is_combined else {}
+        if self.rehearsed is not None:
+            combined = {each: at for each, at in self.controllers.items() if each in self.rehearsed.brokers}
         return {
             **{node_id: Endpoint(endpoint.host, BROKER_PORT) for node_id, endpoint in combined.items()},
             **self.broker_nodes,
         }
 
     def release_of(self, node_id: int) -> Release:
-        """Give what a node runs as."""
+        """Give what a node runs as when the run begins."""
+        if self.rehearsed is not None:
+            return self.rehearsed.node(node_id).release
         if node_id < _FIRST_BROKER_NODE:
             return self.releases[node_id - 1]
         return self.node_releases[node_id - _FIRST_BROKER_NODE]

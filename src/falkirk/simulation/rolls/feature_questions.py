@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, forced_snapshot_consent
 from falkirk.protocol.messages import UnregisterBrokerRequest, UpdateFeaturesRequest, UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.simulation.workload.operation import Operation
+from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.protocol.schema import WireMessage
     from falkirk.simulation.workload.history import Register
     from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,16 @@ class LevelAnswer:
     is_dry_run: bool
     message: str
     details: FeatureUpdateDetails
+
+    @property
+    def loses(self) -> bool:
+        """Say whether losses are what is in the way, if anything is."""
+        return bool(self.details.losses) and not self.details.blockers
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether all could be looked at; what could not, perhaps can in a moment."""
+        return all(loss["kind"] != _NOT_READ for loss in self.details.losses)
 
 
 @dataclass(slots=True)
@@ -46,15 +60,19 @@ class FeatureHistory:
 
 
 def level_update(
-    to: MetadataVersion, upgrade_type: UpgradeType, history: FeatureHistory, *, is_dry_run: bool
+    to: MetadataVersion,
+    others: Mapping[str, int],
+    upgrade_type: UpgradeType,
+    history: FeatureHistory,
+    *,
+    is_dry_run: bool,
 ) -> Operation:
-    """Ask for a level; with consent to forced snapshots."""
-    update = FeatureUpdateKey(
-        feature=METADATA_VERSION,
-        max_version_level=to.level,
-        upgrade_type=upgrade_type,
-    )
-    request = UpdateFeaturesRequest(feature_updates=[update], validate_only=is_dry_run)
+    """Ask for a level, and those of `others`, with consent to forced snapshots."""
+    updates = [
+        FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)
+        for name, level in {**others, METADATA_VERSION: to.level}.items()
+    ]
+    request = UpdateFeaturesRequest(feature_updates=updates, validate_only=is_dry_run)
     request.unknown_tagged_fields = forced_snapshot_consent()
     if not is_dry_run:
         history.levels.values.append(to.level)
@@ -62,6 +80,16 @@ def level_update(
             history.unsafe.add(to.level)
     what = f"{'try' if is_dry_run else 'make'} {upgrade_type.name} to {to}"
     return Operation(what, request, update_error, lambda _: None if is_dry_run else history.levels.acknowledge())
+
+
+def lowered_features(finalized: Mapping[str, int], release: Release) -> dict[str, int]:
+    """Give the features that a release does not support as they are, with the highest level that it does."""
+    supported = release.supported_features()
+    return {
+        feature.name: supported[feature.name].highest if feature.name in supported else 0
+        for feature in release.unsupported_features(finalized)
+        if feature.name not in {METADATA_VERSION, KRAFT_VERSION}
+    }
 
 
 def unregistration(broker_id: int) -> Operation:
@@ -86,3 +114,6 @@ def level_answer(
         message = " ".join(text for text in texts if text) or "refused"
     details = decode_details(response.unknown_tagged_fields) or FeatureUpdateDetails()
     return LevelAnswer(to=to, upgrade_type=upgrade_type, is_dry_run=is_dry_run, message=message, details=details)
+
+
+_NOT_READ: Final = "not_read"

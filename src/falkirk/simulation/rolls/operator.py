@@ -15,6 +15,7 @@ from falkirk.simulation.rolls.feature_questions import (
     LevelAnswer,
     level_answer,
     level_update,
+    lowered_features,
     unregistration,
 )
 from falkirk.simulation.rolls.plan import Pause, Restart, SetLevel, StartTooEarly, runs_level
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
     from falkirk.simulation.workload.operation import Operation
     from falkirk.simulation.world import World
-    from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
     # What is waited for, one thing after the other; each is looked at again and again until it holds.
@@ -73,11 +73,18 @@ class Operator:
         self._refusals = 0
         self.doing: str | None = "nothing yet"
         self.last_refusal = ""
+        # Why the plan was left; None if it was not.
+        self.gave_up: str | None = None
 
     @property
     def is_done(self) -> bool:
         """Say whether nothing is left to do."""
         return self.doing is None
+
+    @property
+    def answers(self) -> list[LevelAnswer]:
+        """What controllers said to the wish for a level."""
+        return self._history.answers
 
     def begin(self) -> None:
         """Start with the first step."""
@@ -113,6 +120,8 @@ class Operator:
             self.doing = str(step)
             self._world.timeline.add("operator", self.doing)
             yield from self._do(step)
+            if self.gave_up is not None:
+                return
 
     def _do(self, step: Step) -> Waiting:
         match step:
@@ -120,7 +129,7 @@ class Operator:
                 for node_id in step.node_ids:
                     yield from self._restart(node_id, step.release, kills=step.kills)
             case SetLevel():
-                yield from self._set_level(step.to)
+                yield from self._set_level(step)
             case StartTooEarly():
                 yield from self._start_too_early(step)
             case Pause():
@@ -190,28 +199,40 @@ class Operator:
 
     # --- Features
 
-    def _set_level(self, to: MetadataVersion) -> Waiting:
-        is_lowered = self._levels.level is not None and to < self._levels.level
+    def _set_level(self, step: SetLevel) -> Waiting:
+        at, to = self._levels.level, step.to
+        is_lowered = at is not None and to < at
         kind = UpgradeType.SAFE_DOWNGRADE if is_lowered else UpgradeType.UPGRADE
+        end_ms = None if step.patience_ms is None else self._world.clock.now_ms + step.patience_ms
         if is_lowered:
-            yield from self._ask_for(to, kind, is_dry_run=True)
+            yield from self._ask_for(step, kind, is_dry_run=True)
         while True:
-            yield from self._ask_for(to, kind, is_dry_run=False)
-            answer = self._history.answers[-1]
+            yield from self._ask_for(step, kind, is_dry_run=False)
+            answer = self.answers[-1]
             if not answer.message:
                 break
             self.last_refusal = answer.message
-            if answer.details.losses and not answer.details.blockers:
+            is_over = end_ms is not None and self._world.clock.now_ms >= end_ms
+            # Who has patience waits whether it goes by: replicas get in sync again, leaders are elected.
+            may_lose = is_over or (end_ms is None and answer.is_known)
+            if answer.loses and may_lose and kind is not UpgradeType.UNSAFE_DOWNGRADE:
                 kind = UpgradeType.UNSAFE_DOWNGRADE
+            elif is_over:
+                self.gave_up = answer.message
+                return
             yield from self._remove_ghost(answer)
             yield self._over(_RETRY_MS)
         self._marks.add("metadata.version lowered" if is_lowered else "metadata.version raised")
         yield lambda: self._levels.level == to
 
-    def _ask_for(self, to: MetadataVersion, kind: UpgradeType, *, is_dry_run: bool) -> Waiting:
-        yield from self._ask(level_update(to, kind, self._history, is_dry_run=is_dry_run))
+    def _ask_for(self, step: SetLevel, kind: UpgradeType, *, is_dry_run: bool) -> Waiting:
+        others: dict[str, int] = {}
+        if step.release is not None and kind is not UpgradeType.UPGRADE:
+            yield lambda: self._cluster.finalized_features is not None
+            others = lowered_features(self._cluster.finalized_features or {}, step.release)
+        yield from self._ask(level_update(step.to, others, kind, self._history, is_dry_run=is_dry_run))
         assert self._answer is not None, "it was waited for"
-        self._history.answers.append(level_answer(to, kind, self._answer[0], is_dry_run=is_dry_run))
+        self.answers.append(level_answer(step.to, kind, self._answer[0], is_dry_run=is_dry_run))
 
     def _ask(self, operation: Operation) -> Waiting:
         self._answer = None

@@ -34,9 +34,15 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetLevel:
-    """Raise or lower metadata.version, a lower one after a dry run, safely if that loses nothing."""
+    """Raise or lower metadata.version, a lower one after a dry run, safely if that loses nothing.
+
+    `release`: other features go to what it supports in the same update; None: they stay. `patience_ms`: how long the
+    operator asks again when he is refused before he gives the whole plan up; None: for ever.
+    """
 
     to: MetadataVersion
+    release: Release | None = None
+    patience_ms: int | None = None
 
     def __str__(self) -> str:
         """Say it as in the timeline."""
