@@ -94,6 +94,10 @@ TABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
     "DescribeQuorum": ({"topics": [METADATA | {"partitions": [{"partition_index": 0}]}]}, {"CLUSTER"}),
     "AlterPartition": ({"broker_id": 1}, {"CLUSTER"}),
     "Envelope": ({"request_data": b"x", "request_principal": b"x", "client_host_address": b"abcd"}, {"CLUSTER"}),
+    "UpdateFeatures": (
+        {"feature_updates": [{"feature": "share.version", "max_version_level": 1, "upgrade_type": 1}]},
+        {"CLUSTER"},
+    ),
     "FetchSnapshot": ({"topics": [{"name": "__cluster_metadata", "partitions": [{"partition": 0}]}]}, {"CLUSTER"}),
     "DescribeCluster": ({"endpoint_type": 1}, NONE),
     "DescribeProducers": ({"topics": [{"name": "secret", "partition_indexes": [0]}]}, {"TOPIC"}),

@@ -44,7 +44,13 @@ def filled(disk: MemoryDisk, *batches: Sequence[bytes]) -> MetadataLog:
 def snapshot(log: MetadataLog, offset: int, at_level: int) -> OffsetAndEpoch:
     made = OffsetAndEpoch(offset, 1)
     creation = log.begin_snapshot(
-        made, [level(at_level)], kraft_version=0, voters=None, last_contained_log_timestamp=5, clock=lambda: 7
+        made,
+        [level(at_level)],
+        level=at_level,
+        kraft_version=0,
+        voters=None,
+        last_contained_log_timestamp=5,
+        clock=lambda: 7,
     )
     assert creation is not None
     while not creation.step():

@@ -65,6 +65,7 @@ begin = partial(
     MetadataLog.begin_snapshot,
     snapshot=SNAPSHOT,
     values=VALUES,
+    level=0,
     kraft_version=0,
     voters=None,
     last_contained_log_timestamp=500,
