@@ -1,52 +1,50 @@
-"""The demo, `make demo`: a stopped cluster of real Kafka 4.3.1 is taken to 3.9, and real Kafka 3.9.1 serves it.
+"""The demo, `make demo`: a running cluster goes from 4.3 to 3.9 under real clients, and nothing is lost unsaid.
 
 Every command is the installed program itself, printed as an operator would type it; each has to end with the exit
-status that is written beside it here. The last two parts need Java 17, the first of them Maven too, and are left out,
-with a word, without.
-Later parts of the product add their steps to `STEPS`.
+status that is written beside it here. Nodes are processes of their own, and none outlives the demo, however it ends.
+The last part needs Java 17, and is left out, with a word, without.
 """
 
 import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import NoReturn
 
+from confluent_kafka import KafkaException
+from confluent_kafka import admin as ck_admin
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
+from clients import PARTITIONS, LoadError, Loads
 from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.session import check_java
+from nodes import FALKIRK, NodeError, Nodes
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "tests" / "interop"), str(HERE.parent / "tools")]
-
-from kafka_answers import differences, facts  # noqa: E402 - same
-from kafka_cluster import COMBINED, KafkaCluster, node_layouts  # noqa: E402 - same
-from kafka_java import answers  # noqa: E402 - same
-
-from fetch_kafka import FetchError, kafka_libs, required_program  # noqa: E402 - found by the line above
-
-FALKIRK = Path(sys.executable).with_name("falkirk")
+# A stopped node of real Kafka 4.3.1, and lines of its request logger with old and new clients.
 ARCHIVE = HERE / "data" / "cluster-4.3.1.tar.gz"
-ANSWERS = HERE / "data" / "answers-4.3.1.json.gz"
-# Lines of real Kafka 4.3.1's request logger, with old and new clients.
 REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
 # Where the report stays when the demo is over.
 OUT = HERE.parent / "demo-out"
-TARGET_RELEASE = "3.9.1"
-# What is compared: what a client is told of topics and users, and a hash of every message.
-SECTIONS = "topics,scram,messages"
-# What the programs of the interop tests use as clients.
-CLIENT_RELEASE = "4.3.1"
+NODES = 3
+FROM, TO = "4.3", "3.9"
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DONE, BLOCKED, WOULD_LOSE = 0, 1, 3
+_POLL_S = 0.2
+_PATIENCE_S = 90
 
 
 class DemoError(Exception):
@@ -54,23 +52,92 @@ class DemoError(Exception):
 
 
 class Stage:
-    """The folder that the demo plays in, and the screen."""
+    """The folder that the demo plays in, the cluster, its clients, and the screen."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
         self.console = Console(highlight=False)
+        self.cluster = stack.enter_context(Nodes(folder, NODES))
+        self.admin = ck_admin.AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})
+        self.loads: Loads | None = None
+        # What the ledger told before the change.
+        self.losses: list[str] = []
+        self._stack = stack
+
+    def open_clients(self) -> Loads:
+        """Make the clients; they end before the cluster does."""
+        self.loads = self._stack.enter_context(Loads(self.cluster.bootstrap_servers))
+        return self.loads
 
     def say(self, text: str) -> None:
         """Print a sentence of the story."""
         self.console.print(text)
 
+    def show(self, *words: str) -> None:
+        """Print a command as it would be typed."""
+        self.console.print(f"[bold green]$ {escape(' '.join(words))}[/]", soft_wrap=True)
+
     def falkirk(self, *words: str, status: int) -> None:
         """Type a command and let it speak for itself. Raises DemoError for another exit status."""
-        self.console.print(f"\n[bold green]$ falkirk {' '.join(words)}[/]")
+        self.say("")
+        self.show("falkirk", *words)
         ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False).returncode
-        self.console.print(f"[dim](exit status {ended})[/]")
+        self.say(f"[dim](exit status {ended})[/]")
         if ended != status:
             raise DemoError(f"falkirk {' '.join(words)}: exit status {ended}, not {status}")
+
+    def falkirk_quietly(self, *words: str) -> str:
+        """Type a command, and give what it says in place of showing it. Raises DemoError if it does not succeed."""
+        self.show("falkirk", *words)
+        ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False, capture_output=True, text=True)
+        if ended.returncode != DONE:
+            raise DemoError(f"falkirk {' '.join(words)}: {ended.stderr}")
+        return ended.stdout
+
+    def features_quietly(self, *words: str) -> str:
+        """Type a command of `falkirk features` as `falkirk_quietly` does."""
+        return self.falkirk_quietly("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words)
+
+    def features(self, *words: str, status: int) -> None:
+        """Type a command of `falkirk features` on the running cluster."""
+        self.falkirk("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[Callable[[Callable[[], bool]], None]]:
+        """Show what is waited for, and how far the clients are; give what waits until a condition holds."""
+        deadline = time.monotonic() + _PATIENCE_S
+        with self.console.status(text) as status:
+
+            def until(is_so: Callable[[], bool]) -> None:
+                while not is_so():
+                    self.cluster.check()
+                    if self.loads is not None:
+                        self.loads.check()
+                        status.update(f"{text} [dim]({self.loads.summary()})[/]")
+                    if time.monotonic() > deadline:
+                        raise DemoError(f"waited {_PATIENCE_S} s in vain: {text}")
+                    time.sleep(_POLL_S)
+
+            yield until
+
+    def await_in_sync(self) -> None:
+        """Wait until all brokers are there, and every replica is in sync."""
+        with self.waiting("All replicas get in sync ...") as until:
+            until(self._is_in_sync)
+
+    def await_clients(self) -> None:
+        """Wait until every client has gone on, and say how far they are."""
+        assert self.loads is not None
+        self.loads.await_progress()
+        self.say(f"  clients: {self.loads.summary()}")
+
+    def _is_in_sync(self) -> bool:
+        try:
+            told = self.admin.list_topics(timeout=5)
+        except KafkaException:
+            return False
+        partitions = [each for topic in told.topics.values() for each in topic.partitions.values()]
+        return len(told.brokers) == NODES and all(set(each.isrs) == set(each.replicas) for each in partitions)
 
 
 @dataclass(frozen=True)
@@ -81,65 +148,107 @@ class Step:
     play: Callable[[Stage], None]
 
 
-def look(stage: Stage) -> None:
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(stage.folder, filter="data")
-    stage.falkirk("logdir", "inspect", "cluster", status=DONE)
+def start(stage: Stage) -> None:
+    cluster_id = stage.falkirk_quietly("storage", "random-uuid").strip()
+    stage.say(cluster_id)
+    for node in stage.cluster.nodes:
+        options = ("--config", node.properties, "--cluster-id", cluster_id, "--release", FROM)
+        stage.falkirk_quietly("storage", "format", *options)
+    for node in stage.cluster.nodes:
+        stage.show("falkirk", *node.serve_command(FROM), f"2>> {node.home}/server.log &")
+        node.start(FROM)
+    stage.await_in_sync()
+    stage.features("describe", status=DONE)
 
 
-def plan(stage: Stage) -> None:
-    stage.falkirk("logdir", "plan", "cluster", "--to", "3.9", status=WOULD_LOSE)
-    stage.say("\nStatus 3 says that something would be lost. What cannot be done at all is blocked, with status 1:")
-    stage.falkirk("logdir", "plan", "cluster", "--to", "4.4", status=BLOCKED)
+def work(stage: Stage) -> None:
+    loads = stage.open_clients()
+    topics = [ck_admin.NewTopic(load.topic, PARTITIONS, NODES) for load in loads.loads]
+    for made in stage.admin.create_topics(topics).values():
+        made.result(_PATIENCE_S)
+    stage.await_in_sync()
+    loads.start()
+    stage.say("librdkafka and kafka-python produce with acks=all and read by offset, from now until all nodes are 3.9.")
+    stage.await_clients()
+
+
+def cordon(stage: Stage) -> None:
+    stage.say("One disk of each node is to be emptied: no new replica goes there. Below 4.3-IV0 nobody can say so.\n")
+    for node in stage.cluster.nodes:
+        setting = ("cordoned.log.dirs", node.disks[1])
+        options = f"--entity-type brokers --entity-name {node.node_id} --alter --add-config {'='.join(setting)}"
+        stage.show("kafka-configs.sh", "--bootstrap-server", stage.cluster.bootstrap_servers, options)
+        entry = ck_admin.ConfigEntry(*setting, incremental_operation=ck_admin.AlterConfigOpType.SET)
+        broker = ck_admin.ConfigResource(ck_admin.ResourceType.BROKER, str(node.node_id), incremental_configs=[entry])
+        for changed in stage.admin.incremental_alter_configs([broker]).values():
+            changed.result(_PATIENCE_S)
+    stage.say("[dim](said by librdkafka's admin client: there is no Java here)[/]")
+
+
+def ask(stage: Stage) -> None:
+    stage.features("downgrade-all", "--release", TO, "--unsafe", "--dry-run", status=DONE)
+    told = stage.features_quietly("downgrade-all", "--release", TO, "--unsafe", "--dry-run", "--json")
+    stage.losses = [loss["detail"] for loss in json.loads(told)["losses"]]
+    stage.say(f"The same for programs: {len(stage.losses)} losses. Nothing has changed, these were dry runs.")
 
 
 def refuse(stage: Stage) -> None:
-    stage.falkirk("logdir", "downgrade", "cluster", "--to", "3.9", "--out", "at-3.9", status=WOULD_LOSE)
-    if (stage.folder / "at-3.9").exists():
-        raise DemoError("a refused downgrade has written something")
+    stage.features("downgrade-all", "--release", TO, status=WOULD_LOSE)
+    stage.say("\nStatus 3: it can be done, but something would be lost, and here is the list. Nothing has changed.")
 
 
-def downgrade(stage: Stage) -> None:
-    stage.falkirk("logdir", "downgrade", "cluster", "--to", "3.9", "--out", "at-3.9", "--unsafe", status=DONE)
-    stage.falkirk("logdir", "verify", "at-3.9", status=DONE)
+def lower(stage: Stage) -> None:
+    stage.features("downgrade-all", "--release", TO, "--unsafe", "--wait", status=DONE)
+    stage.say("")
+    stage.await_clients()
 
 
-def undo(stage: Stage) -> None:
-    bundle = "at-3.9/undo-bundle.zip"
-    stage.falkirk("logdir", "undo", "at-3.9", "--bundle", bundle, "--out", "back-at-4.3", status=DONE)
-    stage.falkirk("logdir", "diff", "cluster", "back-at-4.3", status=DONE)
+def roll(stage: Stage) -> None:
+    for node in stage.cluster.nodes:
+        stage.await_in_sync()
+        stage.show("kill", f"<node {node.node_id}>")
+        node.request_stop()
+        with stage.waiting(f"Node {node.node_id} hands over and stops ...") as until:
+            until(node.has_ended)
+        node.await_end()
+        # It was written when the directories were formatted, and 3.9 reads it at every start.
+        checkpoint = f"{node.disks[0]}/bootstrap.checkpoint"
+        stage.show("rm", checkpoint)
+        (stage.folder / checkpoint).unlink()
+        stage.show("falkirk", *node.serve_command(TO), f"2>> {node.home}/server.log &")
+        node.start(TO)
+        stage.await_in_sync()
+        stage.await_clients()
+    stage.features("describe", "--release", TO, status=DONE)
 
 
-def boot(stage: Stage) -> None:
-    try:
-        required_program("java", "the last part")
-        required_program("javac", "the last part")
-        for release in (TARGET_RELEASE, CLIENT_RELEASE):
-            with stage.console.status(f"Looking for Kafka {release} (fetched by Maven the first time) ..."):
-                kafka_libs(release)
-    except FetchError as error:
-        stage.say(f"[bold yellow]LEFT OUT[/]: real Kafka was not started, so nothing is proved by it here. {error}")
-        return
-    result = stage.folder / "at-3.9"
-    before: dict[str, Any] = json.loads(gzip.decompress(ANSWERS.read_bytes()))  # Any: a JSON document
-    home = stage.folder / "run"
-    layouts = node_layouts(home, {1: COMBINED}, log_dirs=2)
-    cluster = KafkaCluster("4.3.1", layouts, home=home).moved_to(result, TARGET_RELEASE, home=home / TARGET_RELEASE)
-    with stage.console.status(f"Real Kafka {TARGET_RELEASE} starts on at-3.9 ..."), cluster.running():
-        after = answers(cluster.bootstrap_servers, "--sections", SECTIONS, "--scram", cluster.scram_servers)
-    found = [each for section in SECTIONS.split(",") for each in differences(before[section], after[section])]
-    for difference in found:
-        stage.say(f"  differs: {difference}")
-    if found:
-        raise DemoError(f"Kafka {TARGET_RELEASE} answers otherwise than Kafka 4.3.1 did")
-    messages = sum(partition["read_uncommitted"]["count"] for partition in after["messages"].values())
-    logins = sum(any(each["login"] for each in mechanisms.values()) for mechanisms in after["scram"].values())
-    equal = sum(facts(after[section]) for section in SECTIONS.split(","))
-    stage.say(
-        f"Kafka {TARGET_RELEASE} serves it: {len(after['topics'])} topics, {len(after['scram'])} users "
-        f"({logins} log in), {messages} messages in {len(after['messages'])} partitions, by hash. "
-        f"All {equal} answers are those of Kafka 4.3.1."
-    )
+def count(stage: Stage) -> None:
+    assert stage.loads is not None
+    counts = stage.loads.counted()
+    table = Table("produced by", "acked", "read meanwhile", "read again by", "lost", "twice")
+    for each in counts:
+        numbers = (each.acked, each.read_meanwhile, each.lost, each.duplicated)
+        acked, meanwhile, lost, twice = (f"{number:,}" for number in numbers)
+        table.add_row(each.writer, acked, meanwhile, each.reader, lost, twice)
+    stage.console.print(table)
+    if any(each.lost or each.duplicated or each.read_meanwhile != each.acked for each in counts):
+        raise DemoError("the clients' records are not as they were acked")
+    stage.say(f"All {sum(each.acked for each in counts):,} acked records are there, each of them once.")
+    stage.say("Of the metadata is gone what the ledger told beforehand:")
+    for loss in stage.losses:
+        stage.say(f"  {escape(loss)}")
+
+
+def stop(stage: Stage) -> None:
+    nodes = stage.cluster.nodes
+    stage.show("kill", *(f"<node {node.node_id}>" for node in nodes))
+    with stage.console.status("The nodes stop together ..."):
+        stage.cluster.stop()
+    homes = [node.home for node in nodes]
+    stage.falkirk("logdir", "verify", *homes, "--release", TO, status=DONE)
+    (bundle,) = stage.folder.glob("node-*/falkirk-undo/*.zip")
+    name = str(bundle.relative_to(stage.folder))
+    stage.falkirk("logdir", "undo", *homes, "--bundle", name, "--out", "back-at-4.3", status=DONE)
 
 
 def fleet(stage: Stage) -> None:
@@ -148,11 +257,13 @@ def fleet(stage: Stage) -> None:
     except SparkUnavailableError as error:
         stage.say(f"[bold yellow]LEFT OUT[/]: no tables and no report. {error}")
         return
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(stage.folder, filter="data")
     (stage.folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
     (stage.folder / "fleet.yaml").write_text(INVENTORY)
     stage.say(f"[dim]$ cat fleet.yaml[/]\n{escape(INVENTORY)}")
     stage.falkirk("fleet", "ingest", "fleet.yaml", status=DONE)
-    stage.falkirk("fleet", "report", "--to", "3.9", status=BLOCKED)
+    stage.falkirk("fleet", "report", "--to", TO, status=BLOCKED)
     stage.say(
         "\nStatus 1: what would be lost is not all, some clients of the request log use APIs that 3.9 does not have."
     )
@@ -163,23 +274,44 @@ def fleet(stage: Stage) -> None:
 
 INVENTORY = """\
 clusters:
-  - name: before
+  - name: went-to-3.9
+    log_dirs: [node-1, node-2, node-3]
+  - name: kafka-4.3.1
     log_dirs: [cluster]
     request_logs: [kafka-request.log]
-  - name: after
-    log_dirs: [at-3.9]
 """
 
 
 STEPS = (
-    Step("A stopped cluster of Kafka 4.3.1", look),
-    Step("What would going to 3.9 cost?", plan),
+    Step("Three nodes as Kafka 4.3", start),
+    Step("Real clients at work", work),
+    Step("Something that only 4.3 has", cordon),
+    Step("What would going to 3.9 cost?", ask),
     Step("SAFE is the default, and refuses", refuse),
-    Step("--unsafe goes on, and keeps what is dropped", downgrade),
-    Step("And back up again, with nothing missing", undo),
-    Step("Does real Kafka 3.9.1 agree?", boot),
-    Step("Both as a fleet: tables, and a report on going to 3.9", fleet),
+    Step("--unsafe goes on, and keeps what is dropped", lower),
+    Step("The nodes become 3.9, one after the other", roll),
+    Step("Is everything there?", count),
+    Step("The stopped cluster's directories, and the way back up", stop),
+    Step("The same for a fleet: tables, and a report on going to 3.9", fleet),
 )
+
+
+def play(folder: Path) -> None:
+    """Play all steps. Raises what they raise."""
+    with ExitStack() as stack:
+        stage = Stage(folder, stack)
+        began = time.monotonic()
+        for number, step in enumerate(STEPS, 1):
+            stage.console.rule(f"[bold]{number}/{len(STEPS)} {step.title}")
+            step.play(stage)
+            stage.say(f"[dim]({time.monotonic() - began:.0f} s)[/]\n")
+
+
+def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    """Leave by the way of `finally`, with a shell's exit status; once that has begun, nothing cuts it short."""
+    for each in ENDING_SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def main() -> int:
@@ -187,16 +319,14 @@ def main() -> int:
         print("falkirk is not installed beside this Python: run `make setup`", file=sys.stderr)
         return 1
     os.environ.setdefault("COLUMNS", "120")
-    with tempfile.TemporaryDirectory(prefix="falkirk-demo-") as folder:
-        stage = Stage(Path(folder))
-        for number, step in enumerate(STEPS, 1):
-            stage.console.rule(f"[bold]{number}. {step.title}")
-            try:
-                step.play(stage)
-            except DemoError as error:
-                print(f"The demo failed: {error}", file=sys.stderr)
-                return 1
-            stage.say("")
+    for number in ENDING_SIGNALS:
+        signal.signal(number, interrupt)
+    with tempfile.TemporaryDirectory(prefix="falkirk-demo-", ignore_cleanup_errors=True) as folder:
+        try:
+            play(Path(folder))
+        except (DemoError, NodeError, LoadError, KafkaException) as error:
+            print(f"The demo failed: {error}", file=sys.stderr)
+            return 1
     return 0
 
 

@@ -1,43 +1,113 @@
-"""The demo runs to its end, with real Kafka and without; Java is needed for the first of these tests alone."""
+"""The demo runs to its end, and leaves no process behind, however it ends."""
 
 import os
+import signal
 import subprocess
 import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from waiting import becomes
 
 SCRIPT = Path(__file__).parents[2] / "demo" / "run.py"
+# Whatever the demo starts inherits it.
+MARK = "DEMO_OF_TEST"
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 
 
-def play(**environment):
-    command = [sys.executable, str(SCRIPT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
-    assert done.returncode == 0, done.stderr + done.stdout[-3000:]
-    return " ".join(done.stdout.split())
+class Demo:
+    """A demo that runs in a session of its own."""
+
+    def __init__(self) -> None:
+        self._mark = uuid.uuid4().hex
+        self.process = subprocess.Popen(
+            [sys.executable, str(SCRIPT)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {MARK: self._mark},
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.lines = self.process.stdout
+
+    def processes(self) -> set[int]:
+        """All processes that the demo has started, and itself."""
+        wanted = f"{MARK}={self._mark}".encode()
+        return {int(home.name) for home in Path("/proc").glob("[0-9]*") if wanted in environment(home)}
 
 
-@pytest.mark.slow
-@pytest.mark.interop
-@pytest.mark.xdist_group("kafka-2")
-def test_the_demo_ends_with_real_kafka_answering_as_before(clusters):
-    story = play()
+def environment(home: Path) -> list[bytes]:
+    try:
+        return (home / "environ").read_bytes().split(b"\0")
+    except OSError:  # somebody else's, or gone
+        return []
 
-    assert "would be lost; `--unsafe` goes on" in story
-    assert "The metadata is the same." in story
-    assert "Kafka 3.9.1 serves it: 21 topics, 3 users" in story
-    assert "answers are those of Kafka 4.3.1." in story
+
+@pytest.fixture
+def demo() -> Iterator[Demo]:
+    demo = Demo()
+    yield demo
+    for pid in demo.processes():
+        os.kill(pid, signal.SIGKILL)
+    demo.process.wait()
+    demo.lines.close()
+
+
+@pytest.mark.spark
+def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: Demo) -> None:
+    text = demo.lines.read()
+    assert demo.process.wait() == 0, text[-3000:]
+
+    story = " ".join(text.split())
+    loss = "its cordoned log directories are forgotten"
+    assert f"It would lose: broker 1: {loss}" in story
+    assert "6 out of 6 operation(s) failed. (exit status 3)" in story
+    assert "Every node has" in story
+    assert "SupportedMaxVersion: 3.9-IV0 FinalizedVersionLevel: 3.9-IV0" in story
+    assert "acked records are there, each of them once." in story
+    told = story.partition("gone what the ledger told beforehand:")[2]
+    assert [f"broker {number}: {loss}" in told for number in (1, 2, 3)] == [True, True, True]
+    assert "All is well." in story
+    assert "metadata.version 3.9-IV0 -> 4.3-IV0, done" in story
     assert "2 clusters, 2 of them changed" in story
-    assert "To 3.9-IV0 (Kafka 3.9), of 2 clusters: 0 can go and lose nothing" in story
-    assert "LEFT OUT" not in story
+    assert "To 3.9-IV0 (Kafka 3.9), of 2 clusters: 1 can go and lose nothing" in story
     assert (SCRIPT.parents[1] / "demo-out" / "fleet-report" / "report.html").is_file()
+    becomes(demo.processes, set())
 
 
-@pytest.mark.slow
-def test_without_java_the_demo_says_that_nothing_was_proved(tmp_path):
-    story = play(PATH=str(tmp_path))
+@pytest.mark.parametrize(
+    ("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)], ids=["ctrl-c", "sigterm"]
+)
+def test_an_interrupted_demo_leaves_no_process_behind(
+    demo: Demo, number: signal.Signals, send: Callable[[int, int], None]
+) -> None:
+    seen = next((line for line in demo.lines if line.startswith("  clients: ")), "")
+    assert seen, "the clients did not get to work"
+    assert len(demo.processes()) == 4
 
-    assert "The metadata is the same." in story
-    assert "LEFT OUT: real Kafka was not started" in story
-    assert "LEFT OUT: no tables and no report. Spark needs Java 17 or newer" in story
-    assert "serves it" not in story
+    send(demo.process.pid, number)
+
+    assert demo.process.wait() == 128 + number
+    assert demo.processes() == set()
+
+
+def test_without_java_the_demo_says_that_there_is_no_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    import run
+
+    with ExitStack() as stack:
+        run.fleet(run.Stage(tmp_path, stack))
+
+    assert "LEFT OUT: no tables and no report. Spark needs Java 17 or newer" in " ".join(
+        capsys.readouterr().out.split()
+    )
