@@ -12,6 +12,11 @@ from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from kafka_node import KafkaNode, NodeLayout, Quorum
 from kafka_tools import FEATURES, run_tools
 
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.metadata_record import decode_metadata_record
+from falkirk.protocol.record_batch import read_batches
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
@@ -102,6 +107,8 @@ def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
 
     dry, refused = ask(*lower, "--dry-run"), ask(*lower, "--json")
     done = ask(*lower, "--unsafe", "--wait")
+    # As they are at this very moment: the command has said that there is nothing to wait for.
+    levels_on_disks = [levels_on_disk(layout.log_dirs[0]) for layout in cluster.layouts]
     controller = f"127.0.0.1:{cluster.layouts[2].controller_port}"
     raised = asked_of_falkirk(["--bootstrap-controller", controller, "upgrade-all", "--json"])
     document = json.loads(refused[1])
@@ -118,10 +125,29 @@ def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
         "  undo bundle",
     ]
     assert Path(lines[4].partition(": ")[2]).is_file()
+    assert lines[5].startswith("Every node has the new snapshot and nothing from before it, up to offset ")
     assert lines[5].endswith(": 1, 2, 3.")
     assert "3.7.2, 3.8.1, 3.9.1" in lines[6]
+    assert [line.partition(":")[0] for line in lines[7:]] == ["  node N"] * 3
+    assert levels_on_disks == [{16}] * 3
     told = [(one["feature"], one["before"], one["level"]) for one in json.loads(raised[1])["features"]]
     assert (raised[0], told) == (0, [("metadata.version", 16, 21)])
+
+
+def levels_on_disk(log_dir: Path) -> set[int]:
+    """Give every metadata.version in the metadata partition, whether a node would still look at it or not."""
+    found = set()
+    files = [*(log_dir / METADATA_DIRECTORY).glob("*.log"), *(log_dir / METADATA_DIRECTORY).glob("*.checkpoint")]
+    for file in files:
+        for batch in read_batches(file.read_bytes()):
+            values = () if batch.is_control else batch.values()
+            records = [decode_metadata_record(value)[0] for value in values]
+            found |= {
+                record.feature_level
+                for record in records
+                if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION
+            }
+    return found
 
 
 def is_of_tables(call: FeatureCall) -> bool:

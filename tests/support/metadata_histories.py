@@ -1,5 +1,6 @@
 """Histories of a metadata log by chance: records that fit one another, of every type that a level can hold."""
 
+from collections.abc import Sequence
 from random import Random
 
 from falkirk.protocol.messages import (
@@ -43,10 +44,14 @@ Versioned = tuple[WireMessage, int]
 
 
 class HistoryMaker:
-    """Makes one batch of records after the other; knows what exists, so that each record fits."""
+    """Makes one batch of records after the other; knows what exists, so that each record fits.
 
-    def __init__(self, random: Random, level: int) -> None:
+    `moves`: levels to which metadata.version goes now and then, up or down; none if it is to stay.
+    """
+
+    def __init__(self, random: Random, level: int, *, moves: Sequence[int] = ()) -> None:
         self.random = random
+        self.moves = moves
         self.at = MetadataVersion.of_level(level)
         self.brokers: dict[int, int] = {}
         self.log_dirs: dict[int, list[bytes]] = {}
@@ -79,6 +84,8 @@ class HistoryMaker:
             actions.append(self.clear_elr)
         if self.at.migration_supported:
             actions.append(self.zk_migration_state)
+        if self.moves:
+            actions.append(self.move_level)
         return self.random.choice(actions)()
 
     def uuid(self) -> bytes:
@@ -297,6 +304,10 @@ class HistoryMaker:
             levels.append(("eligible.leader.replicas.version", 1))
         name, highest = self.random.choice(levels)
         return [(FeatureLevelRecord(name, self.random.randint(0, highest)), 0)]
+
+    def move_level(self) -> list[Versioned]:
+        self.at = MetadataVersion.of_level(self.random.choice(self.moves))
+        return self.first_batch()
 
     def zk_migration_state(self) -> list[Versioned]:
         if self.random.random() < 0.9:

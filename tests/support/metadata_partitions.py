@@ -184,10 +184,13 @@ class MemoryCluster:
         return read_cluster(self.disk(), [node])
 
 
-def random_partition(seed: int, level: int, batches: int = 25) -> MadePartition:
-    """Make a history by chance: transactions that end and that do not, leaders, snapshots, segments, codecs."""
+def random_partition(seed: int, level: int, batches: int = 25, *, moves: Sequence[int] = ()) -> MadePartition:
+    """Make a history by chance: transactions that end and that do not, leaders, snapshots, segments, codecs.
+
+    `moves`: levels that metadata.version goes to now and then.
+    """
     random = Random(seed)
-    maker = HistoryMaker(random, level)
+    maker = HistoryMaker(random, level, moves=moves)
     made = MadePartition(level=level)
     made.add()
     made.add((FeatureLevelRecord("metadata.version", level), 0))

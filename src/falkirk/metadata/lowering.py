@@ -31,6 +31,7 @@ from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from falkirk.metadata.image.features import FeaturesImage
     from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
     from falkirk.protocol.schema import WireMessage
 
@@ -45,6 +46,30 @@ class Lowering:
     image: MetadataImage
     delta: MetadataDelta
     report: LossReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLowering:
+    """What a lowering takes from every partition: for those who keep partitions elsewhere than in an image."""
+
+    drops_elr: bool
+    drops_directories: bool
+
+    @classmethod
+    def to(cls, features: FeaturesImage) -> PartitionLowering:
+        """Give it for the features as they are after it."""
+        level = features.metadata_version
+        assert level is not None, "a lowering sets metadata.version"
+        return cls(
+            drops_elr=not (features.is_elr_enabled and level.elr_supported),
+            drops_directories=not level.directory_assignment_supported,
+        )
+
+    def lowered(self, partition: Partition) -> Partition:
+        """Give a partition as it is afterwards; the same object if nothing of it changes."""
+        if self.drops_elr:
+            partition = without_elr(partition, bumps_epoch=True)
+        return _without_directories(partition) if self.drops_directories else partition
 
 
 def lower(image: MetadataImage, to: MetadataVersion, provenance: Provenance) -> Lowering:
@@ -86,14 +111,21 @@ def lower_within(delta: MetadataDelta, to: MetadataVersion) -> LossReport:
     assert to < own, f"{to} is not below {own}"
     report = assess(image, lowering_options(to))
     delta.replay(FeatureLevelRecord(METADATA_VERSION, to.level))
-    for loss in report.dropped_features:
-        kept = loss.make_written
-        delta.replay(FeatureLevelRecord(loss.key.identity[0], 0) if kept is None else kept())
+    for record in feature_records(report):
+        delta.replay(record)
     for record in _other_records(image, to):
         delta.replay(record)
-    _lower_partitions(image, to, delta, report)
+    assert delta.features is not None, "its level has just been set"
+    _lower_partitions(image, PartitionLowering.to(delta.features.apply()), delta, report)
     delta.forget_unknown_tags()
     return report
+
+
+def feature_records(report: LossReport) -> Iterator[WireMessage]:
+    """Give the levels of other features that a lowering sets, in the form of records that nobody has written."""
+    for loss in report.dropped_features:
+        kept = loss.make_written
+        yield FeatureLevelRecord(loss.key.identity[0], 0) if kept is None else kept()
 
 
 def _lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
@@ -129,19 +161,21 @@ def _other_records(image: MetadataImage, to: MetadataVersion) -> Iterator[WireMe
             yield RemoveDelegationTokenRecord(token_id)
 
 
-def _lower_partitions(image: MetadataImage, to: MetadataVersion, delta: MetadataDelta, report: LossReport) -> None:
-    if to.directory_assignment_supported:
+def _lower_partitions(
+    image: MetadataImage, lowering: PartitionLowering, delta: MetadataDelta, report: LossReport
+) -> None:
+    if not lowering.drops_directories:
         # Then only eligible leader replicas can have to go, and each partition that has some has lost them.
         for loss in report.losses:
             if isinstance(loss.row, Partition):
                 topic_id, partition_id = loss.key.identity
-                delta.set_partitions(topic_id, {partition_id: without_elr(loss.row, bumps_epoch=True)})
+                delta.set_partitions(topic_id, {partition_id: lowering.lowered(loss.row)})
         return
     for topic in image.topics:
         changed = {
             partition_id: lowered
             for partition_id, partition in topic.items()
-            if (lowered := _without_directories(without_elr(partition, bumps_epoch=True))) is not partition
+            if (lowered := lowering.lowered(partition)) is not partition
         }
         if changed:
             delta.set_partitions(topic.topic_id, changed)

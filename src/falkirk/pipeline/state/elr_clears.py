@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.state.inconsistencies import Inconsistencies
     from falkirk.pipeline.state.metadata_rows import OtherRecord
+    from falkirk.pipeline.state.other_state import Lowering
     from falkirk.pipeline.state.topic_lives import TopicLives
 
     Ints = NDArray[np.int64]
@@ -32,10 +33,14 @@ class ElrClear(NamedTuple):
 
 
 class ClearedPartitions(NamedTuple):
-    """Partitions that lost their eligible or last known leader replicas, in the order in which they did."""
+    """Partitions that lost their eligible or last known leader replicas to a record, in the order in which they did.
+
+    `converted`: those that lost them to a lowered metadata.version, which may have made them in-sync ones.
+    """
 
     key: Ints
     order: Ints
+    converted: Ints
 
 
 def elr_clears(others: Sequence[OtherRecord], lives: TopicLives, problems: Inconsistencies) -> list[ElrClear]:
@@ -58,25 +63,36 @@ def elr_clears(others: Sequence[OtherRecord], lives: TopicLives, problems: Incon
 
 
 def cleared_partitions(
-    keys: PartitionKeys, created: KeyedRows, changed: KeyedRows, clears: Sequence[ElrClear]
+    keys: PartitionKeys,
+    created: KeyedRows,
+    changed: KeyedRows,
+    clears: Sequence[ElrClear],
+    lowerings: Sequence[Lowering],
 ) -> ClearedPartitions:
     """Find what each clear finds to take; partitions that are written more than once are not told right."""
-    parts: list[ClearedPartitions] = []
+    parts: list[tuple[Ints, Ints]] = []
+    converted: list[Ints] = []
     has_elr = np.zeros(len(keys), np.bool_)
     has_last_known = np.zeros(len(keys), np.bool_)
     fields = {"eligible_leader_replicas": has_elr, "last_known_elr": has_last_known}
     walks = [_Walk(created, field, flags, sets_all=True) for field, flags in fields.items()]
     walks += [_Walk(changed, field, flags, sets_all=False) for field, flags in fields.items()]
-    for clear in clears:
+    losing = {lowering.order for lowering in lowerings if lowering.partitions.drops_elr}
+    for clear in sorted([*clears, *(ElrClear(order, None) for order in losing)], key=lambda clear: clear.order):
         for walk in walks:
             walk.advance(clear.order)
         span = slice(None) if clear.life is None else keys.of_life(clear.life)
         key = np.flatnonzero(has_elr[span] | has_last_known[span]) + (span.start or 0)
         has_elr[key] = has_last_known[key] = False
-        parts.append(ClearedPartitions(key, np.full(len(key), clear.order)))
+        if clear.order in losing:
+            converted.append(key)
+        else:
+            parts.append((key, np.full(len(key), clear.order)))
+    nothing = np.empty(0, np.int64)
     return ClearedPartitions(
-        np.concatenate([np.empty(0, np.int64), *(part.key for part in parts)]),
-        np.concatenate([np.empty(0, np.int64), *(part.order for part in parts)]),
+        np.concatenate([nothing, *(key for key, _ in parts)]),
+        np.concatenate([nothing, *(order for _, order in parts)]),
+        np.concatenate([nothing, *converted]),
     )
 
 

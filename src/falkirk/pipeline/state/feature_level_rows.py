@@ -71,7 +71,7 @@ class _History:
         """Take in a record of the log."""
         self._set(other, {"offset": other.offset, "epoch": other.epoch, "timestamp": other.timestamp})
 
-    def compare(self, snapshot: SnapshotFacts, records: Iterable[OtherRecord]) -> None:
+    def compare(self, snapshot: SnapshotFacts, records: Sequence[OtherRecord]) -> None:
         """Take in a snapshot: levels that the log before it does not tell came at a time that nobody knows."""
         self._is_whole = True
         for other in records:
@@ -81,6 +81,12 @@ class _History:
                 known = self._levels.get(level[0])
                 told = {"offset": None, "epoch": snapshot.epoch, "timestamp": snapshot.timestamp}
                 self._set(other, told | {"from_level": known})
+        # A lowered metadata.version takes features along, and no record says so.
+        named = {level[0] for level in map(_level, (other.message for other in records)) if level is not None}
+        for feature in sorted(self._levels.keys() - named - {KRAFT_VERSION}):
+            if self._levels[feature]:
+                told = {"offset": None, "epoch": snapshot.epoch, "timestamp": snapshot.timestamp}
+                self._set_level(feature, 0, min(snapshot.files), told)
 
     def rows(self) -> list[Row]:
         """Give all changes; the last of each feature is the current level."""
@@ -90,9 +96,11 @@ class _History:
     def _set(self, other: OtherRecord, told: Row) -> None:
         found = _level(other.message)
         assert found is not None
-        feature, level = found
+        self._set_level(*found, other.file, told)
+
+    def _set_level(self, feature: str, level: int, file: int, told: Row) -> None:
         before = self._levels.get(feature, 0 if self._is_whole else None)
         self._levels[feature] = level
         if before != level:
-            row = {"feature": feature, "from_level": before, "to_level": level, "source": self._files[other.file]}
+            row = {"feature": feature, "from_level": before, "to_level": level, "source": self._files[file]}
             self._rows.append(row | told)

@@ -114,7 +114,7 @@ class _Tables:
         removals = [other for other in of_state if isinstance(other.message, RemoveTopicRecord)]
         self._lives = topic_lives(self._rows.bulk[TOPIC], removals, self._problems)
         clears = elr_clears(of_state, self._lives, self._problems)
-        self._partitions = partitions_of(self._rows, self._lives, clears, self._problems)
+        self._partitions = partitions_of(self._rows, self._lives, clears, self._others.lowerings, self._problems)
 
     def make(self, tables: frozenset[str]) -> dict[str, Iterable[pa.RecordBatch]]:
         """Give the tables that are wanted, in the order in which documents list them."""
@@ -183,7 +183,7 @@ class _Tables:
 
     def _unknown_tag_rows(self) -> list[Row]:
         state = {**self._partitions.sound_rows, TOPIC: self._lives.rows, CONFIG: self._rows.bulk[CONFIG]}
-        return unknown_tag_rows(state, self._rows.earlier, self._others.records, self._lives, self._rows.files)
+        return unknown_tag_rows(state, self._rows.earlier, self._others, self._lives, self._rows.files)
 
     def _problem_rows(self) -> list[Row]:
         read = self._read

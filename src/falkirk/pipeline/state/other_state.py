@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.metadata.condition import Always, Condition, RowContext
 from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.metadata.lowering import PartitionLowering, feature_records, replay
 from falkirk.metadata.record_key import object_key
 from falkirk.protocol.messages import ClearElrRecord, RemoveTopicRecord
 
@@ -25,16 +26,26 @@ WRITERS: Final = {rule.kind: rule.writers for rule in CATALOGUE}
 """Kind of loss -> the records that write what it is about."""
 
 
+class Lowering(NamedTuple):
+    """A record that lowers metadata.version, and what it takes from the partitions that are there (KIP-1155)."""
+
+    order: int
+    partitions: PartitionLowering
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherState:
     """The image of brokers, controllers, features, ACLs and so on, and the records that it was made of.
 
-    `records` has no refused ones, and the earlier ones too; `by_key` the same by the object that they are about.
+    `records` has no refused ones, and the earlier ones too; where metadata.version was lowered also those that set the
+    features which went with it, at its place. `by_key` has the same by the object that they are about. `lowerings`, in
+    order, are those that count.
     """
 
     image: MetadataImage
     records: Sequence[OtherRecord]
     by_key: Mapping[ObjectKey, Sequence[OtherRecord]]
+    lowerings: Sequence[Lowering]
 
     def writer(self, key: ObjectKey, writers: Mapping[str, Condition] | str) -> OtherRecord | None:
         """Find the last record that wrote an object: of some types under conditions, or any of one type."""
@@ -53,21 +64,27 @@ def other_state(others: Sequence[OtherRecord], problems: Inconsistencies) -> Oth
     """
     delta = MetadataDelta(EMPTY)
     sound: list[OtherRecord] = []
+    lowerings: list[Lowering] = []
     for other in others:
+        implied: list[OtherRecord] = []
         if not other.is_earlier and not isinstance(other.message, RemoveTopicRecord | ClearElrRecord):
             try:
                 # Each of these raises before it changes anything.
-                delta.replay(other.message)
+                report = replay(delta, other.message)
             except InconsistentRecordError as error:
                 problems.add(other, error)
                 continue
-        sound.append(other)
+            if report is not None:
+                features = delta.apply(Provenance()).features
+                lowerings.append(Lowering(other.order, PartitionLowering.to(features)))
+                implied = [other._replace(message=record) for record in feature_records(report)]
+        sound += [other, *implied]
     by_key: dict[ObjectKey, list[OtherRecord]] = {}
     for other in sound:
         key = object_key(other.message)
         if key is not None:
             by_key.setdefault(key, []).append(other)
-    return OtherState(image=delta.apply(Provenance()), records=sound, by_key=by_key)
+    return OtherState(image=delta.apply(Provenance()), records=sound, by_key=by_key, lowerings=lowerings)
 
 
 _NO_CONTEXT: Final = RowContext()

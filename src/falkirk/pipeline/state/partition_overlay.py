@@ -2,8 +2,8 @@
 
 A change sets some fields and leaves the others. So a field is what the last row that sets it says, and to know that row
 for each partition is enough: rows put their numbers down in order, and the last one stays. What takes more than one row
-to tell (directories that do not fit the replicas, a partition that is written anew) is rare, and replayed by the
-image's own code, partition by partition.
+to tell (directories that do not fit the replicas, a partition that is written anew, eligible leader replicas that a
+lowered metadata.version makes in-sync ones) is rare, and replayed by the image's own code, partition by partition.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
     from falkirk.pipeline.state.elr_clears import ElrClear
     from falkirk.pipeline.state.inconsistencies import Inconsistencies
+    from falkirk.pipeline.state.other_state import Lowering
     from falkirk.pipeline.state.partition_keys import KeyedRows, PartitionKeys
 
     Ints = NDArray[np.int64]
@@ -68,12 +69,15 @@ def overlay(
     created: KeyedRows,
     changed: KeyedRows,
     clears: Sequence[ElrClear],
+    lowerings: Sequence[Lowering],
+    *,
     problems: Inconsistencies,
 ) -> PartitionState:
     """Apply all changes. Changes whose directories cannot be are told, and left out."""
-    if not len(changed.key) and not clears and len(created.key) == len(keys) and _has_all_directories(created):
+    is_plain = not len(changed.key) and not clears and not lowerings
+    if is_plain and len(created.key) == len(keys) and _has_all_directories(created):
         return _as_created(created)
-    return _Overlay(keys, created, changed, clears, problems).state()
+    return _Overlay(keys, created, changed, clears, lowerings, problems=problems).state()
 
 
 _ELR: Final = ("eligible_leader_replicas", "last_known_elr")
@@ -108,6 +112,8 @@ class _Overlay:
         created: KeyedRows,
         changed: KeyedRows,
         clears: Sequence[ElrClear],
+        lowerings: Sequence[Lowering],
+        *,
         problems: Inconsistencies,
     ) -> None:
         self._keys = keys
@@ -115,10 +121,17 @@ class _Overlay:
         self._changed = changed
         self._base = _last(created.key, len(keys))
         odd = odd_directories(created, changed, len(keys)) | (np.bincount(created.key, minlength=len(keys)) > 1)
-        replayed = replay_partitions(np.flatnonzero(odd), keys, created, changed, clears, problems=problems)
+        self._cleared = cleared_partitions(keys, created, changed, clears, lowerings)
+        odd[self._cleared.converted] = True
+        replayed = replay_partitions(
+            np.flatnonzero(odd), keys, created, changed, clears, lowerings=lowerings, problems=problems
+        )
         self._replayed: dict[int, Partition] = replayed.partitions
         self._refused = replayed.refused
-        self._cleared = cleared_partitions(keys, created, changed, clears)
+        # What was said of directories before that is forgotten.
+        self._forgets_directories_at = max(
+            (lowering.order for lowering in lowerings if lowering.partitions.drops_directories), default=-1
+        )
 
     def state(self) -> PartitionState:
         """Give all fields."""
@@ -135,6 +148,9 @@ class _Overlay:
             key, row = self._with_clears(key, row, first_extra)
         found = self._base.copy()
         found[key] = row
+        if name == "directories":
+            order = np.concatenate([self._created.rows.order, self._changed.rows.order])[found]
+            found[order < self._forgets_directories_at] = first_extra
         for partition_key, partition in self._replayed.items():
             found[partition_key] = first_extra + len(extra)
             extra.append(list(getattr(partition, name)))

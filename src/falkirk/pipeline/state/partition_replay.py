@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.state.elr_clears import ElrClear
     from falkirk.pipeline.state.inconsistencies import Inconsistencies
     from falkirk.pipeline.state.metadata_rows import BulkRows
+    from falkirk.pipeline.state.other_state import Lowering
     from falkirk.pipeline.state.partition_keys import KeyedRows, PartitionKeys
 
 
@@ -36,6 +37,7 @@ def replay_partitions(
     changed: KeyedRows,
     clears: Sequence[ElrClear],
     *,
+    lowerings: Sequence[Lowering],
     problems: Inconsistencies,
 ) -> ReplayedPartitions:
     """Replay all records of some partitions; a change that cannot be is told, and changes nothing."""
@@ -47,10 +49,13 @@ def replay_partitions(
     for key, of_key in events.items():
         life = int(keys.life[key])
         of_key += [(clear.order, _CLEAR, 0) for clear in clears if clear.life in {None, life}]
+        of_key += [(lowering.order, _LOWERING, index) for index, lowering in enumerate(lowerings)]
         partition: Partition | None = None
         for _, record, row in sorted(of_key):
             if record == PARTITION:
                 partition = Partition.from_record(_message(PartitionRecord, created.rows, row))
+            elif partition is not None and record == _LOWERING:
+                partition = lowerings[row].partitions.lowered(partition)
             elif partition is not None:
                 partition = (
                     partition.without_elr()
@@ -63,6 +68,7 @@ def replay_partitions(
 
 
 _CLEAR = "ClearElrRecord"
+_LOWERING = "metadata.version is lowered"
 
 
 def _changed(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.state.elr_clears import ElrClear
     from falkirk.pipeline.state.inconsistencies import Inconsistencies
     from falkirk.pipeline.state.metadata_rows import BulkRows, MetadataRows
+    from falkirk.pipeline.state.other_state import Lowering
     from falkirk.pipeline.state.partition_keys import KeyedRows, PartitionKeys
     from falkirk.pipeline.state.partition_overlay import ListState, PartitionState
     from falkirk.pipeline.state.topic_lives import TopicLives
@@ -86,12 +87,16 @@ class Partitions:
 
 
 def partitions_of(
-    rows: MetadataRows, lives: TopicLives, clears: Sequence[ElrClear], problems: Inconsistencies
+    rows: MetadataRows,
+    lives: TopicLives,
+    clears: Sequence[ElrClear],
+    lowerings: Sequence[Lowering],
+    problems: Inconsistencies,
 ) -> Partitions:
     """Apply all records of partitions."""
     keys, created = created_partitions(rows.bulk[PARTITION], lives, problems)
     changed = changed_partitions(rows.bulk[PARTITION_CHANGE], lives, keys, created, problems)
-    state = overlay(keys, created, changed, clears, problems)
+    state = overlay(keys, created, changed, clears, lowerings, problems=problems)
     counted = np.ones(len(changed.key), np.bool_)
     counted[state.refused] = False
     changed = changed.select(counted)

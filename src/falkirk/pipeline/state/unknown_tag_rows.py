@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.unknown_tags import UnknownTag
     from falkirk.metadata.record_key import ObjectKey
-    from falkirk.pipeline.state.metadata_rows import BulkRows, OtherRecord
+    from falkirk.pipeline.state.metadata_rows import BulkRows
+    from falkirk.pipeline.state.other_state import OtherState
     from falkirk.pipeline.state.topic_lives import TopicLives
     from falkirk.protocol.schema import WireMessage
 
@@ -48,12 +49,12 @@ class _Told(NamedTuple):
 def unknown_tag_rows(
     state: Mapping[str, BulkRows],
     earlier: Mapping[str, BulkRows],
-    others: Sequence[OtherRecord],
+    others: OtherState,
     lives: TopicLives,
     files: Sequence[str],
 ) -> list[Row]:
     """Give the fields of all objects that are there. No record is among the others or the rows that was refused."""
-    told = [_Told(other.order, other.offset, other.file, other.is_earlier, other.message) for other in others]
+    told = [_Told(other.order, other.offset, other.file, other.is_earlier, other.message) for other in others.records]
     if not any(has_unknown_tags(each.message) for each in told) and not any(
         _tagged(rows).any() for part in (state, earlier) for rows in part.values()
     ):
@@ -63,8 +64,11 @@ def unknown_tag_rows(
     told.sort(key=lambda each: each.order)
     names = dict(lives.removals)
     delta = UnknownTagsDelta(UnknownTagsImage())
+    lowered = {lowering.order for lowering in others.lowerings}
     for each in told:
-        if not each.is_earlier:
+        if each.order in lowered:
+            delta.clear()
+        elif not each.is_earlier:
             delta.replay(each.message, names.get(each.order))
     places = _places(told, files)
     return [row for key, tags in delta.apply().tags.items() for row in _rows(key, tags, places, lives)]
