@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from falkirk.cli.downgrade_judgement import ClusterLook, WantedChange
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.feature_metadata import FinalizedVersionRange
@@ -5,6 +7,7 @@ from falkirk.client.feature_update import FeatureUpdate
 from falkirk.client.node_versions import NodeVersions
 from falkirk.client.quorum_description import QuorumDescription
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.protocol.upgrade_type import UpgradeType
 
 WANTED = WantedChange(updates={"metadata.version": FeatureUpdate(21, UpgradeType.SAFE_DOWNGRADE)}, end_offset=10)
@@ -22,6 +25,28 @@ def look(told, *, voters=None, observers=None, listed=(), fenced=(), have_told=(
         leader_id=1, high_watermark=10, voters=voters or {1: 10}, observers=observers or {}, voter_endpoints={}
     )
     return ClusterLook(quorum=quorum, listed=listed, fenced=fenced, told=told, have_told=have_told)
+
+
+OURS = replace(
+    REAL,
+    metadata_progress=MetadataProgress(
+        snapshot_end_offset=12,
+        snapshot_metadata_version=21,
+        log_start_offset=12,
+        applied_offset=15,
+        holds_lowering=False,
+    ),
+)
+
+
+def test_a_node_of_kafkas_has_the_snapshot_when_its_log_ends_behind_the_leaders():
+    for end, lacks in ((11, ("observer 5 has the metadata log up to 11, not up to 12",)), (12, ())):
+        judged = look({1: OURS, 5: REAL}, observers={5: end}, listed={5}).judge(WANTED)
+        assert judged.reasons == lacks
+        assert list(judged.by_log_end) == [5]
+    # Of another feature there is no snapshot to wait for.
+    other = WantedChange(updates={"group.version": FeatureUpdate(0, UpgradeType.SAFE_DOWNGRADE)}, end_offset=10)
+    assert look({1: OURS, 5: REAL}, observers={5: 11}, listed={5}).judge(other).reasons == ()
 
 
 def test_a_broker_that_does_not_answer_is_waited_for_unless_it_is_fenced():

@@ -65,6 +65,7 @@ class ClusterLook:
         ghosts = tuple(sorted(filter(self._is_ghost, self.fenced)))
         everyone = {*self.quorum.voters, *self.quorum.observers, *self.told}
         nodes = tuple(sorted(everyone - set(ghosts)))
+        log_end = self._wanted_log_end(wanted)
         reasons: list[str] = []
         by_log_end: dict[int, str] = {}
         for node_id in nodes:
@@ -77,7 +78,7 @@ class ClusterLook:
                 reasons += _missing(node_id, progress, wanted)
             else:
                 by_log_end[node_id] = _why_by_log_end(told)
-                reasons += self._lagging(node_id, wanted.end_offset)
+                reasons += self._lagging(node_id, log_end)
             if told is not None and not isinstance(told, ClientError):
                 reasons += _unaware(node_id, told, wanted.updates)
         return Judgement(nodes=nodes, reasons=tuple(reasons), by_log_end=by_log_end, ghosts=ghosts)
@@ -90,11 +91,18 @@ class ClusterLook:
         """Say whether a node can be reached from here: a controller's listener may be closed to clients."""
         return node_id in self.listed or node_id in self.have_told
 
-    def _lagging(self, node_id: int, end_offset: int) -> Iterator[str]:
-        """Look at the log's end: where the log holds a lowering, nobody but nodes of ours gets behind it.
+    def _wanted_log_end(self, wanted: WantedChange) -> int:
+        """Give where a log must end, of a node that tells nothing else: behind the change, and the leader's snapshot.
 
-        Others got its snapshot, then.
+        Nobody but nodes of ours is given the record that lowers the level: others get so far by the snapshot alone.
         """
+        leader = self.told.get(self.quorum.leader_id)
+        progress = None if leader is None or isinstance(leader, ClientError) else leader.metadata_progress
+        if wanted.metadata_level is None or progress is None or progress.snapshot_end_offset is None:
+            return wanted.end_offset
+        return max(wanted.end_offset, progress.snapshot_end_offset)
+
+    def _lagging(self, node_id: int, end_offset: int) -> Iterator[str]:
         for kind, replicas in (("voter", self.quorum.voters), ("observer", self.quorum.observers)):
             offset = replicas.get(node_id)
             if offset is not None and offset < end_offset:

@@ -148,7 +148,7 @@ class _Overlay:
             key, row = self._with_clears(key, row, first_extra)
         found = self._base.copy()
         found[key] = row
-        if name == "directories":
+        if name == "directories" and self._forgets_directories_at >= 0:
             order = np.concatenate([self._created.rows.order, self._changed.rows.order])[found]
             found[order < self._forgets_directories_at] = first_extra
         for partition_key, partition in self._replayed.items():
