@@ -371,6 +371,7 @@ class Cluster:
             broker_heartbeat_interval_ms=500,
             authorizer_class_name=_AUTHORIZER,
             super_users=_SUPER_USERS,
+            downgrade_enable=scenario.roll is None or node_id not in scenario.roll.unlowerable,
             properties=_PROPERTIES if scenario.data is not None else {},
         )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.config import NodeConfig
+    from falkirk.protocol.level_change import LevelChange
     from falkirk.protocol.messages import VotersRecord
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.record_batch import RecordBatch
@@ -66,6 +67,11 @@ class LogView(Protocol):
     @property
     def latest_snapshot(self) -> OffsetAndEpoch | None:
         """The newest complete snapshot."""
+        ...
+
+    @property
+    def lowerings(self) -> Sequence[LevelChange]:
+        """The batches that the log still has that lower metadata.version."""
         ...
 
     def load_snapshot(self, snapshot: OffsetAndEpoch) -> Snapshot:

@@ -34,6 +34,7 @@ from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.checkers.source_survives import SourceSurvives
 from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
+from falkirk.simulation.checkers.unlowerable_are_led import UnlowerableAreLed
 from falkirk.simulation.cluster import Cluster
 from falkirk.simulation.data_marks import DataMarks
 from falkirk.simulation.faults import REPEATED_REQUESTS, Faults
@@ -101,7 +102,7 @@ class SimulationResult:
     """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
 
     `marks`: how often states were reached that are worth reaching; `changes`: how many changes of its disk each
-    controller made until the faults ended. `answers`: what an operator was told; `gave_up`: why he left his plan.
+    node made until the faults ended. `answers`: what an operator was told; `gave_up`: why he left his plan.
     """
 
     seed: int
@@ -120,7 +121,7 @@ class SimulationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashPoint:
-    """A crash of one controller at one change on its disk, counted from 1 on after formatting."""
+    """A crash of one node at one change on its disk, counted from 1 on after formatting."""
 
     node_id: int
     change: int
@@ -171,6 +172,7 @@ class _Run:
             NothingAboveTheLevel(),
             NodesRunWhatIsFinalized(),
             self._lowered_logs,
+            UnlowerableAreLed(),
             *self._begin_rolls(),
         )
         self._world.network.watch = WireWatch((AnswersWereNegotiated(), ToldEpochNeverFalls()))
@@ -249,7 +251,7 @@ class _Run:
         if self._crash is not None:
             disk = cluster.host_of(self._crash.node_id).disk
             disk.changes_until_crash, disk.crash_outcome = self._crash.change, self._crash.outcome
-        formatted_changes = {host.name: host.disk.changes for host in cluster.controllers}
+        formatted_changes = {host.name: host.disk.changes for host in cluster.nodes}
         cluster.start()
         self._faults = Faults(
             self._scenario.faults,
@@ -272,7 +274,7 @@ class _Run:
         if self._operator is not None:
             self._operator.begin()
         world.run(world.clock.now_ms + self._scenario.faults_ms)
-        self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.controllers}
+        self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.nodes}
         self._faults.end()
         stays = self._wait_for_operator()
         if stays is not None:

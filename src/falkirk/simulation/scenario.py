@@ -109,17 +109,18 @@ class Scenario:
             faults_ms=_FAULTS_WITH_DATA_MS,
         )
 
-    def with_roll(self, chance: Chance) -> Scenario:
-        """Give it an operator, a third of the time.
+    def with_roll(self, chance: Chance, *, share: float = _SHARE_OF_ROLLS) -> Scenario:
+        """Give it an operator, a share of the time.
 
         A request to change the level that comes again later would undo what was asked since; no client repeats one.
         """
-        if chance.random() >= _SHARE_OF_ROLLS:
+        if chance.random() >= share:
             return self
         plan = RollPlan.of(
             chance,
             {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)},
             self.metadata_version,
+            brokers=list(self.broker_nodes),
             has_dynamic_voters=self.has_dynamic_voters,
             move_count=chance.choice((1, 2, 3, 4) if self.data is None else (1, 2)),
         )

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.rolls.feature_questions import (
     FeatureHistory,
     LevelAnswer,
@@ -18,7 +19,7 @@ from falkirk.simulation.rolls.feature_questions import (
     lowered_features,
     unregistration,
 )
-from falkirk.simulation.rolls.plan import Pause, Restart, SetLevel, StartTooEarly, runs_level
+from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, SetLevel, StartTooEarly, runs_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
     from falkirk.simulation.workload.operation import Operation
     from falkirk.simulation.world import World
+    from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
     # What is waited for, one thing after the other; each is looked at again and again until it holds.
@@ -132,6 +134,8 @@ class Operator:
                 yield from self._set_level(step)
             case StartTooEarly():
                 yield from self._start_too_early(step)
+            case AskTooEarly():
+                yield from self._ask_too_early(step.to)
             case Pause():
                 yield self._over(step.for_ms)
             case _:
@@ -233,6 +237,11 @@ class Operator:
         yield from self._ask(level_update(step.to, others, kind, self._history, is_dry_run=is_dry_run))
         assert self._answer is not None, "it was waited for"
         self.answers.append(level_answer(step.to, kind, self._answer[0], is_dry_run=is_dry_run))
+
+    def _ask_too_early(self, to: MetadataVersion) -> Waiting:
+        yield from self._ask_for(SetLevel(to=to), UpgradeType.UPGRADE, is_dry_run=False)
+        if not self.answers[-1].message:
+            raise InvariantViolatedError("LevelsWaitForAllNodes", f"{to} was finalized before all nodes support it")
 
     def _ask(self, operation: Operation) -> Waiting:
         self._answer = None

@@ -66,6 +66,17 @@ class StartTooEarly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskTooEarly:
+    """Ask for a level that not all nodes support: it has to be refused."""
+
+    to: MetadataVersion
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        return f"asks for {self.to} too early"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """Let others work."""
 
@@ -76,15 +87,19 @@ class Pause:
         return f"waits for {self.for_ms} ms"
 
 
-Step = Restart | SetLevel | StartTooEarly | Pause
+Step = Restart | SetLevel | StartTooEarly | AskTooEarly | Pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollPlan:
-    """Steps in their order. `has_ghost`: a broker of the oldest release is registered, and gone before they begin."""
+    """Steps in their order. `has_ghost`: a broker of the oldest release is registered, and gone before they begin.
+
+    `unlowerable`: nodes that do not show that they can lower the level, as those of Kafka: all brokers alone.
+    """
 
     steps: tuple[Step, ...]
     has_ghost: bool = False
+    unlowerable: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -93,17 +108,24 @@ class RollPlan:
         releases: Mapping[int, Release],
         level: MetadataVersion,
         *,
+        brokers: Sequence[int],
         has_dynamic_voters: bool,
         move_count: int,
     ) -> RollPlan:
-        """Choose so many moves, each a few steps. `releases`: what each node begins as; `level`: what is finalized."""
+        """Choose so many moves, each a few steps. `releases`: what each node begins as; `level`: what is finalized.
+
+        `brokers`: those of the nodes that are brokers alone.
+        """
         planner = _Planner(chance, releases, level, has_dynamic_voters=has_dynamic_voters)
         steps = [step for _ in range(move_count) for step in planner.move()]
-        return cls(steps=tuple(steps), has_ghost=chance.random() < 0.2)
+        has_ghost = chance.random() < 0.2
+        unlowerable = frozenset(each for each in brokers if chance.random() < 0.2)
+        return cls(steps=tuple(steps), has_ghost=has_ghost, unlowerable=unlowerable)
 
     def __str__(self) -> str:
         """List the steps."""
-        return "; ".join([*(["ghost 19"] if self.has_ghost else []), *map(str, self.steps)])
+        unlowerable = [f"{node_id} cannot lower" for node_id in sorted(self.unlowerable)]
+        return "; ".join([*(["ghost 19"] if self.has_ghost else []), *unlowerable, *map(str, self.steps)])
 
 
 def runs_level(release: Release, level: MetadataVersion) -> bool:
@@ -140,7 +162,13 @@ class _Planner:
         """Run all nodes as a release that can run more, and finalize some of that."""
         newest = max(self._known.index(release) for release in self._now.values())
         to = self._chance.choice(self._known[newest:])
-        yield from self._restart(self._shuffled(), to)
+        order = self._shuffled()
+        if self._chance.random() < 0.5:
+            half, order = order[: len(order) // 2], order[len(order) // 2 :]
+            yield from self._restart(half, to)
+            if not all(runs_level(self._now[each], to.latest_metadata_version) for each in order):
+                yield AskTooEarly(to=to.latest_metadata_version)
+        yield from self._restart(order, to)
         higher = [each for each in _levels() if self._level < each and runs_level(to, each)]
         if higher:
             self._level = higher[-1] if self._chance.random() < 0.6 else self._chance.choice(higher)

@@ -1,0 +1,19 @@
+"""UnlowerableAreLed: a node that cannot lower its metadata never sees the record that would have it do so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from falkirk.simulation.replica_view import ReplicaView
+
+
+class UnlowerableAreLed(Checker):
+    """A snapshot leads it past the lowering (KIP-1155): Kafka's own nodes would be of no use after the record."""
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Look at what is in the log of such a node."""
+        if not replica.config.downgrade_enable and replica.log.lowerings:
+            raise self.violated(f"node {replica.node_id} has the lowering of offset {replica.log.lowerings[0]}")

@@ -1,0 +1,112 @@
+"""A crash at every change on a disk while metadata.version is lowered, of every kind of node; and other faults."""
+
+import sys
+
+import pytest
+from rolling_clusters import level, lines, played, roll, scenario
+
+from falkirk.simulation.disk import CrashOutcome
+from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.rolls.plan import Pause, RollPlan
+from falkirk.simulation.run import CrashPoint, Verdict, simulate
+from falkirk.simulation.scenario import Scenario
+
+SEED = 5
+# The level is asked for in between, answered, and every node has its snapshot.
+BEFORE_MS, AFTER_MS = 2500, 3000
+LEADER, FOLLOWER, BROKER = 1, 2, 21
+
+
+def lowering(faults_ms: int = AFTER_MS) -> Scenario:
+    plan = RollPlan(steps=(Pause(for_ms=1400), level("3.9"), roll("3.9")))
+    return scenario(roll=plan, faults_ms=faults_ms)
+
+
+def host(node_id: int) -> str:
+    return f"{'broker' if node_id == BROKER else 'controller'}-{node_id}"
+
+
+def changes_while_lowering(node_id: int) -> range:
+    before, after = (simulate(SEED, scenario=lowering(ms)).changes[host(node_id)] for ms in (BEFORE_MS, AFTER_MS))
+    return range(before + 1, after + 1)
+
+
+def crash_at_each(node_id: int, outcomes, *, every: int = 1) -> int:
+    """Crash at each change, or every so many; give how many crashes there were."""
+    points = [
+        CrashPoint(node_id=node_id, change=change, outcome=outcome)
+        for change in changes_while_lowering(node_id)[::every]
+        for outcome in outcomes
+    ]
+    for point in points:
+        result = simulate(SEED, keeps_timeline=False, scenario=lowering(), crash=point)
+        assert result.verdict is Verdict.PASSED, f"{point}\n{result.problem}"
+        assert result.marks.get("crash within a change on disk") == 1, f"{point} did not happen"
+        assert result.marks["metadata.version lowered"] == 1
+    sys.stdout.write(f"{len(points)} crashes of {host(node_id)}\n")
+    return len(points)
+
+
+@pytest.mark.slow
+def test_the_level_is_lowered_in_that_time_and_by_that_leader():
+    timeline = played(SEED, lowering()).timeline
+    (written,) = [line for line in timeline if "undo-bundle-written" in line]
+    assert written.split()[1] == host(LEADER)
+    times = [float(line.split()[0]) for line in timeline if "lowered" in line or "did try" in line]
+    assert BEFORE_MS < min(times) * 1000 < max(times) * 1000 < AFTER_MS
+
+
+@pytest.mark.slow
+def test_a_leader_may_crash_within_the_changes_of_a_lowering():
+    assert crash_at_each(LEADER, [CrashOutcome.WITHIN], every=4) >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("node_id", [FOLLOWER, BROKER])
+def test_those_who_follow_may_crash_within_the_changes_of_a_lowering(node_id):
+    assert crash_at_each(node_id, [CrashOutcome.WITHIN], every=12) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("outcome", CrashOutcome)
+@pytest.mark.parametrize("node_id", [LEADER, FOLLOWER, BROKER])
+def test_any_node_may_crash_before_within_or_after_each_change_of_a_lowering(node_id, outcome):
+    assert crash_at_each(node_id, [outcome]) >= 15
+
+
+FAULTS = {
+    "partitions": ("partitions", "one-way partitions"),
+    "late snapshots and lagging nodes": ("crashes", "slow network", "cut writes"),
+    "wiped disks": ("crashes", "wiped disks"),
+    "freezes": ("freezes", "clock jumps"),
+    "disks": ("disk errors", "crashes at a change on disk"),
+    "everything": tuple({"partitions", "crashes", "slow network", "broken connections", "freezes", "restarts"}),
+}
+
+
+def with_faults(name: str) -> Scenario:
+    plan = RollPlan(steps=(level("3.9"), roll("3.9"), roll("4.3"), level("4.3"), level("4.0")), has_ghost=True)
+    return scenario(roll=plan, faults=FaultPlan(kinds=frozenset(FAULTS[name]), interval_ms=300), faults_ms=12_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["partitions", "late snapshots and lagging nodes"])
+def test_the_level_moves_through_faults(name):
+    assert played(31, with_faults(name)).marks["metadata.version lowered"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(40, 60))
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_level_moves_through_faults_of_many_seeds(name, seed):
+    assert played(seed, with_faults(name)).marks["metadata.version lowered"] == 2
+
+
+@pytest.mark.slow
+def test_a_broker_that_cannot_lower_is_led_past_the_change_by_a_snapshot():
+    plan = RollPlan(steps=(Pause(for_ms=1500), level("3.9"), roll("3.9")), unlowerable=frozenset({BROKER}))
+    result = played(6, scenario(roll=plan))
+    installed = [line for line in lines(result, "raft-snapshot-installed") if host(BROKER) in line]
+    assert len(installed) == 1
