@@ -57,9 +57,9 @@ def test_a_broker_that_does_not_answer_is_waited_for_unless_it_is_fenced():
     assert (ghost.reasons, ghost.ghosts, ghost.nodes) == ((), (5,), (1,))
 
 
-def test_a_broker_that_has_answered_before_is_no_ghost_and_a_fenced_one_that_answers_neither():
+def test_a_broker_that_dies_is_waited_for_until_it_is_fenced_and_a_fenced_one_that_answers_is_no_ghost():
     gone = look({1: REAL, 5: GONE}, listed={5}, fenced={5}, have_told={5}).judge(WANTED)
-    assert (len(gone.reasons), gone.ghosts) == (1, ())
+    assert (gone.reasons, gone.ghosts) == ((), (5,))
     slow = look({1: REAL, 5: REAL}, observers={5: 4}, listed={5}, fenced={5}).judge(WANTED)
     assert slow.reasons == ("observer 5 has the metadata log up to 4, not up to 10",)
 

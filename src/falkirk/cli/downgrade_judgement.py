@@ -38,7 +38,7 @@ class WantedChange:
 class Judgement:
     """`reasons`: what nodes lack. `by_log_end`: who is judged by its log end alone, and why. `ghosts`: not waited for.
 
-    A ghost is a broker that is registered and fenced, and has not answered once.
+    A ghost is a broker that is registered and fenced, and does not answer.
     """
 
     nodes: tuple[int, ...]
@@ -84,8 +84,7 @@ class ClusterLook:
         return Judgement(nodes=nodes, reasons=tuple(reasons), by_log_end=by_log_end, ghosts=ghosts)
 
     def _is_ghost(self, node_id: int) -> bool:
-        may_be = node_id not in self.quorum.voters and node_id not in self.have_told
-        return may_be and isinstance(self.told.get(node_id), ClientError)
+        return node_id not in self.quorum.voters and isinstance(self.told.get(node_id), ClientError)
 
     def _must_answer(self, node_id: int) -> bool:
         """Say whether a node can be reached from here: a controller's listener may be closed to clients."""
