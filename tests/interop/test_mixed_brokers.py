@@ -4,8 +4,6 @@ The tests share a cluster and leave it as they found it: all brokers up, every r
 third broker is a real one too: what the tests ask for is what Kafka does.
 """
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka_cluster import Clusters
 from kafka_node import KafkaNode
 from mixed_cluster import MixedCluster
+from node_faults import cut_off, killed
 from produce_load import Load, producing
 from topic_state import PartitionState, live_brokers, topic_partitions
 from waiting import becomes
@@ -111,26 +110,6 @@ def finish(load: Load) -> None:
     result = load.finish()
     assert result["missing"] == []
     assert result["failures"] == {}
-
-
-@contextmanager
-def killed(node: KafkaNode) -> Iterator[None]:
-    """The node is killed hard, and started again at the end."""
-    node.kill()
-    yield
-    node.start()
-    node.wait_started()
-
-
-@contextmanager
-def cut_off(node: KafkaNode) -> Iterator[None]:
-    """The node hears and says nothing for a while, and does not notice."""
-    assert node.pid is not None
-    os.kill(node.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(node.pid, signal.SIGCONT)
 
 
 def other_broker(cluster: MixedCluster, node_id: int) -> int:
