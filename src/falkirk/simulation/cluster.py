@@ -435,6 +435,8 @@ class Cluster:
                 asks_brokers=asks_brokers,
                 broker_ids=self._broker_ids,
                 interval_ms=150 if self._scenario.data is None else 800,
+                # A range of addresses loses its meaning below 4.4-IV1: then a lowering has something to tell.
+                acl_host="*" if self._scenario.roll is None else "10.0.0.0/8",
             )
 
         return self._world.add_host(f"admin-{number}", {}, make)

@@ -3,7 +3,9 @@
 import pytest
 from rolling_clusters import NODES, level, lines, played, roll, scenario
 
-from falkirk.simulation.rolls.plan import RollPlan, StartTooEarly
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, RollPlan, StartTooEarly
+from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
 
@@ -38,3 +40,34 @@ def test_a_broker_that_is_gone_keeps_the_level_back_until_it_is_unregistered():
     result = played(4, scenario(roll=plan))
     assert result.marks["level kept back by a ghost"] >= 1
     assert lines(result, "did unregister 19")
+
+
+@pytest.mark.slow
+def test_what_is_lost_is_refused_first_and_then_agreed_to():
+    newest = Release.parse("4.4")
+    result = played(
+        3,
+        scenario(
+            Pause(for_ms=3000),
+            level("4.3"),
+            roll("4.3"),
+            releases=(newest,) * 3,
+            node_releases=(newest,),
+            metadata_version=newest.latest_metadata_version,
+            faults_ms=6000,
+        ),
+    )
+    tried, refused, done = result.answers
+    assert (tried.is_dry_run, bool(tried.message), bool(refused.message), done.message) == (True, True, True, "")
+    assert done.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE
+    assert {loss["kind"] for loss in done.details.losses} == {"cidr_allow_acl"}
+
+
+@pytest.mark.slow
+def test_a_level_waits_for_the_last_node():
+    newest = Release.parse("4.4")
+    steps = (Restart(node_ids=(1, 2, 3), release=newest), AskTooEarly(to=MetadataVersion.parse("4.4")), roll("4.4"))
+    result = played(7, scenario(*steps, level("4.4")))
+    refused, done = result.answers
+    assert "Broker 21 only supports versions" in refused.message
+    assert done.message == ""

@@ -34,9 +34,10 @@ _USERS: Final = 3
 
 
 class AccessOperations:
-    """`name` begins all names of users."""
+    """`name` begins all names of users; `acl_host`: where ACLs let them come from."""
 
-    def __init__(self, name: str, chance: Chance, history: History) -> None:
+    def __init__(self, name: str, chance: Chance, history: History, *, acl_host: str = "*") -> None:
+        self._acl_host = acl_host
         self._users = [f"{name}-user-{number}" for number in range(_USERS)]
         self._chance = chance
         self._history = history
@@ -78,14 +79,14 @@ class AccessOperations:
         register.values.append(is_there)
         principal = f"User:{user}"
         if is_there:
-            creation = AclCreation(_TOPIC, "logs", _LITERAL, principal, "*", _READ, _ALLOW)
+            creation = AclCreation(_TOPIC, "logs", _LITERAL, principal, self._acl_host, _READ, _ALLOW)
             return Operation(
                 f"create an ACL of {user}",
                 CreateAclsRequest(creations=[creation]),
                 lambda response: response.results[0].error_code,
                 lambda _: register.acknowledge(),
             )
-        which = DeleteAclsFilter(_TOPIC, "logs", _LITERAL, principal, "*", _READ, _ALLOW)
+        which = DeleteAclsFilter(_TOPIC, "logs", _LITERAL, principal, self._acl_host, _READ, _ALLOW)
         return Operation(
             f"delete the ACL of {user}",
             DeleteAclsRequest(filters=[which]),

@@ -34,11 +34,12 @@ class Administrator(OperationClient):
         asks_brokers: bool,
         broker_ids: Sequence[int],
         interval_ms: int,
+        acl_host: str,
     ) -> None:
         super().__init__(servers, chance, client_id=name)
         self._history = history
         self._topics = TopicOperations(name, chance, history, broker_ids)
-        self._access = AccessOperations(name, chance, history)
+        self._access = AccessOperations(name, chance, history, acl_host=acl_host)
         self._asks_brokers = asks_brokers
         self._interval_ms = interval_ms
 
