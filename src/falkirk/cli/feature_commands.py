@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from falkirk.cli.feature_connection import ClusterConnection
     from falkirk.cli.kafka_tool import KafkaTool
-    from falkirk.cli.options import ConnectionOptions
     from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.client.feature_update import FeatureUpdate, UpdateFeaturesResult
 
@@ -47,14 +46,12 @@ class ChangeOptions:
         return UpgradeType.UNSAFE_DOWNGRADE if self.is_unsafe else UpgradeType.SAFE_DOWNGRADE
 
 
-def answer_describe(
-    context: typer.Context, after: ConnectionOptions, release: str | None, node_id: int | None, *, json: bool
-) -> None:
+def answer_describe(context: typer.Context, release: str | None, node_id: int | None, *, json: bool) -> None:
     """Print what a node tells of features."""
     tool = features_tool(release)
     if node_id is not None and not tool.wording.asks_one_node:
         raise tool.usage_error("describe", "unrecognized arguments: '--node-id'")
-    cluster = _cluster(tool, context, after, "describe")
+    cluster = _cluster(tool, context, "describe")
     if node_id is not None and node_id < 0:
         raise CommandFailedError(f"Invalid node id {node_id}: must be non-negative.")
     choose_output(json=json).show(FeatureDescription(tool, run(_describe(cluster, node_id))))
@@ -62,7 +59,6 @@ def answer_describe(
 
 def answer_change(
     context: typer.Context,
-    after: ConnectionOptions,
     release: str | None,
     asked: AskedUpdates,
     options: ChangeOptions,
@@ -73,7 +69,7 @@ def answer_change(
     tool = features_tool(release)
     if asked.release_version is not None and not tool.wording.maps_versions:
         raise tool.usage_error(options.command, "unrecognized arguments: '--release-version'")
-    cluster = _cluster(tool, context, after, options.command)
+    cluster = _cluster(tool, context, options.command)
     if asked.metadata is not None and asked.release_version is None and tool.wording.maps_versions and not json:
         print(METADATA_IS_DEPRECATED, flush=True)
     if options.command == "disable":
@@ -85,11 +81,9 @@ def answer_change(
     _change(cluster, updates, options, before=None, json=json)
 
 
-def answer_change_all(
-    context: typer.Context, after: ConnectionOptions, release: str | None, options: ChangeOptions, *, json: bool
-) -> None:
+def answer_change_all(context: typer.Context, release: str | None, options: ChangeOptions, *, json: bool) -> None:
     """Bring all features up or down to the levels of a release. Raises as `answer_change`."""
-    cluster = _cluster(features_tool(None), context, after, options.command)
+    cluster = _cluster(features_tool(None), context, options.command)
     wanted = None if release is None else features_tool(release).release
     features = run(_describe(cluster, None))
     target = wanted or newest_supported(features)
@@ -102,9 +96,10 @@ def answer_change_all(
     _change(cluster, updates, options, before=before, json=json)
 
 
-def _cluster(tool: KafkaTool, context: typer.Context, after: ConnectionOptions, command: str) -> ClusterConnection:
+def _cluster(tool: KafkaTool, context: typer.Context, command: str) -> ClusterConnection:
     refuse_leftovers(tool, command, context.args)
-    return cluster_connection(tool, context.obj, after)
+    before, after = context.obj
+    return cluster_connection(tool, before, after)
 
 
 def _change(

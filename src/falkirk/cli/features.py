@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from falkirk.cli.connected_command import connected
 from falkirk.cli.kafka_tool import Tool
 from falkirk.cli.options import (  # Typer reads the annotations when it builds a command
     REFUSES_LEFTOVERS,
@@ -89,26 +90,22 @@ def features(
 
 
 @app.command("describe", context_settings=REFUSES_LEFTOVERS)
+@connected
 def describe(
     context: typer.Context,
     *,
     node_id: NodeIdOption = None,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Print the levels that a cluster has agreed on, and those that a node supports."""
     from falkirk.cli.feature_commands import answer_describe  # noqa: PLC0415 - for commands that ask a cluster only
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
-    answer_describe(context, after, release, node_id, json=json)
+    answer_describe(context, release, node_id, json=json)
 
 
 @app.command("upgrade", context_settings=REFUSES_LEFTOVERS)
+@connected
 def upgrade(
     context: typer.Context,
     *,
@@ -118,22 +115,17 @@ def upgrade(
     dry_run: DryRunOption = False,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Raise the levels of features."""
     from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
     from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
     asked = AskedUpdates(metadata=metadata, release_version=release_version, features=feature or ())
-    answer_change(context, after, release, asked, ChangeOptions(command="upgrade", is_dry_run=dry_run), json=json)
+    answer_change(context, release, asked, ChangeOptions(command="upgrade", is_dry_run=dry_run), json=json)
 
 
 @app.command("downgrade", context_settings=REFUSES_LEFTOVERS)
+@connected
 def downgrade(
     context: typer.Context,
     *,
@@ -147,17 +139,11 @@ def downgrade(
     timeout: TimeoutOption = WAIT_DEFAULT_S,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Lower the levels of features; without --unsafe only if nothing is lost."""
     from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
     from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
     asked = AskedUpdates(metadata=metadata, release_version=release_version, features=feature or ())
     options = ChangeOptions(
         command="downgrade",
@@ -166,10 +152,11 @@ def downgrade(
         forced_snapshot=allow_forced_snapshot,
         wait_s=timeout if wait else None,
     )
-    answer_change(context, after, release, asked, options, json=json)
+    answer_change(context, release, asked, options, json=json)
 
 
 @app.command("disable", context_settings=REFUSES_LEFTOVERS)
+@connected
 def disable(
     context: typer.Context,
     *,
@@ -178,42 +165,32 @@ def disable(
     dry_run: DryRunOption = False,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Switch features off: their level becomes 0."""
     from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
     from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
     options = ChangeOptions(command="disable", is_unsafe=unsafe, is_dry_run=dry_run)
-    answer_change(context, after, release, AskedUpdates(features=feature or ()), options, json=json)
+    answer_change(context, release, AskedUpdates(features=feature or ()), options, json=json)
 
 
 @app.command("upgrade-all", context_settings=REFUSES_LEFTOVERS)
+@connected
 def upgrade_all(
     context: typer.Context,
     *,
     dry_run: DryRunOption = False,
     release: TargetReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Raise every feature that is below a release's level to it; none is lowered."""
     from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
-    answer_change_all(context, after, release, ChangeOptions(command="upgrade-all", is_dry_run=dry_run), json=json)
+    answer_change_all(context, release, ChangeOptions(command="upgrade-all", is_dry_run=dry_run), json=json)
 
 
 @app.command("downgrade-all", context_settings=REFUSES_LEFTOVERS)
+@connected
 def downgrade_all(
     context: typer.Context,
     *,
@@ -224,16 +201,10 @@ def downgrade_all(
     timeout: TimeoutOption = WAIT_DEFAULT_S,
     release: TargetReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
 ) -> None:
     """Lower every feature that is above a release's level to it, and switch off what the release lacks."""
     from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
 
-    after = ConnectionOptions(
-        bootstrap_server=bootstrap_server, bootstrap_controller=bootstrap_controller, command_config=command_config
-    )
     options = ChangeOptions(
         command="downgrade-all",
         is_unsafe=unsafe,
@@ -241,22 +212,20 @@ def downgrade_all(
         forced_snapshot=allow_forced_snapshot,
         wait_s=timeout if wait else None,
     )
-    answer_change_all(context, after, release, options, json=json)
+    answer_change_all(context, release, options, json=json)
 
 
 # kafka-features takes a connection for every command. These two need none: they ask the tables, not a cluster.
 
 
 @app.command("version-mapping", context_settings=REFUSES_LEFTOVERS)
+@connected
 def version_mapping(
     context: typer.Context,
     *,
     release_version: ReleaseVersionOption = None,
     release: AnswerAsReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,  # noqa: ARG001 - see above
-    bootstrap_controller: BootstrapControllerOption = None,  # noqa: ARG001 - see above
-    command_config: CommandConfigOption = None,  # noqa: ARG001 - see above
 ) -> None:
     """Print a new cluster's feature levels.
 
@@ -266,15 +235,13 @@ def version_mapping(
 
 
 @app.command("feature-dependencies", context_settings=REFUSES_LEFTOVERS)
+@connected
 def feature_dependencies(
     context: typer.Context,
     *,
     feature: FeatureOption = None,
     release: AnswerAsReleaseOption = None,
     json: JsonOption = False,
-    bootstrap_server: BootstrapServerOption = None,  # noqa: ARG001 - see above
-    bootstrap_controller: BootstrapControllerOption = None,  # noqa: ARG001 - see above
-    command_config: CommandConfigOption = None,  # noqa: ARG001 - see above
 ) -> None:
     """Print what other features a level needs.
 
