@@ -250,8 +250,13 @@ class Loads:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all as they are."""
         for load in self.loads:
             load.close()
+        self.loads = []
 
     def start(self) -> None:
         """Begin all."""

@@ -1,15 +1,18 @@
 """Three nodes of falkirk, each a process: `falkirk serve` in the directories that `falkirk storage format` made."""
 
+import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 HOST = "127.0.0.1"
 FALKIRK = Path(sys.executable).with_name("falkirk")
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STOP_TIMEOUT_S = 60
 
 
@@ -53,7 +56,7 @@ class Node:
     def start(self, release: str) -> None:
         """Start it; it stays in the demo's process group, so that what ends the terminal ends it too."""
         self._is_leaving = False
-        with self._log.open("ab") as log:
+        with self._log.open("ab") as log, _uninterrupted():
             self._process = subprocess.Popen(
                 [FALKIRK, *self.serve_command(release)],
                 cwd=self._folder,
@@ -132,6 +135,20 @@ class Nodes:
             node.request_stop()
         for node in self.nodes:
             node.await_end()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let signals that end the demo wait, for a node between its start and our knowing of it would outlive us."""
+    came: list[int] = []
+    handlers = {each: signal.signal(each, lambda number, _frame: came.append(number)) for each in ENDING_SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _free_ports(count: int) -> list[int]:

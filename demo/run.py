@@ -31,7 +31,7 @@ from rich.table import Table
 from clients import PARTITIONS, LoadError, Loads
 from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.session import check_java
-from nodes import FALKIRK, NodeError, Nodes
+from nodes import ENDING_SIGNALS, FALKIRK, NodeError, Nodes
 
 HERE = Path(__file__).resolve().parent
 # A stopped node of real Kafka 4.3.1, and lines of its request logger with old and new clients.
@@ -41,7 +41,8 @@ REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
 OUT = HERE.parent / "demo-out"
 NODES = 3
 FROM, TO = "4.3", "3.9"
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Spark runs for seconds: what Java's optimizing compiler takes is more than what it gives.
+SPARK_OPTIONS = ("--spark-conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
 DONE, BLOCKED, WOULD_LOSE = 0, 1, 3
 _POLL_S = 0.2
 _PATIENCE_S = 90
@@ -225,6 +226,7 @@ def roll(stage: Stage) -> None:
 def count(stage: Stage) -> None:
     assert stage.loads is not None
     counts = stage.loads.counted()
+    stage.loads.close()
     table = Table("produced by", "acked", "read meanwhile", "read again by", "lost", "twice")
     for each in counts:
         numbers = (each.acked, each.read_meanwhile, each.lost, each.duplicated)
@@ -262,8 +264,8 @@ def fleet(stage: Stage) -> None:
     (stage.folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
     (stage.folder / "fleet.yaml").write_text(INVENTORY)
     stage.say(f"[dim]$ cat fleet.yaml[/]\n{escape(INVENTORY)}")
-    stage.falkirk("fleet", "ingest", "fleet.yaml", status=DONE)
-    stage.falkirk("fleet", "report", "--to", TO, status=BLOCKED)
+    stage.falkirk("fleet", "ingest", "fleet.yaml", *SPARK_OPTIONS, status=DONE)
+    stage.falkirk("fleet", "report", "--to", TO, *SPARK_OPTIONS, status=BLOCKED)
     stage.say(
         "\nStatus 1: what would be lost is not all, some clients of the request log use APIs that 3.9 does not have."
     )
