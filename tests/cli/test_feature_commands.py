@@ -433,6 +433,18 @@ def test_a_controller_that_cannot_be_reached_is_judged_by_its_log_end_and_that_i
             )
 
 
+def test_who_has_nothing_left_to_change_may_still_wait(falkirk, monkeypatch):
+    monkeypatch.setattr("falkirk.cli.downgrade_wait._POLL_S", 0.01)
+    cluster = of_ours(node1=[DONE_WITH_IT], node2=(BEFORE_CLEANING, DONE_WITH_IT))
+    answer = asked(falkirk, cluster, "downgrade-all", "--release", "3.9", "--wait")
+    assert (answer.exit_code, answer.stderr, cluster.asked) == (0, "", [])
+    assert answer.stdout.startswith("Nothing to change: no feature is above the levels of release 3.9.1.\nEvery node ")
+    late = of_ours(node1=[DONE_WITH_IT], node2=[BEFORE_CLEANING])
+    answer = asked(falkirk, late, "downgrade-all", "--release", "3.9", "--wait", "--timeout", "0", "--json")
+    assert answer.exit_code == 1
+    assert "node 2 has not cleaned its log" in json.loads(answer.stdout)["waited"]["missing"][0]
+
+
 def test_ghosts_are_named_with_the_way_to_take_them_out_and_not_waited_for(falkirk):
     cluster = of_ours(node1=[DONE_WITH_IT], node2=[DONE_WITH_IT])
     cluster.fenced = {7}

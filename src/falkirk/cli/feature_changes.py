@@ -129,6 +129,12 @@ class NothingToChange:
     command: str
     release: str
     is_dry_run: bool
+    waited: DowngradeWait | None = None
+
+    @property
+    def failure(self) -> CommandFailedError | None:
+        """Give what the command has to end with: nothing that was asked for failed."""
+        return None
 
     def text(self) -> Iterator[str]:
         """Give one line."""
@@ -137,4 +143,10 @@ class NothingToChange:
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document
         """Give the same by fields."""
-        return {"command": self.command, "dry_run": self.is_dry_run, "features": [], **dict.fromkeys(_DETAILS)}
+        return {
+            "command": self.command,
+            "dry_run": self.is_dry_run,
+            "features": [],
+            **dict.fromkeys(_DETAILS),
+            "waited": None if self.waited is None else self.waited.document(),
+        }

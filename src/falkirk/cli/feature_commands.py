@@ -15,6 +15,7 @@ from falkirk.cli.kafka_tool import features_tool, refuse_leftovers
 from falkirk.cli.output import choose_output
 from falkirk.cli.release_levels import newest_supported, updates_to_release
 from falkirk.client.event_loop import run
+from falkirk.client.feature_update import FeatureUpdate
 from falkirk.protocol.upgrade_type import UpgradeType
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from falkirk.cli.feature_connection import ClusterConnection
     from falkirk.cli.kafka_tool import KafkaTool
     from falkirk.client.feature_metadata import FeatureMetadata
-    from falkirk.client.feature_update import FeatureUpdate, UpdateFeaturesResult
+    from falkirk.client.feature_update import UpdateFeaturesResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +89,16 @@ def answer_change_all(context: typer.Context, release: str | None, options: Chan
     features = run(_describe(cluster, None))
     target = wanted or newest_supported(features)
     updates = updates_to_release(target, features, options.upgrade_type)
+    before = {name: levels.max_version_level for name, levels in features.finalized_features.items()}
     if not updates:
         nothing = NothingToChange(command=options.command, release=target.name, is_dry_run=options.is_dry_run)
-        choose_output(json=json).show(nothing)
+        # An earlier command may have been cut short while it waited.
+        stay = {
+            name: FeatureUpdate(max_version_level=level, upgrade_type=options.upgrade_type)
+            for name, level in before.items()
+        }
+        _show(cluster, nothing, stay, options, json=json)
         return
-    before = {name: levels.max_version_level for name, levels in features.finalized_features.items()}
     _change(cluster, updates, options, before=before, json=json)
 
 
@@ -110,11 +116,23 @@ def _change(
     before: Mapping[str, int] | None,
     json: bool,
 ) -> None:
-    output = choose_output(json=json)
     result = run(_update(cluster, updates, options))
     changes = FeatureChanges(
         command=options.command, updates=updates, result=result, is_dry_run=options.is_dry_run, before=before
     )
+    _show(cluster, changes, updates, options, json=json)
+
+
+def _show(
+    cluster: ClusterConnection,
+    changes: FeatureChanges | NothingToChange,
+    updates: Mapping[str, FeatureUpdate],
+    options: ChangeOptions,
+    *,
+    json: bool,
+) -> None:
+    """Print what came of a command, and wait for the nodes if that is asked for."""
+    output = choose_output(json=json)
     if options.wait_s is None or options.is_dry_run or changes.failure is not None:
         output.show(changes)
         _end_with(changes.failure)
