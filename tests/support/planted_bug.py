@@ -8,6 +8,7 @@ text is not there, or is there twice, is an error.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,7 @@ _HEAD = re.compile(r"# seed (\d+): (.+)\n# .+\n")
 # have any, else all of them without.
 _RUN = """
 import importlib.util, json, sys
-first, last, modules, has_data = json.loads(sys.argv[1])
+first, last, modules, kind = json.loads(sys.argv[1])
 
 class Finder:
     @staticmethod
@@ -35,7 +36,10 @@ from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.world import World
 for seed in range(first, last):
     scenario = Scenario.of(World(seed).chance("scenario"))
-    if has_data:
+    if kind == "rolls":
+        from rolling_clusters import whole_story
+        scenario = whole_story()
+    if kind == "data":
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
             continue
@@ -50,19 +54,19 @@ for seed in range(first, last):
 class PlantedBug:
     """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
 
-    `has_data`: runs with data are to find it, those in the folder `data`.
+    `folder`: `data` where runs with data are to find it, `rolls` where an operator's whole story is.
     """
 
     path: Path
     seed: int
     kind: str
-    has_data: bool
+    folder: str
 
     @classmethod
     def read(cls, path: Path) -> PlantedBug:
         head = _HEAD.match(path.read_text())
         assert head is not None, f"{path.name} does not begin with its seed, its kind and what it is"
-        return cls(path, int(head.group(1)), head.group(2), path.parent.name == "data")
+        return cls(path, int(head.group(1)), head.group(2), path.parent.name)
 
     def apply(self, directory: Path) -> dict[str, str]:
         """Write the changed modules into a directory; give the file of each, by the module's name."""
@@ -80,8 +84,11 @@ class PlantedBug:
 
     def find(self, modules: dict[str, str], seeds: range) -> tuple[int, str] | None:
         """Run seeds until one finds the bug; give the seed, and how its run ended."""
-        arguments = json.dumps([seeds.start, seeds.stop, modules, self.has_data])
-        done = subprocess.run([sys.executable, "-c", _RUN, arguments], capture_output=True, text=True, check=True)
+        arguments = json.dumps([seeds.start, seeds.stop, modules, self.folder])
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, arguments], env=environment, capture_output=True, text=True, check=True
+        )
         if not done.stdout:
             return None
         seed, verdict, problem = json.loads(done.stdout)

@@ -1,7 +1,7 @@
 """Small clusters whose nodes move between releases, and short ways to what an operator does with them."""
 
 from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.rolls.plan import Pause, Restart, RollPlan, SetLevel
+from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, RollPlan, SetLevel, StartTooEarly
 from falkirk.simulation.run import SimulationResult, Verdict, simulate
 from falkirk.simulation.scenario import Scenario
 from falkirk.versions.metadata_version import MetadataVersion
@@ -29,6 +29,25 @@ def scenario(*steps, **changes) -> Scenario:
         "roll": RollPlan(steps=(Pause(for_ms=1500), *steps)),
     }
     return Scenario(**fields | changes)
+
+
+def whole_story() -> Scenario:
+    """Down and up and down again with all that an operator meets: most slips show in one run or a few."""
+    newest, older = Release.parse("4.4"), Release.parse("3.9")
+    too_much = AskTooEarly(to=newest.latest_metadata_version)
+    up = (too_much, Restart(node_ids=(22,), release=newest), level("4.4"), Pause(for_ms=500))
+    down = (StartTooEarly(node_id=2, release=Release.parse("4.3")), level("3.9"), roll("3.9"), Pause(for_ms=500))
+    up_again = (Restart(node_ids=(21, 1, 2), release=newest), too_much, roll("4.4"), level("4.4"), roll("4.4"))
+    steps = (Pause(for_ms=1500), *up, *down, *up_again, level("3.7-IV1"), roll("3.7"))
+    return scenario(
+        releases=(newest,) * 3,
+        node_releases=(newest, older),
+        metadata_version=older.latest_metadata_version,
+        # No snapshot but those that follow a lowering.
+        snapshot_bytes=20 * 1024 * 1024,
+        faults_ms=6000,
+        roll=RollPlan(steps=steps, has_ghost=True, unlowerable=frozenset({21})),
+    )
 
 
 def roll(release: str) -> Restart:

@@ -272,6 +272,12 @@ class Node:
         return self._state.serving is not None
 
     @property
+    def decided_image(self) -> MetadataImage | None:
+        """What the active controller decides on: all that it has appended, committed or not; None on other nodes."""
+        active = self._state.serving
+        return None if active is None else active.controller.state.image
+
+    @property
     def broker(self) -> BrokerRole | None:
         """The node's side as a broker, if it is one."""
         return self._broker

@@ -189,8 +189,8 @@ class Cluster:
         assert self._ghost is not None, "the scenario has one"
         return self._ghost
 
-    def is_broker_registered(self, broker_id: int) -> bool:
-        """Say whether some active controller knows a broker that is not fenced."""
+    def is_broker_unfenced(self, broker_id: int) -> bool:
+        """Say whether an active controller has a broker that is not fenced."""
         registered = (image.cluster.brokers.get(broker_id) for image in self._active_images)
         return any(broker is not None and not broker.fenced for broker in registered)
 

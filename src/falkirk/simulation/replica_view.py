@@ -115,3 +115,8 @@ class ReplicaView(Protocol):
     def is_active_controller(self) -> bool:
         """Say whether it answers as the active controller."""
         ...
+
+    @property
+    def decided_image(self) -> MetadataImage | None:
+        """What it decides on as the active controller; None if it is not."""
+        ...

@@ -14,6 +14,7 @@ from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegot
 from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
+from falkirk.simulation.checkers.decided_equals_committed import DecidedEqualsCommitted
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
@@ -173,6 +174,7 @@ class _Run:
             NodesRunWhatIsFinalized(),
             self._lowered_logs,
             UnlowerableAreLed(),
+            DecidedEqualsCommitted(),
             *self._begin_rolls(),
         )
         self._world.network.watch = WireWatch((AnswersWereNegotiated(), ToldEpochNeverFalls()))

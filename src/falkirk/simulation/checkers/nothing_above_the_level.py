@@ -90,9 +90,10 @@ def _highest_versions(level: MetadataVersion) -> Mapping[int, int]:
     """
     records = Release.parse(level.release).kraft.metadata_records
     by_name = {
-        "PartitionRecord": level.partition_record_version,
-        "PartitionChangeRecord": level.partition_change_record_version,
-        "RegisterBrokerRecord": level.register_broker_record_version,
+        # As the facts have it, not as the writer asks for it.
+        "PartitionRecord": level.writes["partition"],
+        "PartitionChangeRecord": level.writes["partition_change"],
+        "RegisterBrokerRecord": level.writes["register_broker"],
         "BrokerRegistrationChangeRecord": level.broker_registration_change_record_version_max,
     }
     return {

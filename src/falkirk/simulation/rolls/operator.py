@@ -45,7 +45,7 @@ _RETRY_MS: Final = 300
 # What a node says that cannot read what is finalized.
 CLEAR_LINE: Final = re.compile(
     r"only supports versions|No MetadataVersion with feature level|Unknown metadata id|Can't read version"
-    r"|does not know metadata\.version level|data_version is"
+    r"|does not know metadata\.version level|data_version is|does not support what the cluster has finalized"
 )
 
 
@@ -259,8 +259,9 @@ class Operator:
 
     def _make_ghost(self) -> Waiting:
         self.doing = "waits for a broker that will be gone"
-        yield lambda: self._cluster.is_broker_registered(GHOST_ID)
+        yield lambda: self._cluster.is_broker_unfenced(GHOST_ID)
         self._cluster.ghost.crash("is gone for good")
+        yield lambda: not self._cluster.is_broker_unfenced(GHOST_ID)
 
     def _remove_ghost(self, answer: LevelAnswer) -> Waiting:
         """Unregister it if it is what is in the way."""

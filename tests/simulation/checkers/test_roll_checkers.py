@@ -1,0 +1,119 @@
+"""Checkers of levels and connections, each with what it must not let pass."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.protocol.codec import encode
+from falkirk.protocol.connection import Connection, Role
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
+from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
+from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
+from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
+from falkirk.simulation.rolls.feature_questions import FeatureHistory
+from falkirk.simulation.rolls.level_watch import LevelChange, LevelWatch
+from falkirk.simulation.wire_watch import Conversation, WireWatch
+from falkirk.simulation.workload.history import Register
+from falkirk.versions.metadata_version import MetadataVersion
+
+LOW, HIGH = MetadataVersion.parse("3.9"), MetadataVersion.parse("4.3")
+LOSS = SimpleNamespace(key_text="ACL of ann")
+
+
+def levels(*losses) -> LevelWatch:
+    watch = LevelWatch()
+    watch.changes.append(LevelChange(20, HIGH, LOW, losses))
+    return watch
+
+
+def replica(*, start: int, snapshot: int | None) -> SimpleNamespace:
+    latest = None if snapshot is None else OffsetAndEpoch(snapshot, 1)
+    return SimpleNamespace(log=SimpleNamespace(start_offset=start, latest_snapshot=latest), image=EMPTY)
+
+
+def test_a_log_that_begins_before_a_lowering_or_without_a_snapshot_behind_it_is_told():
+    checker = LoweredLogsBeginBehind(levels())
+    checker.at_end({1: replica(start=20, snapshot=20), 2: replica(start=25, snapshot=30)})
+    with pytest.raises(InvariantViolatedError, match="node 1 begins at 19"):
+        checker.at_end({1: replica(start=19, snapshot=20)})
+    with pytest.raises(InvariantViolatedError, match="node 1 has no snapshot"):
+        checker.at_end({1: replica(start=20, snapshot=None)})
+
+
+def test_a_level_that_nobody_asked_for_is_told():
+    checker = LoweringsAreTold(levels(), FeatureHistory(Register(values=[HIGH.level])))
+    with pytest.raises(InvariantViolatedError, match=r"3\.9-IV0 at offset 20 was not asked for"):
+        checker.at_end({})
+
+
+def test_a_loss_that_nobody_agreed_to_is_told():
+    history = FeatureHistory(Register(values=[LOW.level]))
+    LoweringsAreTold(levels(), history).at_end({})
+    with pytest.raises(InvariantViolatedError, match=r"SAFE to 3\.9-IV0 lost"):
+        LoweringsAreTold(levels(LOSS), history).at_end({})
+    history.unsafe.add(LOW.level)
+    LoweringsAreTold(levels(LOSS), history).at_end({})
+
+
+def test_a_loss_that_is_not_in_the_ledger_is_told():
+    said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=SimpleNamespace(losses=[]))
+    history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
+    with pytest.raises(InvariantViolatedError, match="which nobody was told"):
+        LoweringsAreTold(levels(LOSS), history).at_end({})
+    said_yes.details.losses.append({"key": "ACL of ann"})
+    LoweringsAreTold(levels(LOSS), history).at_end({})
+
+
+class Talk:
+    """A client and a server, read along by a checker; bytes go one by one."""
+
+    def __init__(self, *checkers) -> None:
+        self.watch = WireWatch(checkers)
+        self.conversation = Conversation("client", ("server", "PLAINTEXT"))
+        self.client = Connection(role=Role.CLIENT, client_id="client")
+
+    def ask(self, request, version, response) -> None:
+        correlation_id, data = self.client.send_request(request, version)
+        for byte in data:
+            self.watch.sent(self.conversation, bytes([byte]), is_request=True)
+        body = encode(response, version)
+        head = correlation_id.to_bytes(4)
+        if not isinstance(response, ApiVersionsResponse) and version >= 9:
+            head += b"\0"
+        self.watch.sent(self.conversation, (len(head) + len(body)).to_bytes(4) + head + body, is_request=False)
+
+    def negotiate(self, highest: int, epoch: int = -1, level: int = 21) -> None:
+        response = ApiVersionsResponse(
+            api_keys=[ApiVersion(3, 4, highest)],
+            finalized_features_epoch=epoch,
+            finalized_features=[FinalizedFeatureKey("metadata.version", level, level)],
+        )
+        self.ask(ApiVersionsRequest(), 3, response)
+
+
+def test_an_answer_in_a_version_that_was_not_offered_is_told():
+    talk = Talk(AnswersWereNegotiated())
+    with pytest.raises(InvariantViolatedError, match="offered was nothing"):
+        talk.ask(MetadataRequest(), 8, MetadataResponse())
+    talk.negotiate(8)
+    talk.ask(MetadataRequest(), 8, MetadataResponse())
+    with pytest.raises(InvariantViolatedError, match="version 9 of API 3, offered was 4 to 8"):
+        talk.ask(MetadataRequest(), 9, MetadataResponse())
+    talk.negotiate(9)
+    talk.ask(MetadataRequest(), 9, MetadataResponse())
+
+
+def test_an_epoch_that_falls_or_has_other_levels_is_told():
+    checker = ToldEpochNeverFalls()
+    Talk(checker).negotiate(8, epoch=7)
+    Talk(checker).negotiate(8, epoch=-1)
+    Talk(checker).negotiate(8, epoch=9)
+    with pytest.raises(InvariantViolatedError, match="tells epoch 8, it told 9"):
+        Talk(checker).negotiate(8, epoch=8)
+    with pytest.raises(InvariantViolatedError, match="in epoch 9"):
+        Talk(checker).negotiate(8, epoch=9, level=20)
