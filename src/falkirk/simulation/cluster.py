@@ -435,8 +435,7 @@ class Cluster:
                 asks_brokers=asks_brokers,
                 broker_ids=self._broker_ids,
                 interval_ms=150 if self._scenario.data is None else 800,
-                # A range of addresses loses its meaning below 4.4-IV1: then a lowering has something to tell.
-                acl_host="*" if self._scenario.roll is None else "10.0.0.0/8",
+                acl_host=self._acl_host,
             )
 
         return self._world.add_host(f"admin-{number}", {}, make)
@@ -448,6 +447,15 @@ class Cluster:
             )
 
         return self._world.add_host("quorum-admin", {}, make)
+
+    @property
+    def _acl_host(self) -> str:
+        """A range of addresses loses its meaning below 4.4-IV1: so a lowering has something to tell.
+
+        In a rehearsal only what the cluster had is told.
+        """
+        is_plain = self._scenario.roll is None or self._scenario.rehearsed is not None
+        return "*" if is_plain else "10.0.0.0/8"
 
     @property
     def _controller_endpoints(self) -> Sequence[Endpoint]:
