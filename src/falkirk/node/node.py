@@ -108,12 +108,12 @@ class Node:
             now_ms=now_ms,
         )
         self._request_facts = RequestFacts(
-            node_id=config.node_id, release=config.release, now_ms=self._now_ms, effects=emit
+            node_id=config.node_id, release=config.release, now_ms=lambda: self._state.now_ms, effects=emit
         )
         self._clients = ClientConnections(
             effects=emit,
             handle=self._handle,
-            gone=self._forget,
+            gone=lambda connection_id: self._dispatcher.forget(connection_id),  # noqa: PLW0108  made below
             frame_bytes_max=config.socket_request_max_bytes,
             idle_ms_max=config.connections_max_idle_ms,
             answered=self._request_facts.answered if config.has_request_facts else None,
@@ -363,12 +363,6 @@ class Node:
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)
         self._limit()
-
-    def _now_ms(self) -> int:
-        return self._state.now_ms
-
-    def _forget(self, connection_id: int) -> None:
-        self._dispatcher.forget(connection_id)
 
     def _limit(self) -> None:
         """Begin nothing new that must be committed while as much as may waits for that already."""
