@@ -25,7 +25,7 @@ class DrivenNode:
         self._stepped.set()
         return [effect for event in events for effect in self._effects(event)]
 
-    def missing_bytes(self, connection_id: int) -> int:
+    def missing_bytes(self, connection_id: int) -> int:  # noqa: ARG002 - as of a node
         return 0
 
     @property
