@@ -183,13 +183,23 @@ def cordon(stage: Stage) -> None:
         broker = ck_admin.ConfigResource(ck_admin.ResourceType.BROKER, str(node.node_id), incremental_configs=[entry])
         for changed in stage.admin.incremental_alter_configs([broker]).values():
             changed.result(_PATIENCE_S)
+    # Each broker tells the controller with its next heartbeat.
+    deadline = time.monotonic() + _PATIENCE_S
+    while len(losses_of_going_down(stage)) < NODES:
+        if time.monotonic() > deadline:
+            raise DemoError("the controller was not told which disks are cordoned")
+        time.sleep(_POLL_S)
     stage.say("[dim](said by librdkafka's admin client: there is no Java here)[/]")
+
+
+def losses_of_going_down(stage: Stage) -> list[str]:
+    told = stage.features_quietly("downgrade-all", "--release", TO, "--unsafe", "--dry-run", "--json")
+    return [loss["detail"] for loss in json.loads(told)["losses"] or ()]
 
 
 def ask(stage: Stage) -> None:
     stage.features("downgrade-all", "--release", TO, "--unsafe", "--dry-run", status=DONE)
-    told = stage.features_quietly("downgrade-all", "--release", TO, "--unsafe", "--dry-run", "--json")
-    stage.losses = [loss["detail"] for loss in json.loads(told)["losses"]]
+    stage.losses = losses_of_going_down(stage)
     stage.say(f"The same for programs: {len(stage.losses)} losses. Nothing has changed, these were dry runs.")
 
 
