@@ -319,11 +319,17 @@ def play(folder: Path) -> None:
             stage.say(f"[dim]({time.monotonic() - began:.0f} s)[/]\n")
 
 
-def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-    """Leave by the way of `finally`, with a shell's exit status; once that has begun, nothing cuts it short."""
-    for each in ENDING_SIGNALS:
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(128 + number)
+class Interruption:
+    """Handles the signals that end the demo: it leaves by the way of `finally`, which nothing then cuts short."""
+
+    # A shell's, once a signal has come.
+    status: int | None = None
+
+    def __call__(self, number: int, _frame: FrameType | None) -> NoReturn:
+        for each in ENDING_SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        self.status = 128 + number
+        sys.exit(self.status)
 
 
 def main() -> int:
@@ -331,12 +337,18 @@ def main() -> int:
         print("falkirk is not installed beside this Python: run `make setup`", file=sys.stderr)
         return 1
     os.environ.setdefault("COLUMNS", "120")
+    interruption = Interruption()
     for number in ENDING_SIGNALS:
-        signal.signal(number, interrupt)
+        signal.signal(number, interruption)
     with tempfile.TemporaryDirectory(prefix="falkirk-demo-", ignore_cleanup_errors=True) as folder:
         try:
             play(Path(folder))
-        except (DemoError, NodeError, LoadError, KafkaException) as error:
+        except Exception as error:
+            # The terminal's signal ends nodes and commands too, and clients then fail one way or another.
+            if interruption.status is not None:
+                return interruption.status
+            if not isinstance(error, DemoError | NodeError | LoadError | KafkaException):
+                raise
             print(f"The demo failed: {error}", file=sys.stderr)
             return 1
     return 0

@@ -93,7 +93,8 @@ def test_an_interrupted_demo_leaves_no_process_behind(
 
     send(demo.process.pid, number)
 
-    assert demo.process.wait() == 128 + number
+    text = demo.lines.read()
+    assert demo.process.wait() == 128 + number, text[-3000:]
     assert demo.processes() == set()
 
 
