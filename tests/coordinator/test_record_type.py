@@ -2,8 +2,8 @@
 
 from coordinator_logs import TARGETS
 
-from falkirk.coordinator.group_survey import key_group, key_type
 from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
+from falkirk.coordinator.prediction.group_survey import key_group, key_type
 from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupRecordType, record_type_name
 from falkirk.versions.release import Release
 

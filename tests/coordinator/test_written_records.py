@@ -1,8 +1,8 @@
 import pytest
 from coordinator_logs import OFFSETS_TOPIC, real_partitions
 
-from falkirk.coordinator.group_survey import key_type
 from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.prediction.group_survey import key_type
 from falkirk.coordinator.record_type import GroupRecordType
 from falkirk.coordinator.written_records import is_written
 

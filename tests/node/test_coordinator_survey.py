@@ -8,7 +8,7 @@ from coordinator_topics import transaction
 from group_records import Log, member
 
 from falkirk.coordinator.log_entry import TransactionEnd
-from falkirk.coordinator.transactions import TransactionState
+from falkirk.coordinator.prediction.transactions import TransactionState
 from falkirk.node.config import Listener
 from falkirk.node.coordinator_survey import ATTEMPTS_MAX, CoordinatorSurvey
 from falkirk.node.peers import PeerFailure

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.kafka_reader import ReadLimits
+from falkirk.coordinator.prediction.kafka_reader import ReadLimits
 from falkirk.coordinator.record_type import GroupType
 from falkirk.versions.errors import IncompleteReleaseError
 

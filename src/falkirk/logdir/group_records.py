@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
-from falkirk.coordinator.groups import readable_groups
 from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
 from falkirk.coordinator.log_entry import log_entries
+from falkirk.coordinator.prediction.group_losses import group_conversion, group_detail, group_losses
+from falkirk.coordinator.prediction.groups import readable_groups
+from falkirk.coordinator.prediction.transactions import unfinished_transactions
 from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.transactions import unfinished_transactions
 from falkirk.logdir.placement import partitions_of
 from falkirk.storage.errors import errors_name
 from falkirk.storage.partition_directory import GROUPS_TOPIC, TRANSACTIONS_TOPIC
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from falkirk.coordinator.groups import GroupReadability, GroupsReadability
     from falkirk.coordinator.loader_rules import CoordinatorKind
     from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.prediction.groups import GroupReadability, GroupsReadability
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.locate import LogDir, NodeDirs
     from falkirk.storage.disk import Disk

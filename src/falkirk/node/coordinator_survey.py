@@ -10,9 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.group_survey import GroupSurvey
 from falkirk.coordinator.log_entry import log_entries
-from falkirk.coordinator.transactions import TransactionSurvey
+from falkirk.coordinator.prediction.group_survey import GroupSurvey
+from falkirk.coordinator.prediction.transactions import TransactionSurvey
 from falkirk.metadata.controller.coordinator_use import CoordinatorUse, GroupInUse, OpenTransaction
 from falkirk.node.peers import PeerFailure
 from falkirk.node.security_protocol import SECURITY_PROTOCOL_IDS

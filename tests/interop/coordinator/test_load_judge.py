@@ -18,14 +18,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from load_judge import Judged, configured, judge
 
 from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator, unknown_protocols
-from falkirk.coordinator.loading import PartitionLoad
 from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
-from falkirk.coordinator.readability import (
+from falkirk.coordinator.prediction.loading import PartitionLoad
+from falkirk.coordinator.prediction.readability import (
     group_record_verdict,
     share_state_record_verdict,
     transaction_record_verdict,
 )
-from falkirk.coordinator.verdict import Reading
+from falkirk.coordinator.prediction.verdict import Reading
 from falkirk.versions.release import Release
 from fetch_kafka import ON_DEMAND
 

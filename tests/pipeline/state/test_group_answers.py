@@ -9,8 +9,8 @@ from group_records import Log, member, offset_key
 from group_rows import partition_rows
 from stopped_clusters import DISK, cluster_at
 
-from falkirk.coordinator.group_losses import group_losses
-from falkirk.coordinator.groups import readable_groups
+from falkirk.coordinator.prediction.group_losses import group_losses
+from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.logdir.group_records import GROUPS_TOPIC, Replica, read_groups
 from falkirk.pipeline.state.group_answers import GROUP_ANSWERS, partition_answers
 from falkirk.pipeline.state.group_state import coordinator_replicas

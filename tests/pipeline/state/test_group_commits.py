@@ -7,11 +7,11 @@ from group_rows import partition_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.coordinator.groups import readable_groups
 from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
 from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.readability import group_record_verdict
-from falkirk.coordinator.verdict import READ
+from falkirk.coordinator.prediction.groups import readable_groups
+from falkirk.coordinator.prediction.readability import group_record_verdict
+from falkirk.coordinator.prediction.verdict import READ
 from falkirk.pipeline.state.group_answers import log_entries
 from falkirk.pipeline.state.group_commits import superseded_commits
 from falkirk.protocol.coordinator_record import encode_key, encode_value

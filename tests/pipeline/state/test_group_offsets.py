@@ -7,9 +7,9 @@ from group_rows import rows_of_chunks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.coordinator.groups import surveyed_groups
 from falkirk.coordinator.log_entry import TransactionEnd
-from falkirk.coordinator.offset_commit import offset_topic_partition
+from falkirk.coordinator.prediction.groups import surveyed_groups
+from falkirk.coordinator.prediction.offset_commit import offset_topic_partition
 from falkirk.pipeline.state.group_offsets import LastOffsets
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS
 

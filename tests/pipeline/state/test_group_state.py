@@ -13,7 +13,7 @@ from group_records import Log, member, subscription
 from group_rows import NOW_MS, rows_of_chunks
 from stopped_clusters import DISK, cluster_at
 
-from falkirk.coordinator.groups import surveyed_groups
+from falkirk.coordinator.prediction.groups import surveyed_groups
 from falkirk.logdir.group_records import Replica, _by_partition
 from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.state.coordinator_segments import end_offset

@@ -9,7 +9,7 @@ from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 
 from falkirk.columnar.records import records
 from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.transactions import TransactionState, unfinished_transactions
+from falkirk.coordinator.prediction.transactions import TransactionState, unfinished_transactions
 from falkirk.pipeline.state.group_state import coordinator_replicas
 from falkirk.pipeline.state.transactions import LastTransactions, transaction_state
 from falkirk.pipeline.tables.groups import TRANSACTIONS

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
-from falkirk.coordinator.groups import readable_groups
 from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.prediction.group_losses import group_conversion, group_detail, group_losses
+from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.pipeline.state.group_commits import superseded_commits
 from falkirk.pipeline.tables.table import Table, column
 from falkirk.protocol.control_record import ControlRecordType
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from falkirk.coordinator.groups import GroupReadability, GroupsReadability
     from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.prediction.groups import GroupReadability, GroupsReadability
     from falkirk.versions.release import Release
 
     Row = dict[str, Any]  # Any: values of columns

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from falkirk.coordinator.group_survey import key_group
+from falkirk.coordinator.prediction.group_survey import key_group
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:

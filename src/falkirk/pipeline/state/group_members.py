@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.coordinator.kafka_reader import Fields, KafkaReader, ReadError
+from falkirk.coordinator.prediction.kafka_reader import Fields, KafkaReader, ReadError
 from falkirk.coordinator.record_type import GroupRecordType, GroupType
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import ConsumerProtocolAssignment, ConsumerProtocolSubscription

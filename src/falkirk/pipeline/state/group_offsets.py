@@ -1,7 +1,8 @@
 """The offsets that stand at the end of a partition of `__consumer_offsets`: the last of each key, in bulk.
 
-What counts is what `coordinator.offsets` counts: a tombstone deletes what was committed and what is pending, a
-transaction's marker commits or drops what its producer has pending, and of two committed offsets the later record wins.
+What counts is what `coordinator.prediction.offsets` counts: a tombstone deletes what was committed and what is pending,
+a transaction's marker commits or drops what its producer has pending, and of two committed offsets the later record
+wins.
 Commits are rows of columns throughout; only keys that do not parse cleanly are looked at one by one.
 """
 
@@ -14,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from falkirk.columnar.arrow_arrays import constant_array
-from falkirk.coordinator.kafka_reader import decoded
-from falkirk.coordinator.offset_commit import offset_key, offset_topic_partition
+from falkirk.coordinator.prediction.kafka_reader import decoded
+from falkirk.coordinator.prediction.offset_commit import offset_key, offset_topic_partition
 from falkirk.coordinator.record_type import OFFSET_TYPES
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, OFFSET_COMMIT_TYPE
 from falkirk.protocol.control_record import ControlRecordType

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from falkirk.coordinator.group_survey import GroupSurvey
 from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.prediction.group_survey import GroupSurvey
 from falkirk.coordinator.record_type import OFFSET_TYPES, GroupRecordType, GroupType
 from falkirk.pipeline.readers.group_records import read_group_records
 from falkirk.pipeline.state.coordinator_segments import end_offset, read_partition

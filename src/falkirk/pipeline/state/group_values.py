@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.group_survey import key_group, key_type
-from falkirk.coordinator.kafka_reader import ReadError
-from falkirk.coordinator.readability import RecordReader
+from falkirk.coordinator.prediction.group_survey import key_group, key_type
+from falkirk.coordinator.prediction.kafka_reader import ReadError
+from falkirk.coordinator.prediction.readability import RecordReader
 from falkirk.coordinator.record_type import OFFSET_TYPES
 from falkirk.protocol.coordinator_record import decode_value
 from falkirk.protocol.errors import RemoteProtocolError
@@ -15,7 +15,7 @@ from falkirk.protocol.messages import GROUP_COORDINATOR_VALUES, message_class
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.kafka_reader import Fields
+    from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.protocol.schema import WireMessage
 
 

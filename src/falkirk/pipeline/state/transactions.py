@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.columnar.records import records
-from falkirk.coordinator.kafka_reader import KafkaReader, ReadError
-from falkirk.coordinator.readability import RecordReader, UnknownTypeError
-from falkirk.coordinator.transactions import TransactionState
+from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
+from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
+from falkirk.coordinator.prediction.transactions import TransactionState
 from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
 from falkirk.pipeline.state.coordinator_segments import read_partition
 from falkirk.pipeline.tables.groups import TRANSACTIONS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from falkirk.columnar.report import ReadReport
-    from falkirk.coordinator.kafka_reader import Fields
+    from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.pipeline.filesystem import Location
     from falkirk.pipeline.readers.chunks import Chunk
     from falkirk.pipeline.readers.origin import Origin

@@ -12,25 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.coordinator.classic_group import ClassicGroup, load_classic_group
-from falkirk.coordinator.kafka_reader import ReadError, decoded
 from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
 from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
-from falkirk.coordinator.modern_group import ModernGroup
-from falkirk.coordinator.offset_commit import is_plain_offset_value, offset_key
-from falkirk.coordinator.offsets import Offsets
-from falkirk.coordinator.readability import UnknownTypeError, group_record_reader
+from falkirk.coordinator.prediction.classic_group import ClassicGroup, load_classic_group
+from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
+from falkirk.coordinator.prediction.modern_group import ModernGroup
+from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.prediction.offsets import Offsets
+from falkirk.coordinator.prediction.readability import UnknownTypeError, group_record_reader
+from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.prediction.value_checks import check_value
+from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Verdict, fails
 from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupType, Part
-from falkirk.coordinator.replay_error import ReplayError
-from falkirk.coordinator.value_checks import check_value
-from falkirk.coordinator.verdict import READ, SKIPPED, Verdict, fails
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from falkirk.coordinator.kafka_reader import Fields
     from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.versions.release import Release
 
 

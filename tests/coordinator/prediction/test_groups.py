@@ -4,15 +4,15 @@ import pytest
 from coordinator_logs import OFFSETS_TOPIC, TARGETS, judged_logs, real_partitions
 from group_records import Log, member, offset_key
 
-from falkirk.coordinator.groups import (
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.prediction.groups import (
     GroupLoss,
     GroupVerdict,
     LossKind,
     readable_groups,
     surveyed_groups,
 )
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.loading import PartitionLoad
+from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.record_type import GroupType
 from falkirk.versions.release import Release
 

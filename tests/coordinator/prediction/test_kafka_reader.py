@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from message_strategies import message_strategy
 
-from falkirk.coordinator.kafka_reader import KafkaReader, ReadError, ReadLimits
 from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError, ReadLimits
 from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import message_class

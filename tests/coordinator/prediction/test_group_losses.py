@@ -4,8 +4,8 @@ import struct
 
 from group_records import Log, member, offset_key
 
-from falkirk.coordinator.group_losses import group_conversion, group_detail, group_losses
-from falkirk.coordinator.groups import readable_groups
+from falkirk.coordinator.prediction.group_losses import group_conversion, group_detail, group_losses
+from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.versions.release import Release
 
 PLACE = {"name": "__consumer_offsets-4", "source": "d0/__consumer_offsets-4"}

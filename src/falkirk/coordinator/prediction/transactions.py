@@ -10,16 +10,16 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.kafka_reader import ReadError
 from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.readability import RecordReader, UnknownTypeError
+from falkirk.coordinator.prediction.kafka_reader import ReadError
+from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.coordinator.kafka_reader import Fields
     from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.prediction.kafka_reader import Fields
 
 
 class TransactionState(enum.IntEnum):

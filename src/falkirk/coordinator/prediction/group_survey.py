@@ -11,12 +11,12 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.kafka_reader import ReadError, decoded
 from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.log_entry import TransactionEnd
-from falkirk.coordinator.offset_commit import offset_key
-from falkirk.coordinator.offsets import Offsets, Partition
-from falkirk.coordinator.readability import group_record_reader
+from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
+from falkirk.coordinator.prediction.offset_commit import offset_key
+from falkirk.coordinator.prediction.offsets import Offsets, Partition
+from falkirk.coordinator.prediction.readability import group_record_reader
 from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupRecordType, GroupType, Part
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.versions.release import latest_release

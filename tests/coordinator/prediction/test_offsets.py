@@ -1,6 +1,6 @@
 """Offsets committed and pending."""
 
-from falkirk.coordinator.offsets import Offsets
+from falkirk.coordinator.prediction.offsets import Offsets
 
 
 def test_an_offset_is_committed_until_its_tombstone():

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.kafka_reader import KafkaReader, ReadError
 from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
+from falkirk.coordinator.prediction.replay_error import ReplayError
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import message_class
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.kafka_reader import Fields
     from falkirk.coordinator.loader_rules import LoaderRules
+    from falkirk.coordinator.prediction.kafka_reader import Fields
 
 
 @dataclass(frozen=True, slots=True)

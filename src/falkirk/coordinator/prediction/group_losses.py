@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.coordinator.groups import GroupVerdict, LossKind
+from falkirk.coordinator.prediction.groups import GroupVerdict, LossKind
 from falkirk.coordinator.record_type import GroupType, record_type_name
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.groups import FailingRecord, GroupReadability, GroupsReadability
+    from falkirk.coordinator.prediction.groups import FailingRecord, GroupReadability, GroupsReadability
     from falkirk.versions.release import Release
 
 

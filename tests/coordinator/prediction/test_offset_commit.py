@@ -7,8 +7,8 @@ from group_records import offset_value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.coordinator.kafka_reader import KafkaReader, ReadError
-from falkirk.coordinator.offset_commit import is_plain_offset_value, offset_key, offset_topic_partition
+from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
+from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key, offset_topic_partition
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import message_class
 

@@ -3,8 +3,8 @@
 import pytest
 
 from falkirk.coordinator.loader_rules import PartitionOwnership
-from falkirk.coordinator.partition_owners import Ownership, PartitionOwners
-from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.prediction.partition_owners import Ownership, PartitionOwners
+from falkirk.coordinator.prediction.replay_error import ReplayError
 
 EXACT, NEWER = PartitionOwnership.EXACT, PartitionOwnership.NEWER_EPOCH_WINS
 T = b"t" * 16

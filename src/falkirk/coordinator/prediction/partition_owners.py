@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from falkirk.coordinator.loader_rules import PartitionOwnership
-from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.prediction.replay_error import ReplayError
 
 Assignment = dict[bytes, frozenset[int]]
 """Topic id -> partitions."""

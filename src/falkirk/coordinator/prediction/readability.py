@@ -13,16 +13,16 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.kafka_reader import Fields, KafkaReader, ReadError
 from falkirk.coordinator.loader_rules import (
     CoordinatorKind,
     LoaderRules,
     loader_rules,
     reader_rules,
 )
-from falkirk.coordinator.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.prediction.kafka_reader import Fields, KafkaReader, ReadError
+from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Verdict, fails
 from falkirk.coordinator.record_type import record_type_name
-from falkirk.coordinator.verdict import READ, SKIPPED, Verdict, fails
 from falkirk.protocol.codec.layout import StructLayout, message_layout
 from falkirk.protocol.messages import message_class
 from falkirk.versions.message_layouts import layout_in

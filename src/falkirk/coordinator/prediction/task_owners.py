@@ -6,10 +6,10 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.replay_error import ReplayError
+from falkirk.coordinator.prediction.replay_error import ReplayError
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.kafka_reader import Fields
+    from falkirk.coordinator.prediction.kafka_reader import Fields
 
 
 class TaskKind(enum.Enum):

@@ -12,12 +12,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.group_survey import GroupSurvey, SurveyedGroup, key_group, key_type
 from falkirk.coordinator.loader_rules import CoordinatorKind, default_coordinator
-from falkirk.coordinator.loading import LoadedGroup, PartitionLoad
 from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.prediction.group_survey import GroupSurvey, SurveyedGroup, key_group, key_type
+from falkirk.coordinator.prediction.loading import LoadedGroup, PartitionLoad
+from falkirk.coordinator.prediction.verdict import SKIPPED
 from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.verdict import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,12 +15,12 @@ from group_records import Log, offset_key, offset_value
 
 from falkirk.coordinator.loader_rules import CoordinatorKind
 from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.readability import (
+from falkirk.coordinator.prediction.readability import (
     group_record_verdict,
     share_state_record_verdict,
     transaction_record_verdict,
 )
-from falkirk.coordinator.verdict import READ, SKIPPED, Reading
+from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Reading
 from falkirk.versions.errors import IncompleteReleaseError
 from falkirk.versions.release import Release
 

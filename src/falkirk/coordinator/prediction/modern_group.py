@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.partition_owners import Assignment, Ownership, PartitionOwners
+from falkirk.coordinator.prediction.partition_owners import Assignment, Ownership, PartitionOwners
+from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.prediction.task_owners import NO_TASKS, RunningTasks, TaskOwners, running_tasks
 from falkirk.coordinator.record_type import GroupType, Part
-from falkirk.coordinator.replay_error import ReplayError
-from falkirk.coordinator.task_owners import NO_TASKS, RunningTasks, TaskOwners, running_tasks
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.kafka_reader import Fields
     from falkirk.coordinator.loader_rules import LoaderRules
+    from falkirk.coordinator.prediction.kafka_reader import Fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

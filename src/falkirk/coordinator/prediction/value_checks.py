@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.coordinator.prediction.replay_error import ReplayError
 from falkirk.coordinator.record_type import GroupType, Part
-from falkirk.coordinator.replay_error import ReplayError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.coordinator.kafka_reader import Fields
     from falkirk.coordinator.loader_rules import LoaderRules
+    from falkirk.coordinator.prediction.kafka_reader import Fields
 
 
 def check_value(group_type: GroupType, part: Part, value: Fields, rules: LoaderRules) -> None:

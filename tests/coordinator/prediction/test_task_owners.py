@@ -2,8 +2,8 @@
 
 import pytest
 
-from falkirk.coordinator.replay_error import ReplayError
-from falkirk.coordinator.task_owners import NO_TASKS, RunningTasks, TaskKind, TaskOwners, running_tasks
+from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.prediction.task_owners import NO_TASKS, RunningTasks, TaskKind, TaskOwners, running_tasks
 
 ACTIVE, STANDBY = TaskKind.ACTIVE, TaskKind.STANDBY
 

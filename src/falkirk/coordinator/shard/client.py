@@ -1,0 +1,14 @@
+"""Who asks a shard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientContext:
+    """What a shard knows of a request besides its message. `client_host` as Kafka writes it: with a slash before it."""
+
+    api_version: int
+    client_id: str = ""
+    client_host: str = "/127.0.0.1"
