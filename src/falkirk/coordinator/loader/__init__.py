@@ -1,0 +1,1 @@
+"""Reading a partition of `__consumer_offsets` into a shard."""
