@@ -22,7 +22,12 @@ REAL = NodeVersions(
 
 def look(told, *, voters=None, observers=None, listed=(), fenced=(), have_told=()):
     quorum = QuorumDescription(
-        leader_id=1, high_watermark=10, voters=voters or {1: 10}, observers=observers or {}, voter_endpoints={}
+        leader_id=1,
+        leader_epoch=1,
+        high_watermark=10,
+        voters=voters or {1: 10},
+        observers=observers or {},
+        voter_endpoints={},
     )
     return ClusterLook(quorum=quorum, listed=listed, fenced=fenced, told=told, have_told=have_told)
 

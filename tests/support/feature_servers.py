@@ -138,6 +138,7 @@ class FeatureServers:
         replica = describe_quorum_response.ReplicaState
         partition = describe_quorum_response.PartitionData(
             leader_id=1,
+            leader_epoch=7,
             high_watermark=10,
             current_voters=[replica(replica_id=node_id, log_end_offset=voter) for node_id in sorted(self.voters)],
             observers=[replica(replica_id=2, log_end_offset=observer)],

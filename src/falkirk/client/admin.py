@@ -173,10 +173,10 @@ class AsyncAdmin:
     async def controller(self) -> NodeConnection:
         """Give the active controller, or the broker that stands for it. Raises NoControllerError."""
         cluster = await self.describe_cluster()
-        for node in cluster.nodes:
-            if node.node_id == cluster.controller_id:
-                return self.connection(node.endpoint)
-        raise NoControllerError((await self.any_node()).endpoint)
+        node = cluster.node(cluster.controller_id)
+        if node is None:
+            raise NoControllerError((await self.any_node()).endpoint)
+        return self.connection(node.endpoint)
 
     async def describe_quorum(self) -> QuorumDescription:
         """Give how far the replicas of the metadata log are."""
@@ -245,10 +245,10 @@ class AsyncAdmin:
         return await (self.any_node() if self._endpoint_type is EndpointType.BROKER else self.controller())
 
     async def _node(self, node_id: int) -> NodeConnection:
-        for node in (await self.describe_cluster()).nodes:
-            if node.node_id == node_id:
-                return self.connection(node.endpoint)
-        raise UnknownNodeError((await self.any_node()).endpoint, node_id)
+        node = (await self.describe_cluster()).node(node_id)
+        if node is None:
+            raise UnknownNodeError((await self.any_node()).endpoint, node_id)
+        return self.connection(node.endpoint)
 
     async def _update_features(
         self,

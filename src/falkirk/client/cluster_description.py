@@ -35,6 +35,10 @@ class ClusterDescription:
     controller_id: int | None
     nodes: tuple[ClusterNode, ...]
 
+    def node(self, node_id: int | None) -> ClusterNode | None:
+        """Give one of the nodes; None if it is not among them."""
+        return next((node for node in self.nodes if node.node_id == node_id), None)
+
     @classmethod
     def of_describe_cluster(cls, response: DescribeClusterResponse) -> ClusterDescription:
         """Take it from an answer without an error."""

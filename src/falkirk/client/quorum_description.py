@@ -21,6 +21,7 @@ class QuorumDescription:
     """
 
     leader_id: int
+    leader_epoch: int
     high_watermark: int
     voters: Mapping[int, int]
     observers: Mapping[int, int]
@@ -31,6 +32,7 @@ class QuorumDescription:
         """Take it from an answer without an error."""
         return cls(
             leader_id=partition.leader_id,
+            leader_epoch=partition.leader_epoch,
             high_watermark=partition.high_watermark,
             voters={replica.replica_id: replica.log_end_offset for replica in partition.current_voters},
             observers={replica.replica_id: replica.log_end_offset for replica in partition.observers},

@@ -20,13 +20,9 @@ from falkirk.client.config import ClientConfig
 from falkirk.client.errors import ConnectionFailedError, NoControllerError, NodeRefusedError, NoNodeReachedError
 from falkirk.client.event_loop import run
 from falkirk.pipeline.live.errors import LiveSourceError
-from falkirk.pipeline.live.metadata_mirror import TOPIC, mirror_metadata
+from falkirk.pipeline.live.metadata_mirror import mirror_metadata
 from falkirk.pipeline.live.partition_mirror import PartitionMirror
 from falkirk.pipeline.live.topic_mirror import MOVED, TopicMirrors
-from falkirk.protocol.endpoint import Endpoint
-from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import DescribeQuorumRequest, DescribeQuorumResponse
-from falkirk.protocol.messages.describe_quorum_request import PartitionData, TopicData
 from falkirk.storage.log_dir_names import LIVE_MARKER
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties, parse_meta_properties
@@ -37,8 +33,7 @@ from falkirk.storage.quorum_state import QuorumState, format_quorum_state
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from falkirk.client.connection import NodeConnection
-    from falkirk.protocol.messages.describe_quorum_response import PartitionData as QuorumPartition
+    from falkirk.protocol.endpoint import Endpoint
 
 # How long a cluster may be without a leader, or out of reach, before we give up: a roll takes as long for each node.
 PATIENCE_S: Final = 60.0
@@ -52,14 +47,6 @@ class LiveSource:
     brokers: tuple[Endpoint, ...] = ()
     controllers: tuple[Endpoint, ...] = ()
     config: ClientConfig = field(default_factory=ClientConfig)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Quorum:
-    leader: NodeConnection
-    leader_id: int
-    epoch: int
-    voters: tuple[int, ...]
 
 
 class ClusterMirror:
@@ -101,27 +88,33 @@ class ClusterMirror:
         controllers = await stack.enter_async_context(
             AsyncAdmin(endpoints, source.config, endpoint_type=EndpointType.CONTROLLER)
         )
-        quorum = await _quorum(controllers)
-        cluster_id = (await controllers.describe_cluster()).cluster_id
+        quorum = await controllers.describe_quorum()
+        cluster = await controllers.describe_cluster()
+        leader, cluster_id = cluster.node(quorum.leader_id), cluster.cluster_id
+        if leader is None:
+            raise NoControllerError((await controllers.any_node()).endpoint)
         assert cluster_id is not None, "a cluster of this kind has one"
         if brokers is not None:
             other = (await brokers.describe_cluster()).cluster_id
             if other != cluster_id:
                 raise LiveSourceError(f"the controllers are of cluster {cluster_id}, the brokers of {other}")
-        directory = self._open(cluster_id, quorum)
+        directory = self._open(cluster_id, quorum.leader_id)
         assert self._metadata is not None
         assert self._topics is not None
         # First what refers to the other: a group's topic may be gone meanwhile, but is known.
         if brokers is not None:
             await self._topics.refresh(brokers)
-        await mirror_metadata(quorum.leader, cluster_id, quorum.epoch, self._metadata)
+        await mirror_metadata(controllers.connection(leader.endpoint), cluster_id, quorum.leader_epoch, self._metadata)
         state = QuorumState(
-            data_version=0, leader_id=quorum.leader_id, leader_epoch=quorum.epoch, current_voters=quorum.voters
+            data_version=0,
+            leader_id=quorum.leader_id,
+            leader_epoch=quorum.leader_epoch,
+            current_voters=tuple(sorted(quorum.voters)),
         )
         (self._metadata.directory / QUORUM_STATE).write_bytes(format_quorum_state(state))
         return directory
 
-    def _open(self, cluster_id: str, quorum: _Quorum) -> Path:
+    def _open(self, cluster_id: str, leader_id: int) -> Path:
         directory = self._folder / cluster_id
         if directory != self._directory:
             meta = directory / META_PROPERTIES
@@ -130,7 +123,7 @@ class ClusterMirror:
                 (directory / LIVE_MARKER).touch()
                 made = make_meta_properties(
                     cluster_id=cluster_id,
-                    node_id=quorum.leader_id,
+                    node_id=leader_id,
                     directory_id=None,
                     now_ms=int(time.time() * 1000),
                 )
@@ -145,32 +138,9 @@ class ClusterMirror:
 async def _controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
     """Ask a broker where the controllers listen; brokers before 3.9 do not know."""
     assert brokers is not None, "there is somebody to ask"
-    _, response = await _describe_quorum(await brokers.any_node())
-    found = tuple(Endpoint(node.listeners[0].host, node.listeners[0].port) for node in response.nodes if node.listeners)
+    found = tuple((await brokers.describe_quorum()).voter_endpoints.values())
     if not found:
         raise LiveSourceError(
             "the brokers do not tell where the controllers listen: name them (--bootstrap-controller)"
         )
     return found
-
-
-async def _quorum(controllers: AsyncAdmin) -> _Quorum:
-    leader = await controllers.controller()
-    described, _ = await _describe_quorum(leader)
-    return _Quorum(
-        leader=leader,
-        leader_id=described.leader_id,
-        epoch=described.leader_epoch,
-        voters=tuple(sorted(voter.replica_id for voter in described.current_voters)),
-    )
-
-
-async def _describe_quorum(node: NodeConnection) -> tuple[QuorumPartition, DescribeQuorumResponse]:
-    request = DescribeQuorumRequest(topics=[TopicData(TOPIC, [PartitionData(0)])])
-    response = await node.request(request, is_idempotent=True)
-    assert isinstance(response, DescribeQuorumResponse)
-    partition = response.topics[0].partitions[0] if response.topics else None
-    error_code = response.error_code if partition is None else response.error_code or partition.error_code
-    if partition is None or error_code != ErrorCode.NONE:
-        raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code)
-    return partition, response

@@ -6,7 +6,7 @@ waits for us. Kafka wants CLUSTER_ACTION on CLUSTER for it. Only what is committ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.client.errors import NodeRefusedError
 from falkirk.pipeline.live.errors import LiveSourceError
@@ -19,10 +19,14 @@ from falkirk.storage.snapshot_file import SnapshotId
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from falkirk.client.connection import NodeConnection
     from falkirk.pipeline.live.partition_mirror import PartitionMirror
+    from falkirk.protocol.messages import fetch_snapshot_response
     from falkirk.protocol.messages.fetch_response import PartitionData
 
+_Answer = TypeVar("_Answer", "PartitionData", "fetch_snapshot_response.PartitionSnapshot")
 TOPIC: Final = "__cluster_metadata"
 TOPIC_ID: Final = bytes(15) + b"\x01"
 # The quorum knows its topic by id alone.
@@ -78,11 +82,8 @@ async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: Pa
     )
     response = await leader.request(request, wanted=_FETCH_VERSIONS, is_idempotent=True)
     assert isinstance(response, FetchResponse)
-    partition = response.responses[0].partitions[0] if response.responses else None
-    error_code = response.error_code if partition is None else response.error_code or partition.error_code
-    if partition is None or error_code != ErrorCode.NONE:
-        raise NodeRefusedError(leader.endpoint, f"Fetch of {TOPIC}", error_code)
-    return partition
+    partitions = [partition for topic in response.responses for partition in topic.partitions]
+    return _only_partition(leader, "Fetch", response.error_code, partitions)
 
 
 async def _fetch_snapshot(
@@ -104,13 +105,20 @@ async def _fetch_snapshot(
             )
             response = await leader.request(request, is_idempotent=True)
             assert isinstance(response, FetchSnapshotResponse)
-            partition = response.topics[0].partitions[0] if response.topics else None
-            error_code = response.error_code if partition is None else response.error_code or partition.error_code
-            if partition is None or error_code != ErrorCode.NONE:
-                raise NodeRefusedError(leader.endpoint, f"FetchSnapshot of {TOPIC}", error_code)
+            partitions = [partition for topic in response.topics for partition in topic.partitions]
+            partition = _only_partition(leader, "FetchSnapshot", response.error_code, partitions)
             size = partition.size
             if not opened.write(partition.unaligned_records or b""):
                 raise LiveSourceError(
                     f"{leader.endpoint}: snapshot {file.stem} ends at {opened.tell()} of {size} bytes"
                 )
     mirror.install_snapshot(snapshot)
+
+
+def _only_partition(leader: NodeConnection, api_name: str, error_code: int, partitions: Sequence[_Answer]) -> _Answer:
+    """Give what was answered for the log's one partition. Raises NodeRefusedError for an error of it, or of all."""
+    partition = partitions[0] if partitions else None
+    error_code = error_code if partition is None else error_code or partition.error_code
+    if partition is None or error_code != ErrorCode.NONE:
+        raise NodeRefusedError(leader.endpoint, f"{api_name} of {TOPIC}", error_code)
+    return partition
