@@ -32,6 +32,9 @@ class Topics(Protocol):
         """Give how many partitions a topic has; 0 without it."""
         ...
 
-    def racks_of(self, name: str) -> Sequence[frozenset[str]]:
-        """Give for each partition the racks where it has replicas; brokers without a rack count as none."""
+    def racks_of(self, name: str) -> Sequence[tuple[str, ...]]:
+        """Give for each partition the racks of its replicas, one as often as it has replicas there, in any order.
+
+        Brokers without a rack are left out.
+        """
         ...

@@ -1,0 +1,192 @@
+"""The records of consumer groups: types 3 to 8, and 16. All values are of version 0; layouts are the log's affair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.protocol.messages import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from falkirk.protocol.messages.consumer_group_current_member_assignment_value import TopicPartitions
+from falkirk.protocol.messages.consumer_group_partition_metadata_value import TopicMetadata
+from falkirk.protocol.messages.consumer_group_target_assignment_member_value import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.coordinator.assignors.assignor import Assignment
+    from falkirk.coordinator.consumer.consumer_group import TopicPartitionCount
+    from falkirk.coordinator.consumer.member import ConsumerGroupMember, OwnedPartitions
+
+
+def group_epoch_record(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    """Type 3. `metadata_hash`: 0 where the topics' partitions are in a record of type 4."""
+    return CoordinatorRecord(
+        ConsumerGroupMetadataKey(group_id=group_id),
+        ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
+    )
+
+
+def partition_metadata_record(
+    group_id: str, epoch: int, topics: Mapping[str, TopicPartitionCount]
+) -> CoordinatorRecord:
+    """Type 4. Of racks it says nothing: 4.0, the last release that writes it in earnest, does not either."""
+    value = ConsumerGroupPartitionMetadataValue(
+        epoch=epoch,
+        topics=[
+            TopicMetadata(topic_id=topic.topic_id, topic_name=name, num_partitions=topic.partition_count)
+            for name, topic in sorted(topics.items())
+        ],
+    )
+    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), value)
+
+
+def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
+    """Type 5."""
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(member.subscribed_topics)),
+        subscribed_topic_regex=member.subscribed_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=member.classic_metadata,
+    )
+    return CoordinatorRecord(_member_key(group_id, member.member_id), value)
+
+
+def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
+    """Type 6: which epoch the target assignment of the members is for, and when it was made."""
+    return CoordinatorRecord(
+        ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id),
+        ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms),
+    )
+
+
+def target_assignment_record(group_id: str, member_id: str, assignment: Assignment) -> CoordinatorRecord:
+    """Type 7."""
+    value = ConsumerGroupTargetAssignmentMemberValue(
+        topic_partitions=[
+            TopicPartition(topic_id=topic_id, partitions=tuple(sorted(partitions)))
+            for topic_id, partitions in sorted(assignment.items())
+        ]
+    )
+    return CoordinatorRecord(_target_key(group_id, member_id), value)
+
+
+def current_assignment_record(
+    group_id: str, member: ConsumerGroupMember, target_epoch: int, target: Assignment
+) -> CoordinatorRecord:
+    """Type 8. The target stands only in the layout of 3.7, which has it in place of the member's state."""
+    pending = {
+        topic_id: dict.fromkeys(partitions.difference(member.assigned.get(topic_id, ())), 0)
+        for topic_id, partitions in target.items()
+    }
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        target_member_epoch=target_epoch,
+        state=member.state,
+        assigned_partitions=_owned(member.assigned),
+        partitions_pending_revocation=_owned(member.revoking),
+        partitions_pending_assignment=_owned({topic_id: missing for topic_id, missing in pending.items() if missing}),
+    )
+    return CoordinatorRecord(_current_key(group_id, member.member_id), value)
+
+
+def regex_record(
+    group_id: str, regex: str, topics: Iterable[str], *, version: int, timestamp_ms: int
+) -> CoordinatorRecord:
+    """Type 16: what a regular expression was found to match. `version`: the end offset of the metadata."""
+    value = ConsumerGroupRegularExpressionValue(topics=tuple(sorted(topics)), version=version, timestamp=timestamp_ms)
+    return CoordinatorRecord(_regex_key(group_id, regex), value)
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
+    """Take all of a member out of the log, in the order in which Kafka's loader wants it."""
+    return [
+        CoordinatorRecord(_current_key(group_id, member_id)),
+        CoordinatorRecord(_target_key(group_id, member_id)),
+        CoordinatorRecord(_member_key(group_id, member_id)),
+    ]
+
+
+def current_assignment_tombstone(group_id: str, member_id: str) -> CoordinatorRecord:
+    """Type 8."""
+    return CoordinatorRecord(_current_key(group_id, member_id))
+
+
+def target_assignment_tombstone(group_id: str, member_id: str) -> CoordinatorRecord:
+    """Type 7."""
+    return CoordinatorRecord(_target_key(group_id, member_id))
+
+
+def member_tombstone(group_id: str, member_id: str) -> CoordinatorRecord:
+    """Type 5."""
+    return CoordinatorRecord(_member_key(group_id, member_id))
+
+
+def target_epoch_tombstone(group_id: str) -> CoordinatorRecord:
+    """Type 6; behind those of type 7."""
+    return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id))
+
+
+def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
+    """Type 4."""
+    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id))
+
+
+def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
+    """Type 16."""
+    return CoordinatorRecord(_regex_key(group_id, regex))
+
+
+def group_epoch_tombstone(group_id: str) -> CoordinatorRecord:
+    """Type 3; the last one of a group."""
+    return CoordinatorRecord(ConsumerGroupMetadataKey(group_id=group_id))
+
+
+def _member_key(group_id: str, member_id: str) -> ConsumerGroupMemberMetadataKey:
+    return ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+
+
+def _target_key(group_id: str, member_id: str) -> ConsumerGroupTargetAssignmentMemberKey:
+    return ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+
+
+def _current_key(group_id: str, member_id: str) -> ConsumerGroupCurrentMemberAssignmentKey:
+    return ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+
+
+def _regex_key(group_id: str, regex: str) -> ConsumerGroupRegularExpressionKey:
+    return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
+
+
+def _owned(owned: OwnedPartitions) -> list[TopicPartitions]:
+    topics = []
+    for topic_id, epochs in sorted(owned.items()):
+        partitions = tuple(sorted(epochs))
+        topics.append(
+            TopicPartitions(
+                topic_id=topic_id,
+                partitions=partitions,
+                assignment_epochs=tuple(epochs[partition] for partition in partitions),
+            )
+        )
+    return topics
