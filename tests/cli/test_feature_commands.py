@@ -4,10 +4,12 @@ import json
 
 import pytest
 from feature_servers import FeatureServers, feature_answer
+from feature_updates import TOGETHER, a_controller, decide
 
+from falkirk.metadata.controller.coordinator_use import CoordinatorUse, GroupInUse
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot, encode_details
-from falkirk.protocol.messages import UpdateFeaturesResponse
+from falkirk.protocol.messages import TopicRecord, UpdateFeaturesResponse
 from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.protocol.upgrade_type import UpgradeType
 
@@ -138,6 +140,28 @@ def test_a_refusal_for_losses_alone_ends_with_3_and_has_the_kips_name(falkirk):
     assert answer.exit_code == 3
     assert document["features"][0]["error"] == {"code": 95, "name": "UNSAFE_FEATURE_DOWNGRADE", "message": "no"}
     assert document["losses"] == [LOSS]
+
+
+def test_groups_with_members_refuse_to_lower_group_version_and_unsafe_says_that_they_are_drained(falkirk):
+    use = CoordinatorUse(groups=(GroupInUse("g", "consumer", 2, 5, ("m-1", "m-2"), 7),))
+    controller = a_controller(
+        features={"group.version": 1}, records=[TopicRecord("__consumer_offsets", b"__consumer_offse")]
+    )
+    detail = (
+        "group g is a consumer group with 2 members (m-1, m-2) that have to join anew by the classic protocol (its 7 "
+        "committed offsets stay)"
+    )
+    reason = (
+        f"{TOGETHER}Invalid update version 0 for feature group.version. Refusing to perform the requested downgrade "
+        f"because it would cut off what is in use: {detail}"
+    )
+    answers = {}
+    for type_, words in ((UpgradeType.SAFE_DOWNGRADE, ()), (UpgradeType.UNSAFE_DOWNGRADE, ("--unsafe",))):
+        decided = decide(controller, ("group.version", 0, type_), use=use).result().response
+        answers[type_] = asked(falkirk, FeatureServers(decided), "disable", "--feature", "group.version", *words)
+    safe, unsafe = answers.values()
+    assert (safe.exit_code, safe.stdout) == (3, f"Could not disable group.version. {reason}\n")
+    assert (unsafe.exit_code, unsafe.stdout) == (0, f"group.version was disabled.\n  drained: {detail}\n")
 
 
 @pytest.mark.parametrize(

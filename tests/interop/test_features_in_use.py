@@ -68,6 +68,8 @@ def test_open_transactions_and_groups_of_a_real_broker_are_named(cluster: MixedC
         assert failure.error_code == ErrorCode.INVALID_UPDATE_VERSION
         assert key in failure.message
         assert keys(refused) == [key]
+    # The refusal of group.version, the last one, names the group's member too.
+    assert consumer.memberid() in failure.message
 
     paying.commit_transaction(30)
     done = lowered(cluster, "transaction.version", UpgradeType.SAFE_DOWNGRADE)

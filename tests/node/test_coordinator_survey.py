@@ -9,6 +9,7 @@ from group_records import Log, member
 
 from falkirk.coordinator.log_entry import TransactionEnd
 from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.metadata.controller.coordinator_use import GroupInUse
 from falkirk.node.config import Listener
 from falkirk.node.coordinator_survey import ATTEMPTS_MAX, CoordinatorSurvey
 from falkirk.node.peers import PeerFailure
@@ -119,7 +120,10 @@ def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=Non
 def test_transactions_and_groups_of_all_partitions_are_found():
     log = Log()
     log.value(11, "shares", epoch=1)
-    log.value(5, member("modern"))
+    log.value(5, member("modern", "b"))
+    log.value(5, member("modern", "a"))
+    log.commit("modern", 0)
+    log.commit("modern", 1)
     pairs = [(entry.key, entry.value) for entry in log.entries]
     leaders = Leaders(
         {
@@ -130,10 +134,10 @@ def test_transactions_and_groups_of_all_partitions_are_found():
         }
     )
     use = survey(leaders)
-    assert [(group.group_id, group.type, group.members) for group in use.groups] == [
-        ("modern", "consumer", 1),
-        ("shares", "share", 0),
-    ]
+    assert use.groups == (
+        GroupInUse("modern", "consumer", 2, 0, ("a", "b"), committed=2),
+        GroupInUse("shares", "share", 0, 0),
+    )
     assert [(each.transactional_id, each.state) for each in use.transactions] == [
         ("a", "ONGOING"),
         ("b", "PREPARE_COMMIT"),

@@ -162,6 +162,31 @@ def test_safe_names_share_groups():
 
 
 @pytest.mark.slow
+def test_safe_names_consumer_groups_with_members_and_unsafe_says_what_it_drains():
+    network = a_cluster()
+    create(network, BROKER_ID, BROKER_LISTENER, GROUPS)
+    log = Log()
+    log.commit("modern")
+    log.value(3, "modern", epoch=2)
+    log.value(5, member("modern", "here"))
+    # Nobody is left in this one: classic members take it over, with its offsets.
+    log.value(3, "left", epoch=2)
+    write(network, BROKER_ID, BROKER_LISTENER, GROUPS, log.entries)
+    assert ask(network, ("group.version", 1, UPGRADE)) == (ErrorCode.NONE, None, None)
+    both = ("metadata.version", 21), ("group.version", 0)
+    code, message, details = ask(network, *((name, level, SAFE) for name, level in both))
+    assert code == ErrorCode.INVALID_UPDATE_VERSION
+    assert "group modern is a consumer group with 1 members (here)" in message
+    assert [item["key"] for item in details.losses] == ["group modern"]
+    assert levels(network)["group.version"] == 1
+    code, _, details = ask(network, *((name, level, UNSAFE) for name, level in both))
+    assert code == ErrorCode.NONE
+    assert [item["after"] for item in details.losses] == [{"members": 0, "committed_offsets": 1}]
+    assert levels(network) == {"metadata.version": 21}
+    assert [fact.fields["key"] for fact in network.facts("cut-off")] == ["group modern"]
+
+
+@pytest.mark.slow
 def test_features_that_nobody_uses_are_lowered_without_a_word():
     network = a_cluster()
     with_share_group(network)
@@ -195,9 +220,11 @@ def test_one_update_at_a_time_is_looked_into_and_in_its_time():
     first, second = network.client(node_id), network.client(node_id)
     waits = first.send(request(("share.version", 0, SAFE), timeout_ms=1_000), 2)
     network.settle()
-    code, message, _ = told(second.ask(request(("group.version", 1, UPGRADE)), 2))
+    # It is not even decided on: nobody looks what would be in its way.
+    code, message, details = told(second.ask(request(("metadata.version", 99, UPGRADE)), 2))
     assert code == ErrorCode.FEATURE_UPDATE_FAILED
     assert "Another update of features is under way" in message
+    assert details is None
     network.run_until(lambda: waits in first.answers)
     assert first.answers[waits].error_code == ErrorCode.REQUEST_TIMED_OUT
     network.heal()

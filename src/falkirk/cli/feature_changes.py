@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.cli.failure import CommandFailedError, DataWouldBeLostError
 from falkirk.protocol.error_codes import ErrorCode, error_name
+from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.protocol.upgrade_type import UpgradeType
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # KIP-778's name for a safe downgrade that is refused for what it would lose; Kafka has no number for it.
 UNSAFE_FEATURE_DOWNGRADE: Final = "UNSAFE_FEATURE_DOWNGRADE"
+# Its offsets stay, so it is not lost.
+_DRAINED: Final = "drained"
 _DETAILS: Final = ("losses", "inaccessible", "blockers", "undo_bundle")
 
 
@@ -40,9 +43,10 @@ class FeatureChanges:
         details = self.result.details
         if details is None or self.failure is not None:
             return
-        for word, items in (("lost", details.losses), ("inaccessible", details.inaccessible)):
-            for item in items:
-                yield f"  {word}: {item.get('detail')}"
+        for item in details.losses:
+            yield f"  {_DRAINED if item.get('kind') == CONSUMER_GROUP else 'lost'}: {item.get('detail')}"
+        for item in details.inaccessible:
+            yield f"  inaccessible: {item.get('detail')}"
         if details.undo_bundle is not None:
             yield f"  undo bundle: {details.undo_bundle}"
 

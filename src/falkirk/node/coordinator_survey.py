@@ -155,7 +155,14 @@ class CoordinatorSurvey:
             ]
         else:
             self._groups += [
-                GroupInUse(group_id, group.type.value, group.members, reading.partition_id)
+                GroupInUse(
+                    group_id,
+                    group.type.value,
+                    group.members,
+                    reading.partition_id,
+                    member_ids=group.member_ids,
+                    committed=len(group.committed),
+                )
                 for group_id, group in survey.groups().items()
             ]
         self._is_reading = False

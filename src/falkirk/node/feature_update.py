@@ -48,11 +48,12 @@ class FeatureUpdates:
         if active is None:
             answer(NotController())
             return
-        decision = self._decide(active, request, api_version, None)
         if self._surveying is active:
             busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
-            answer(decision.refused(busy).result())
-        elif decision.needs_survey:
+            answer(active.controller.features.refused(request, api_version, busy).result())
+            return
+        decision = self._decide(active, request, api_version, None)
+        if decision.needs_survey:
             self._survey(active, decision, answer)
         else:
             self._finish(active, decision, answer)

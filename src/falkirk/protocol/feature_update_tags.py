@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Of both messages, beside all fields. Kafka numbers its own tags from 0 on.
 FEATURE_UPDATE_TAG: Final = 10_000
 _ALLOWED: Final = b"\x01"
+# The kind of a loss that is a group whose members go and whose offsets stay (KIP-848).
+CONSUMER_GROUP: Final = "consumer_group"
 
 
 class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):

@@ -173,7 +173,10 @@ def test_a_survey_asks_no_release():
     log.commit("simple")
     log.classic("classic", "a")
     log.classic("none", protocol_type="")
-    log.value(5, member("consumer"))
+    log.value(5, member("consumer", "n"))
+    log.value(5, member("consumer", "m"))
+    log.value(5, member("consumer", "left"))
+    log.tombstone(5, member("consumer", "left"))
     log.value(11, "share", epoch=1)
     log.value(19, member("streams"))
     log.commit("deleted")
@@ -183,8 +186,12 @@ def test_a_survey_asks_no_release():
         "simple": ("simple", 0),
         "classic": ("classic", 1),
         "none": ("simple", 0),
-        "consumer": ("consumer", 1),
+        "consumer": ("consumer", 2),
         "share": ("share", 0),
         "streams": ("streams", 1),
+    }
+    assert {group_id: group.member_ids for group_id, group in groups.items() if group.member_ids} == {
+        "consumer": ("m", "n"),
+        "streams": ("m",),
     }
     assert groups["simple"].committed == {offset_key("simple")[10:]}

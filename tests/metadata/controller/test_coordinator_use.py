@@ -2,7 +2,7 @@
 
 import pytest
 from controllers import CONTROLLER_ID
-from feature_updates import SAFE, UNSAFE, a_controller, decide
+from feature_updates import SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
 
 from falkirk.metadata.controller.coordinator_use import (
     CoordinatorUse,
@@ -11,6 +11,7 @@ from falkirk.metadata.controller.coordinator_use import (
     topic_to_survey,
 )
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.protocol.messages import TopicRecord
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -19,7 +20,7 @@ USE = CoordinatorUse(
     groups=(
         GroupInUse("shares", "share", 0, 3),
         GroupInUse("flows", "streams", 2, 4),
-        GroupInUse("modern", "consumer", 2, 5),
+        GroupInUse("modern", "consumer", 2, 5, ("m-1", "m-2"), 7),
         GroupInUse("left", "consumer", 0, 5),
         GroupInUse("old", "classic", 3, 6),
     ),
@@ -84,6 +85,53 @@ def test_safe_refuses_with_the_names_and_unsafe_tells_them(name, key):
     for decision in (refused, done):
         assert [item["key"] for item in decision.details.losses] == [key]
     assert len(done.result().records) == 1
+
+
+def test_a_consumer_group_is_named_with_its_members_and_what_becomes_of_it():
+    (item,) = USE.cut_off("group.version")
+    assert item["kind"] == CONSUMER_GROUP
+    assert item["detail"] == (
+        "group modern is a consumer group with 2 members (m-1, m-2) that have to join anew by the classic protocol "
+        "(its 7 committed offsets stay)"
+    )
+    assert item["before"] == {"members": 2, "member_ids": ["m-1", "m-2"], "committed_offsets": 7}
+    assert item["after"] == {"members": 0, "committed_offsets": 7}
+
+
+def test_of_many_members_the_first_are_named_and_the_rest_is_counted():
+    members = tuple(f"member-{number:04}" for number in range(500))
+    (item,) = CoordinatorUse(groups=(GroupInUse("big", "consumer", 500, 0, members),)).cut_off("group.version")
+    assert "500 members (member-0000, " in item["detail"]
+    assert "member-0009, and 490 more)" in item["detail"]
+    assert len(item["before"]["member_ids"]) == 10
+
+
+def test_group_version_is_raised_without_a_look_at_any_group():
+    controller = a_controller(records=[TopicRecord(GROUPS, GROUPS.encode()[:16])])
+    decision = decide(controller, ("group.version", 1, UPGRADE))
+    assert not decision.needs_survey
+    assert [record.record.feature_level for record in decision.result().records] == [1]
+
+
+def test_members_of_a_group_that_metadata_version_takes_along_stop_both():
+    """downgrade-all asks for both in one update; below 4.0-IV0 there is no place for group.version."""
+    updates = [(("metadata.version", 21, type_), ("group.version", 0, type_)) for type_ in (SAFE, UNSAFE)]
+    records = [TopicRecord(GROUPS, GROUPS.encode()[:16])]
+    controller = a_controller(features={"group.version": 1}, records=records)
+    unlooked, refused, done = (
+        decide(controller, *pair, use=use) for pair, use in ((updates[0], None), (updates[0], USE), (updates[1], USE))
+    )
+    assert unlooked.needs_survey
+    assert list(refused.errors) == ["group.version"]
+    assert refused.result().response.error_message.startswith(f"{TOGETHER}Invalid update version 0 for feature group")
+    assert "m-1, m-2" in refused.result().response.error_message
+    assert refused.result().records == ()
+    assert [(record.name, record.feature_level) for record, _ in done.result().records] == [
+        ("group.version", 0),
+        ("metadata.version", 21),
+    ]
+    alone = decide(controller, ("metadata.version", 21, UNSAFE), use=USE)
+    assert "group.version 1" in alone.errors["metadata.version"].message
 
 
 def test_safe_goes_on_where_nothing_is_in_use():

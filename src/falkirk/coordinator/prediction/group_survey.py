@@ -22,6 +22,8 @@ from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
 
 
@@ -31,6 +33,8 @@ class SurveyedGroup:
 
     type: GroupType
     members: int
+    member_ids: tuple[str, ...]
+    """Sorted; none of a classic group's, whose members are not told by keys."""
     committed: frozenset[Partition]
     pending: frozenset[Partition]
     """Partitions with an offset in a transaction that is still open at the end of the log."""
@@ -72,13 +76,18 @@ class GroupSurvey:
         pending = self._offsets.pending_by_group()
         found: dict[str, SurveyedGroup] = {}
         for group_id in sorted({*self._records, *self._offsets.committed, *pending}):
-            records = list(self._records.get(group_id, {}).values())
+            by_key = self._records.get(group_id, {})
+            records = list(by_key.values())
             committed = self._offsets.committed_by(group_id)
             waiting = pending.get(group_id, set())
             if records or committed or waiting:
                 group_type, members = _type_and_members(records)
                 found[group_id] = SurveyedGroup(
-                    type=group_type, members=members, committed=frozenset(committed), pending=frozenset(waiting)
+                    type=group_type,
+                    members=members,
+                    member_ids=tuple(sorted(_member_ids(by_key, group_type))),
+                    committed=frozenset(committed),
+                    pending=frozenset(waiting),
                 )
         return found
 
@@ -100,10 +109,7 @@ def key_group(key: bytes | None) -> str | None:
     type_ = key_type(key)
     if key is None or len(key) < 4 or (type_ not in PARTS and type_ not in _OTHER_TYPES):
         return None
-    length = int(_INT16.unpack_from(key, 2)[0])
-    if not 0 <= length <= len(key) - 4:
-        return None
-    return decoded(key[4 : 4 + length])
+    return _text(key, 2)
 
 
 _INT16: Final = struct.Struct(">h")
@@ -111,6 +117,24 @@ _OFFSET_KEYS: Final = (b"\x00\x01", b"\x00\x00")
 _OTHER_TYPES: Final = OFFSET_TYPES | {GroupRecordType.GROUP_METADATA}
 # In place of a count of members: an empty classic group without a protocol type is a simple one.
 _SIMPLE: Final = -1
+
+
+def _text(key: bytes, position: int) -> str | None:
+    """Give the string that stands at a position, with its length before it; None where there is none."""
+    start = position + 2
+    if start > len(key):
+        return None
+    length = int(_INT16.unpack_from(key, position)[0])
+    return decoded(key[start : start + length]) if 0 <= length <= len(key) - start else None
+
+
+def _member_ids(records: dict[bytes, tuple[int, int]], group_type: GroupType) -> Iterator[str]:
+    """Give the members of a group: each has a record whose key names it behind the group."""
+    for key, (type_, _) in records.items():
+        if PARTS.get(type_) == (group_type, Part.MEMBER):
+            member_id = _text(key, 4 + int(_INT16.unpack_from(key, 2)[0]))
+            if member_id is not None:
+                yield member_id
 
 
 def _members(type_: int, value: bytes) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
 from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
 
@@ -25,12 +26,17 @@ class OpenTransaction(NamedTuple):
 
 
 class GroupInUse(NamedTuple):
-    """A group of which there are records; `type` in Kafka's words: classic, consumer, share, streams."""
+    """A group of which there are records; `type` in Kafka's words: classic, consumer, share, streams.
+
+    `committed`: of how many partitions it has offsets.
+    """
 
     group_id: str
     type: str
     members: int
     partition: int
+    member_ids: tuple[str, ...] = ()
+    committed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +83,41 @@ def _transaction_json(transaction: OpenTransaction) -> dict[str, Any]:  # Any: J
 
 def _group_json(group: GroupInUse) -> dict[str, Any]:  # Any: JSON values
     return {
-        "kind": f"{group.type}_group",
+        "kind": CONSUMER_GROUP if group.type == _CONSUMER else f"{group.type}_group",
         "key": f"group {group.group_id}",
         "key_fields": {"group": group.group_id, "partition": group.partition},
         "record": f"{group.type} group",
         "offset": None,
         "source": f"{CONSUMER_OFFSETS}-{group.partition}",
-        "before": {"members": group.members},
-        "after": None,
-        "detail": f"group {group.group_id} is a {group.type} group with {group.members} members",
+        "before": {
+            "members": group.members,
+            "member_ids": list(group.member_ids[:_MEMBERS_TOLD_MAX]),
+            "committed_offsets": group.committed,
+        },
+        "after": {"members": 0, "committed_offsets": group.committed} if group.type == _CONSUMER else None,
+        "detail": _group_detail(group),
     }
 
 
+def _group_detail(group: GroupInUse) -> str:
+    told = list(group.member_ids[:_MEMBERS_TOLD_MAX])
+    more = len(group.member_ids) - len(told)
+    names = ", ".join([*told, *([f"and {more} more"] if more else [])])
+    detail = f"group {group.group_id} is a {group.type} group with {group.members} members"
+    if names:
+        detail += f" ({names})"
+    if group.type == _CONSUMER:
+        # Heartbeats are refused from then on; the next one who joins by the classic protocol takes the group over.
+        detail += f" that have to join anew by the classic protocol (its {group.committed} committed offsets stay)"
+    return detail
+
+
+# The type whose offsets outlive its members.
+_CONSUMER: Final = "consumer"
+# What an operator reads; the rest is counted.
+_MEMBERS_TOLD_MAX: Final = 10
 _GROUP_TYPES: Final[Mapping[str, str]] = {
-    GROUP_VERSION: "consumer",
+    GROUP_VERSION: _CONSUMER,
     SHARE_VERSION: "share",
     STREAMS_VERSION: "streams",
 }

@@ -90,6 +90,15 @@ class FeatureControl:
         ]
         return self._changed(decision, changed, current, wanted, context)
 
+    def refused(self, request: UpdateFeaturesRequest, api_version: int, error: ApiError) -> FeatureUpdateDecision:
+        """Give the decision that refuses every feature, without a look at any."""
+        return FeatureUpdateDecision(
+            request=request,
+            api_version=api_version,
+            is_together=self._settings.release.updates_features_together,
+            errors={},
+        ).refused(error)
+
     def _changed(
         self,
         decision: FeatureUpdateDecision,
