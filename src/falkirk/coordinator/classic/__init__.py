@@ -1,0 +1,1 @@
+"""Groups of the classic protocol: the members' leader assigns, the coordinator elects it and passes on what it says."""
