@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from falkirk.cli.api_usability import client_table, missing_features, read_features
 from falkirk.cli.api_versions_view import ApiVersionsView
+from falkirk.cli.client_config import read_client_config
 from falkirk.cli.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.options import BootstrapControllerOption, BootstrapServerOption, CommandConfigOption, JsonOption
 from falkirk.cli.output import choose_output
@@ -20,9 +20,7 @@ from falkirk.client.errors import ClientError
 from falkirk.client.event_loop import run
 from falkirk.client.node_versions import NodeVersions
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.storage.properties_file import parse_properties
 from falkirk.versions.api_support import Listener
-from falkirk.versions.negotiation import AvoidedVersions
 
 FeaturesFileOption = Annotated[
     str | None,
@@ -95,13 +93,9 @@ async def _ask(
         return cluster, await admin.api_versions(cluster.nodes)
 
 
-def _config(file: str | None, avoided: str) -> ClientConfig:
-    properties = {} if file is None else parse_properties(Path(file).read_bytes(), file=file).as_dict()
-    config = ClientConfig.from_properties(properties)
-    return _with_avoided(config, avoided_versions(avoided))
-
-
-def _with_avoided(config: ClientConfig, avoided: AvoidedVersions) -> ClientConfig:
+def _config(file: str | None, text: str) -> ClientConfig:
+    config = read_client_config(file)
+    avoided = avoided_versions(text)
     keys = config.avoided.keys() | avoided.keys()
     both = {key: config.avoided.get(key, frozenset()) | avoided.get(key, frozenset()) for key in keys}
     return replace(config, avoided=both)

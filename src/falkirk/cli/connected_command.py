@@ -1,4 +1,4 @@
-"""Commands that take the connection after their name as well as before it, where kafka-features takes it."""
+"""Commands that take the connection after their name; those of features take it before it, too, as kafka-features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS: Final = {
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
-    """Give the command these options; it finds them in `context.obj`, behind what the group was given."""
+    """Give the command these options; it finds them in `context.obj`, behind what the group was given, if anything."""
 
     @wraps(command)
     def call(context: typer.Context, **options: Any) -> None:  # Any: what the command has options for

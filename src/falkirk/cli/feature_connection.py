@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from falkirk.cli.client_config import read_client_config
 from falkirk.client.admin import AsyncAdmin, EndpointType
-from falkirk.client.config import ClientConfig, parse_servers
-from falkirk.storage.properties_file import parse_properties
+from falkirk.client.config import parse_servers
 
 if TYPE_CHECKING:
     from falkirk.cli.kafka_tool import KafkaTool
     from falkirk.cli.options import ConnectionOptions
+    from falkirk.client.config import ClientConfig
     from falkirk.protocol.endpoint import Endpoint
 
 
@@ -43,9 +43,9 @@ def cluster_connection(tool: KafkaTool, before: ConnectionOptions, after: Connec
     text = server if server is not None else controller
     if text is None:
         raise tool.usage_error("", tool.wording.no_servers)
-    properties = {} if file is None else parse_properties(Path(file).read_bytes(), file=file).as_dict()
+    config = read_client_config(file)
     kind = EndpointType.CONTROLLER if server is None else EndpointType.BROKER
-    return ClusterConnection(parse_servers(text), ClientConfig.from_properties(properties), kind)
+    return ClusterConnection(parse_servers(text), config, kind)
 
 
 def _one(tool: KafkaTool, option: str, before: str | None, after: str | None) -> str | None:

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from falkirk.cli.connected_command import connected
 from falkirk.cli.failure import WrongUsageError
-from falkirk.cli.fleet_live import LIVE_SUFFIX, FleetInputs, live_mirror
+from falkirk.cli.fleet_live import LIVE_SUFFIX, FleetInputs
 from falkirk.cli.fleet_progress import FleetProgress
 from falkirk.cli.fleet_views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
-from falkirk.cli.options import (  # noqa: TC001 - Typer reads the annotations when it builds a command
-    BootstrapControllerOption,
-    BootstrapServerOption,
-    CommandConfigOption,
-    JsonOption,
-)
+from falkirk.cli.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.output import choose_output
 from falkirk.logdir.target import parse_target
 
@@ -66,12 +62,11 @@ DEFAULT_WAREHOUSE = "fleet-warehouse"
 
 
 @app.command("ingest")
+@connected
 def ingest_command(
+    context: typer.Context,
     inputs: InputsArgument = None,
     *,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
     live_dir: LiveDirOption = None,
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
@@ -93,14 +88,8 @@ def ingest_command(
     from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
-    mirror = live_mirror(
-        warehouse,
-        bootstrap_server=bootstrap_server,
-        bootstrap_controller=bootstrap_controller,
-        command_config=command_config,
-        live_dir=live_dir,
-    )
-    sources = FleetInputs(inputs, mirror)
+    _, connection = context.obj
+    sources = FleetInputs(inputs, connection, warehouse, live_dir)
     sources.refresh()
     fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
     spark = _spark(master, spark_conf)
@@ -150,12 +139,11 @@ def report_command(
 
 
 @app.command("stream")
+@connected
 def stream_command(
+    context: typer.Context,
     inputs: InputsArgument = None,
     *,
-    bootstrap_server: BootstrapServerOption = None,
-    bootstrap_controller: BootstrapControllerOption = None,
-    command_config: CommandConfigOption = None,
     live_dir: LiveDirOption = None,
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
@@ -180,14 +168,8 @@ def stream_command(
     from falkirk.pipeline.stream import stream  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
-    mirror = live_mirror(
-        warehouse,
-        bootstrap_server=bootstrap_server,
-        bootstrap_controller=bootstrap_controller,
-        command_config=command_config,
-        live_dir=live_dir,
-    )
-    sources = FleetInputs(inputs, mirror)
+    _, connection = context.obj
+    sources = FleetInputs(inputs, connection, warehouse, live_dir)
     # Before Spark takes its time, what is wrong is told.
     sources.refresh()
     find_fleet(sources.names, request_logs=request_log or ())
