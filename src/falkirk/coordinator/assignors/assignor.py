@@ -47,6 +47,26 @@ class GroupSpec:
             raise UnknownTopicError(topic_id)
         return count
 
+    def kept_by(self, member: MemberSpec) -> Assignment:
+        """Give what of its old partitions a member may keep: of topics it reads, as far as they are known to exist.
+
+        All of it is the very same object. Raises UnknownTopicError.
+        """
+        old = member.target_assignment
+        kept = {
+            topic_id: partitions
+            for topic_id, partitions in old.items()
+            if topic_id in member.subscribed_topic_ids and max(partitions) < self.partitions_of(topic_id)
+        }
+        if len(kept) == len(old):
+            return old
+        # A broker may know less of the topics than the one that led the group before it.
+        for topic_id in member.subscribed_topic_ids & old.keys() - kept.keys():
+            known = old[topic_id].intersection(range(self.partitions_of(topic_id)))
+            if known:
+                kept[topic_id] = known
+        return kept
+
 
 class Assignor(Protocol):
     """Source: KIP-848, server-side assignors (Kafka's ConsumerGroupPartitionAssignor)."""
