@@ -81,7 +81,7 @@ class AsyncAdmin:
         endpoint_type: EndpointType = EndpointType.BROKER,
     ) -> None:
         self._bootstrap = tuple(bootstrap)
-        self._config = config
+        self.config = config
         self._endpoint_type = endpoint_type
         self._connections: dict[Endpoint, NodeConnection] = {}
         # The newest that any node has told: clients ignore what is of an older epoch.
@@ -103,7 +103,7 @@ class AsyncAdmin:
         """Give the connection to a node."""
         found = self._connections.get(endpoint)
         if found is None:
-            found = self._connections[endpoint] = NodeConnection(endpoint, self._config)
+            found = self._connections[endpoint] = NodeConnection(endpoint, self.config)
         return found
 
     async def any_node(self) -> NodeConnection:
@@ -222,7 +222,7 @@ class AsyncAdmin:
         assert updates, "there is something to update"
         asking = partial(self._update_features, updates, validate_only=validate_only, forced_snapshot=forced_snapshot)
         clock = asyncio.get_running_loop().time
-        backoff_s = self._config.retry_backoff_ms / 1000
+        backoff_s = self.config.retry_backoff_ms / 1000
         deadline_s = clock() + timeout_ms / 1000
         is_routed = self._endpoint_type is EndpointType.CONTROLLER
         while True:
@@ -274,7 +274,7 @@ class AsyncAdmin:
         response = await node.request(
             request,
             wanted=SupportedRange(0, 0) if is_old else SupportedRange(1, 2),
-            timeout_ms=timeout_ms + self._config.request_timeout_ms,
+            timeout_ms=timeout_ms + self.config.request_timeout_ms,
         )
         assert isinstance(response, UpdateFeaturesResponse)
         return read_result(node.endpoint, updates, response)

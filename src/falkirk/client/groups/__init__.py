@@ -1,0 +1,1 @@
+"""Groups and their offsets, as a cluster's coordinators tell and change them."""

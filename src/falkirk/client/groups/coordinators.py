@@ -1,0 +1,143 @@
+"""Which broker coordinates a group, and questions to coordinators, asked again while they move or load.
+
+Source: FindCoordinator (key 10): one group a request up to version 3, many from version 4 on (KIP-699).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from falkirk.client.cluster_description import ClusterNode
+from falkirk.client.errors import ClientError, ConnectionFailedError
+from falkirk.client.refusal import Refusal
+from falkirk.client.retries import API_TIMEOUT_MS, Retries
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from falkirk.client.admin import AsyncAdmin
+    from falkirk.protocol.messages.find_coordinator_response import Coordinator as _Coordinator
+
+T = TypeVar("T")
+
+MOVED: Final = frozenset(
+    {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
+)
+"""The coordinator is another one, or not ready: it is to be looked for and asked again."""
+
+_FIND_COORDINATOR: Final = 10
+_GROUP: Final = 0
+_SINGLE: Final = SupportedRange(0, 3)
+_BATCHED: Final = SupportedRange(4, 6)
+_UNTOLD: Final = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "the answer does not name the group")
+
+
+class Coordinators:
+    """Finds coordinators of groups through any broker, and asks them."""
+
+    def __init__(self, admin: AsyncAdmin) -> None:
+        self._admin = admin
+
+    async def find(
+        self, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
+    ) -> dict[str, ClusterNode | Refusal]:
+        """Give the coordinator of each group. Raises ClientError if no broker can be asked."""
+        retries = Retries(self._admin.config, timeout_ms)
+        found: dict[str, ClusterNode | Refusal] = {}
+        waiting = list(dict.fromkeys(group_ids))
+        while waiting:
+            found |= await self._find_once(waiting, retries.request_timeout_ms)
+            waiting = [group_id for group_id in waiting if _has_moved(found[group_id])]
+            if waiting:
+                if retries.is_last:
+                    break
+                await retries.pause()
+        return found
+
+    async def ask(
+        self,
+        group_ids: Iterable[str],
+        question: Callable[[ClusterNode, Sequence[str], int], Awaitable[Mapping[str, T | Refusal]]],
+        *,
+        timeout_ms: int = API_TIMEOUT_MS,
+    ) -> dict[str, T | Refusal]:
+        """Put a question to the coordinators, to each of them once for all its groups; give the answers by group.
+
+        The question is given a coordinator, its groups, and how long a request may take (ms); its answers with an error
+        of MOVED are asked for again. Raises ClientError for a coordinator that cannot be reached in time.
+        """
+        retries = Retries(self._admin.config, timeout_ms)
+        wanted = list(dict.fromkeys(group_ids))
+        answers: dict[str, T | Refusal] = {}
+        waiting = wanted
+        while waiting:
+            left_ms = retries.request_timeout_ms
+            by_node: dict[ClusterNode, list[str]] = {}
+            for group_id, coordinator in (await self._find_once(waiting, left_ms)).items():
+                if isinstance(coordinator, Refusal):
+                    answers[group_id] = coordinator
+                else:
+                    by_node.setdefault(coordinator, []).append(group_id)
+            told = await asyncio.gather(
+                *(question(node, ids, left_ms) for node, ids in by_node.items()),
+                return_exceptions=True,
+            )
+            unreached = _sort_out(told, list(by_node.values()), answers)
+            lost = {group_id for ids, _ in unreached for group_id in ids}
+            waiting = [group_id for group_id in waiting if group_id in lost or _has_moved(answers[group_id])]
+            if waiting:
+                if retries.is_last:
+                    if unreached:
+                        raise unreached[0][1]
+                    break
+                await retries.pause()
+        return {group_id: answers[group_id] for group_id in wanted}
+
+    async def _find_once(self, group_ids: Sequence[str], timeout_ms: int) -> dict[str, ClusterNode | Refusal]:
+        node = await self._admin.any_node()
+        offered = (await node.versions()).api_ranges.get(_FIND_COORDINATOR)
+        if offered is not None and offered.highest not in _SINGLE:
+            request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=tuple(group_ids))
+            response = await node.request(request, wanted=_BATCHED, is_idempotent=True, timeout_ms=timeout_ms)
+            assert isinstance(response, FindCoordinatorResponse)
+            told = {each.key: _coordinator(each) for each in response.coordinators}
+            return {group_id: told.get(group_id, _UNTOLD) for group_id in group_ids}
+        found: dict[str, ClusterNode | Refusal] = {}
+        for group_id in group_ids:
+            request = FindCoordinatorRequest(key=group_id, key_type=_GROUP)
+            response = await node.request(request, wanted=_SINGLE, is_idempotent=True, timeout_ms=timeout_ms)
+            assert isinstance(response, FindCoordinatorResponse)
+            found[group_id] = _coordinator(response)
+        return found
+
+
+def _coordinator(told: FindCoordinatorResponse | _Coordinator) -> ClusterNode | Refusal:
+    if told.error_code != ErrorCode.NONE:
+        return Refusal(told.error_code, told.error_message or None)
+    return ClusterNode(node_id=told.node_id, endpoint=Endpoint(told.host, told.port))
+
+
+def _has_moved(answer: object) -> bool:
+    return isinstance(answer, Refusal) and answer.error_code in MOVED
+
+
+def _sort_out(
+    told: Sequence[Mapping[str, T | Refusal] | BaseException],
+    asked: Sequence[list[str]],
+    answers: dict[str, T | Refusal],
+) -> list[tuple[list[str], ClientError]]:
+    """Take what was answered; give the groups whose coordinator could not be asked, each with why."""
+    unreached: list[tuple[list[str], ClientError]] = []
+    for group_ids, answer in zip(asked, told, strict=True):
+        if isinstance(answer, ConnectionFailedError):
+            unreached.append((group_ids, answer))
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            answers |= {group_id: answer.get(group_id, _UNTOLD) for group_id in group_ids}
+    return unreached
