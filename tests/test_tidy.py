@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 LINES_MAX = 500
@@ -21,20 +23,9 @@ def tracked_files():
     return [ROOT / name for name in listing.split("\0") if name]
 
 
-def test_generated_messages_are_fresh():
-    command = [sys.executable, str(ROOT / "tools" / "generate_messages.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_document_of_the_fleets_tables_is_fresh():
-    command = [sys.executable, str(ROOT / "tools" / "document_tables.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_document_of_feature_levels_is_fresh():
-    command = [sys.executable, str(ROOT / "tools" / "document_features.py"), "--check"]
+@pytest.mark.parametrize("tool", ["generate_messages", "document_tables", "document_features"])
+def test_what_a_tool_makes_is_fresh(tool):
+    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

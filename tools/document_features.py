@@ -5,6 +5,7 @@ from pathlib import Path
 
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release, all_releases
+from reference_page import write_page
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "feature-levels.md"
 HEAD = """# Feature levels by release
@@ -26,16 +27,6 @@ KIP-584's guidelines, which hold for features of ours too:
 Upgrading is: roll the release out, then finalize (`falkirk features upgrade-all`).
 Downgrading is: lower the levels (`falkirk features downgrade-all --release R`), then roll back.
 """
-
-
-def main() -> int:
-    text = document()
-    if "--check" in sys.argv:
-        fresh = FILE.exists() and FILE.read_text() == text
-        print(f"{FILE.name}: {'fresh' if fresh else 'stale: run tools/document_features.py'}")
-        return 0 if fresh else 1
-    FILE.write_text(text)
-    return 0
 
 
 def document() -> str:
@@ -86,4 +77,4 @@ def levels_section(release: Release) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_page(FILE, document()))

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import comment_of
+from reference_page import write_page
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "fleet-tables.md"
 HEAD = """# Tables of a fleet's warehouse
@@ -18,16 +19,6 @@ Every table has the column `cluster`, by which its files are partitioned.
 A `written` column says which record wrote the object, or that part of it, last:
 its type (`record`), its `offset`, and the file (`source`).
 """
-
-
-def main() -> int:
-    text = document()
-    if "--check" in sys.argv:
-        fresh = FILE.exists() and FILE.read_text() == text
-        print(f"{FILE.name}: {'fresh' if fresh else 'stale: run tools/document_tables.py'}")
-        return 0 if fresh else 1
-    FILE.write_text(text)
-    return 0
 
 
 def document() -> str:
@@ -53,4 +44,4 @@ def type_text(type_: pa.DataType) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_page(FILE, document()))

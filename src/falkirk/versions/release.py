@@ -88,8 +88,7 @@ class Release:
     @property
     def internal_topics(self) -> frozenset[str]:
         """Give the topics that belong to Kafka's own coordinators."""
-        has_share_groups = _SHARE_GROUP_HEARTBEAT in self.apis
-        return _TOPICS_OF_COORDINATORS | {SHARE_GROUP_STATE} if has_share_groups else _TOPICS_OF_COORDINATORS
+        return _INTERNAL_TOPICS_SINCE_SHARE_GROUPS if _SHARE_GROUP_HEARTBEAT in self.apis else _INTERNAL_TOPICS
 
     # --- APIs
 
@@ -225,7 +224,8 @@ class Release:
         return hash(self.name)
 
 
-_TOPICS_OF_COORDINATORS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+_INTERNAL_TOPICS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+_INTERNAL_TOPICS_SINCE_SHARE_GROUPS: Final = _INTERNAL_TOPICS | {SHARE_GROUP_STATE}
 _SHARE_GROUP_HEARTBEAT: Final = 76
 _FETCH = 1
 _UPDATE_FEATURES = 57
