@@ -13,6 +13,7 @@ from falkirk.node.config_definitions import definitions
 from falkirk.node.errors import FatalError
 from falkirk.node.fetch_sessions import FetchSessions
 from falkirk.node.forwarding import Forwarding
+from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator
 from falkirk.node.producer_ids import ProducerIds
 from falkirk.node.replication.context import ReplicationContext
 from falkirk.node.replication.cordoned_log_dirs import cordoned_log_dirs
@@ -27,6 +28,8 @@ from falkirk.versions.negotiation import broker_ranges
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
+    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.client_connections import ClientConnections
     from falkirk.node.config import NodeConfig
     from falkirk.node.effects import Effect
@@ -104,6 +107,7 @@ class BrokerRole:
             self._log_dirs,
         )
         state.replicas = self.replicas
+        self.groups = state.groups = GroupCoordinator(state, self.replicas, effects)
         # While and after they are loaded.
         self._logs: LogManager | None = None
         self._take_offline(failed)
@@ -115,19 +119,44 @@ class BrokerRole:
         self._lifecycle.tick()
         self.replicas.context.broker_epoch = self.broker_epoch
         self.replicas.tick()
+        self.groups.tick()
+        self.complete()
         self._channel.keep_open()
         if self._channel.ranges is not self._controller_ranges:
             self._controller_ranges = self._channel.ranges
             self._change_ranges()
         self.forwarding.tick()
 
+    def complete(self) -> None:
+        """Write what the group coordinator has decided in this step, and answer what has become answerable."""
+        self.groups.complete()
+        self.replicas.complete()
+
+    def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Take over a new image: replicas first, whose logs the group coordinator reads and writes."""
+        self.replicas.on_metadata(delta, image)
+        self.groups.on_metadata(delta, image)
+
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
         if self._is_loading:
             return self._state.now_ms
-        times = (self._lifecycle.next_wakeup_ms, self.forwarding.next_wakeup_ms, self.replicas.next_wakeup_ms)
+        times = (
+            self._lifecycle.next_wakeup_ms,
+            self.forwarding.next_wakeup_ms,
+            self.replicas.next_wakeup_ms,
+            self.groups.next_wakeup_ms,
+        )
         return min((time for time in times if time is not None), default=None)
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When there is something to do because of what was answered, or not yet, in a step that did nothing else."""
+        return min(
+            (time for time in (self.replicas.next_deadline_ms, self.groups.next_wakeup_ms) if time is not None),
+            default=None,
+        )
 
     @property
     def state(self) -> BrokerState:
@@ -151,6 +180,7 @@ class BrokerRole:
 
     def end_shutdown(self) -> None:
         """Close the logs and, last of all, leave a word that the broker stopped in order."""
+        self.groups.close()
         if self.replicas.is_started:
             self.replicas.shutdown()
             self._take_offline(write_broker_epoch(self._disk, self._log_dirs.online, self.broker_epoch))
@@ -185,6 +215,7 @@ class BrokerRole:
         except DuplicateLogError as error:
             raise FatalError(str(error)) from error
         self.replicas.start(self._logs)
+        self.groups.start(self.replicas.image)
         self._lifecycle.begin_unfencing()
 
     def _take_offline(self, failed: Mapping[str, OSError]) -> None:

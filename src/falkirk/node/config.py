@@ -82,6 +82,9 @@ class NodeConfig:
     # Lowering metadata.version, not Kafka's: falkirk.downgrade.enable, and falkirk.undo.dir (None: beside the log).
     downgrade_enable: bool = True
     undo_dir: str | None = None
+    # Whether the group coordinator reads what its release does not know as KIP-915 asks. Not Kafka's:
+    # falkirk.group.coordinator.tolerant.
+    tolerant_group_coordinator: bool = False
     # Limits
     socket_request_max_bytes: int = 100 * 1024 * 1024
     queued_max_requests: int = 500

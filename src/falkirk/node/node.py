@@ -218,15 +218,15 @@ class Node:
                     self._clients.received(event.connection_id, event.data, now_ms)
                 else:
                     self._take(event)
-            replicas = self._state.replicas
-            if replicas is not None:
-                replicas.complete()
+            broker = self._broker
+            if broker is not None:
+                broker.complete()
             # Most requests are answered from memory, or wait, and leave nothing to do.
             if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
-            elif replicas is not None:
-                self._due_ms = _earlier(self._due_ms, replicas.next_deadline_ms)
+            elif broker is not None:
+                self._due_ms = _earlier(self._due_ms, broker.next_deadline_ms)
         except UnfitError as error:
             self._leave(str(error))
         except (FatalError, CorruptFileError) as error:
@@ -303,8 +303,8 @@ class Node:
             self._clients.forget_answers(API_VERSIONS)
         if delta.topics is not None or delta.cluster is not None:
             self._clients.forget_answers(METADATA)
-        if self._state.replicas is not None:
-            self._state.replicas.on_metadata(delta, image)
+        if self._broker is not None:
+            self._broker.on_metadata(delta, image)
         if delta.acls is not None:
             self._state.authorizer = self._state.authorizer.changed_by(delta.acls)
 

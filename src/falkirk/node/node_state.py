@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from falkirk.node.config import NodeConfig
     from falkirk.node.feature_update import FeatureUpdates
     from falkirk.node.fetch_sessions import FetchSessions
+    from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator
     from falkirk.node.metadata_applier import MetadataApplier
     from falkirk.node.producer_ids import ProducerIds
     from falkirk.node.replication.replica_manager import ReplicaManager
@@ -58,6 +59,7 @@ class NodeState:
         self.feature_updates: FeatureUpdates | None = None
         self._log = log
         self.replicas: ReplicaManager | None = None
+        self.groups: GroupCoordinator | None = None
         self.fetch_sessions: FetchSessions | None = None
         self.producer_ids: ProducerIds | None = None
         self.fetch_bytes_max = 0
@@ -136,6 +138,7 @@ class NodeState:
             features_epoch=self._features_epoch(is_controller=client.listener.is_controller),
             static_configs=self.config.properties,
             replicas=None if client.listener.is_controller else self.replicas,
+            groups=None if client.listener.is_controller else self.groups,
             fetch_sessions=self.fetch_sessions,
             producer_ids=self.producer_ids,
             fetch_bytes_max=self.fetch_bytes_max,

@@ -152,6 +152,10 @@ _FIELDS: Final[Mapping[str, str]] = {
 _OWN: Final[Mapping[str, tuple[str, Definition]]] = {
     "falkirk.downgrade.enable": ("downgrade_enable", Definition(ConfigType.BOOLEAN, default=True)),
     "falkirk.undo.dir": ("undo_dir", Definition(ConfigType.STRING, default=None)),
+    "falkirk.group.coordinator.tolerant": (
+        "tolerant_group_coordinator",
+        Definition(ConfigType.BOOLEAN, default=False),
+    ),
     "falkirk.metrics.listener": ("metrics_listener", Definition(ConfigType.STRING, default=None)),
 }
 # Read by the authorizer, not defined among the node's own.

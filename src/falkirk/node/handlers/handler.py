@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.feature_update import FeatureUpdates
     from falkirk.node.fetch_sessions import FetchSessions
+    from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator
     from falkirk.node.producer_ids import ProducerIds
     from falkirk.node.replication.replica_manager import ReplicaManager
     from falkirk.node.topic_creation import TopicCreation
@@ -40,9 +41,9 @@ class NodeView:
     `supported_features`: what the node tells of itself. `is_broker`: the request came in on a listener of the broker
     role. `leader_id`: who leads the quorum, None if nobody is known to. `features_epoch`: the last offset of the image
     with which the features last changed; None: that of the image itself (a controller tells the former to its clients,
-    a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `fetch_sessions`,
-    `producer_ids`: the partitions of a broker, what its clients fetch again and again, and the ids that it hands out;
-    there on its listeners. `fetch_bytes_max`: fetch.max.bytes.
+    a broker the latter). `static_configs`: all of server.properties, as text. `replicas`, `groups`,
+    `fetch_sessions`, `producer_ids`: the partitions of a broker, its group coordinator, what its clients fetch again
+    and again, and the ids that it hands out; there on its listeners. `fetch_bytes_max`: fetch.max.bytes.
     `topic_creation`: creates topics that a broker's clients ask for. `feature_updates`: changes levels of features,
     where the node is a controller. `metadata_progress`: asks how far the node is with the metadata log. `random`: for
     what an answer leaves to chance.
@@ -63,6 +64,7 @@ class NodeView:
     features_epoch: int | None = None
     static_configs: Mapping[str, str] = field(default_factory=dict)
     replicas: ReplicaManager | None = None
+    groups: GroupCoordinator | None = None
     fetch_sessions: FetchSessions | None = None
     producer_ids: ProducerIds | None = None
     fetch_bytes_max: int = 55 * 1024 * 1024

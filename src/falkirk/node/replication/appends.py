@@ -15,28 +15,16 @@ from falkirk.storage.log.append import AppendRefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.node.replication.context import ReplicationContext
-    from falkirk.node.replication.hosted_partitions import HostedPartitions
     from falkirk.node.replication.partition import Partition
-    from falkirk.node.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.append import AppendOrigin
+    from falkirk.storage.log.unified_log import UnifiedLog
 
 ALL_IN_SYNC: Final = -1
 
 
 class Appends(PartitionRequests):
     """Produce requests and what else is appended."""
-
-    def __init__(
-        self,
-        context: ReplicationContext,
-        partitions: HostedPartitions,
-        waits: Waits,
-        disk_failed: Callable[[Partition, OSError], None],
-    ) -> None:
-        super().__init__(context, partitions, waits, disk_failed)
-        self._internal_topics = context.config.release.internal_topics
 
     def append(
         self,
@@ -50,9 +38,10 @@ class Appends(PartitionRequests):
     ) -> None:
         """Append, and answer at once or when that is replicated."""
         produced: dict[TopicIdPartition, PartitionProduced] = {}
+        forbidden = frozenset() if are_internal_topics_allowed else self._context.config.release.internal_topics
         waiting: list[tuple[TopicIdPartition, TopicPartition, int]] = []
         for key, batches in records.items():
-            if key.topic in self._internal_topics and not are_internal_topics_allowed:
+            if key.topic in forbidden:
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
                 produced[key] = PartitionProduced(
                     error_code=error, error_message=f"Cannot append to internal topic {key.topic}"
@@ -70,6 +59,36 @@ class Appends(PartitionRequests):
         pending = {partition: key for key, partition, _ in waiting}
         wait = ProduceWait(produced, pending, deadline_ms=self._context.now_ms + timeout_ms, done=done)
         self._waits.watch_offsets(wait, [(partition, offset) for _, partition, offset in waiting])
+
+    def await_replicated(self, key: TopicIdPartition, *, timeout_ms: int, done: Callable[[ErrorCode], None]) -> None:
+        """Answer when all that a partition holds now is below the high watermark, however few are in sync then."""
+        partition = key.topic_partition
+        log = self._leader_log(partition)
+        if isinstance(log, ErrorCode):
+            done(log)
+            return
+        end_offset = log.log_end_offset
+        if log.high_watermark >= end_offset:
+            done(NO_ERROR)
+            return
+
+        def replicated(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
+            error = produced[key].error_code
+            done(NO_ERROR if error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND else error)
+
+        wait = ProduceWait(
+            {key: PartitionProduced()},
+            {partition: key},
+            deadline_ms=self._context.now_ms + timeout_ms,
+            done=replicated,
+        )
+        self._waits.watch_offsets(wait, [(partition, end_offset)])
+
+    def _leader_log(self, key: TopicPartition) -> UnifiedLog | ErrorCode:
+        partition = self._partitions.find(key)
+        if isinstance(partition, ErrorCode):
+            return partition
+        return partition.leader_log or ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _not_yet_replicated(
         self,

@@ -188,6 +188,10 @@ class ReplicaManager:
             done=done,
         )
 
+    def await_replicated(self, key: TopicIdPartition, *, timeout_ms: int, done: Callable[[ErrorCode], None]) -> None:
+        """Answer when all that a partition holds now is committed: NONE, REQUEST_TIMED_OUT, or why it is not led."""
+        self._appends.await_replicated(key, timeout_ms=timeout_ms, done=done)
+
     def fetch_records(
         self,
         params: FetchParams,

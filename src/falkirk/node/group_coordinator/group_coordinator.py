@@ -1,0 +1,311 @@
+"""The group coordinator of a broker (Kafka's GroupCoordinatorService and CoordinatorRuntime).
+
+groups.ask("my-group", lambda shard, token: shard.heartbeat(client, request, token), done)
+groups.complete()        # before the step is over: what was decided is written
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.loader_rules import configured_coordinator
+from falkirk.coordinator.shard.context import ShardContext
+from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.broker_configs import static_value
+from falkirk.node.group_coordinator.group_settings import group_settings
+from falkirk.node.group_coordinator.hosted_shard import HostContext, HostedShard, HostState
+from falkirk.node.group_coordinator.image_group_configs import ImageGroupConfigs
+from falkirk.node.group_coordinator.image_topics import ImageTopics
+from falkirk.node.group_coordinator.record_batches import RecordEncoder
+from falkirk.node.group_coordinator.wakeups import Wakeups
+from falkirk.protocol.compression import Compression
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.java_hash_map import java_string_hash
+from falkirk.protocol.messages import ListGroupsResponse
+from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.versions.release import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.coordinator.shard.outcome import Producer, Token
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topics import TopicsDelta
+    from falkirk.node.effects import Effect
+    from falkirk.node.group_coordinator.hosted_shard import Done, Operation
+    from falkirk.node.node_state import NodeState
+    from falkirk.node.replication.replica_manager import ReplicaManager
+    from falkirk.protocol.schema import WireMessage
+
+
+class GroupCoordinator:
+    """`done` of a request gets the response, or why there is none: NOT_COORDINATOR, or an error of the log."""
+
+    def __init__(
+        self,
+        state: NodeState,
+        replicas: ReplicaManager,
+        effects: Callable[[Effect], None],
+        make_shard: Callable[[ShardContext], GroupCoordinatorShard] = GroupCoordinatorShard,
+    ) -> None:
+        config = state.config
+        self.kind = configured_coordinator(config.release, config.properties)
+        self.settings = group_settings(config.properties, config.release)
+        self._state = state
+        self._make_shard = make_shard
+        codec = static_value(config.properties, config.release, "offsets.topic.compression.codec")
+        assert isinstance(codec, int), "a number"
+        self._loading: deque[HostedShard] = deque()
+        self._context = HostContext(
+            state=state,
+            replicas=replicas,
+            effects=effects,
+            make_shard=self._new_shard,
+            enter=self._enter,
+            begin_loading=self._begin_loading,
+            encoder=RecordEncoder(config.release),
+            compression=Compression(codec),
+            commit_timeout_ms=self.settings.offsets_commit_timeout_ms,
+        )
+        self._hosts: dict[int, HostedShard] = {}
+        # Those that something happened to in this step.
+        self._touched: dict[int, HostedShard] = {}
+        self._wakeups = Wakeups()
+        self._is_started = False
+        self._partition_count: int | None = None
+        self._take_image(EMPTY)
+
+    # --- Life
+
+    def start(self, image: MetadataImage) -> None:
+        """Begin, now that the logs are there."""
+        self._is_started = True
+        self.on_metadata(MetadataDelta.between(EMPTY, image), image)
+
+    def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Coordinate what this broker leads, and tell the shards of what has changed."""
+        if not self._is_started:
+            return
+        self._take_image(image)
+        if delta.topics is None:
+            return
+        changed = [
+            topic.name
+            for topic in delta.topics.changed.values()
+            if topic.before is None or any(topic.before.partition(number) is None for number in topic.partitions)
+        ]
+        gone = [topic for each in delta.topics.deleted if (topic := delta.topics.image.topic_by_id(each)) is not None]
+        deleted = [(topic.name, number) for topic in gone for number, _ in topic.items()]
+        changed += [topic.name for topic in gone]
+        if changed:
+            for host in self._hosts.values():
+                host.topics_changed(changed, deleted)
+                self._touch(host)
+        self._elect(delta.topics)
+        self._state.has_work = True
+
+    def tick(self) -> None:
+        """Do what time has made due, and read a piece of one log that is to be loaded."""
+        for number in self._wakeups.pop_due(self._state.now_ms):
+            host = self._hosts.get(number)
+            if host is not None:
+                host.run_timers()
+                self._touch(host)
+        while self._loading:
+            host = self._loading[0]
+            if host.state is not HostState.LOADING:
+                self._loading.popleft()
+                continue
+            host.load_piece()
+            self._touch(host)
+            break
+
+    def complete(self) -> None:
+        """Write what the step has decided."""
+        while self._touched:
+            touched, self._touched = self._touched, {}
+            for number, host in touched.items():
+                host.end_step()
+                if self._hosts.get(number) is host:
+                    self._wakeups.set(number, host.next_due_ms)
+
+    def close(self) -> None:
+        """Coordinate nothing more."""
+        self._is_started = False
+        hosts, self._hosts = self._hosts, {}
+        self._touched.clear()
+        self._loading.clear()
+        for host in hosts.values():
+            host.close()
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` has something to do."""
+        if self._loading or self._touched:
+            return self._state.now_ms
+        return self._wakeups.next_ms
+
+    # --- Requests
+
+    def partition_for(self, group_id: str) -> int:
+        """Give the partition of `__consumer_offsets` that a group belongs to."""
+        return abs_hash(group_id) % self.partition_count
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions the topic has; as long as it is not there, how many it will have."""
+        if self._partition_count is not None:
+            return self._partition_count
+        config = self._state.config
+        count = static_value(config.properties, config.release, "offsets.topic.num.partitions")
+        assert isinstance(count, int), "a number"
+        return count
+
+    def ask(self, group_id: str, operation: Operation, done: Done) -> None:
+        """Let the shard of a group answer, at once or later."""
+        if not self._is_started:
+            done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        host = self._hosts.get(self.partition_for(group_id))
+        if host is None:
+            done(ErrorCode.NOT_COORDINATOR)
+            return
+        host.ask(operation, done)
+        self._touch(host)
+
+    def list_groups(self, states: Sequence[str], types: Sequence[str], done: Done) -> None:
+        """Give a ListGroupsResponse with the groups of all shards; COORDINATOR_LOAD_IN_PROGRESS while one loads."""
+        if not self._is_started:
+            done(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        response = ListGroupsResponse(groups=[])
+        hosts = [host for _, host in sorted(self._hosts.items()) if host.state is not HostState.FAILED]
+        errors: list[ErrorCode] = []
+        left = len(hosts)
+
+        def answered(part: WireMessage | ErrorCode) -> None:
+            nonlocal left
+            left -= 1
+            if isinstance(part, ListGroupsResponse):
+                response.groups.extend(part.groups)
+            elif isinstance(part, ErrorCode) and part is not ErrorCode.NOT_COORDINATOR:
+                errors.append(part)
+            if not left:
+                done(errors[0] if errors else response)
+
+        def operation(shard: GroupCoordinatorShard, token: Token) -> Outcome:
+            return Outcome(replies=[Reply(token, ListGroupsResponse(groups=shard.list_groups(states, types)))])
+
+        if not hosts:
+            done(response)
+        for host in hosts:
+            host.ask(operation, answered)
+            self._touch(host)
+
+    def end_transaction(
+        self,
+        number: int,
+        producer: Producer,
+        coordinator_epoch: int,
+        done: Callable[[ErrorCode], None],
+        *,
+        is_commit: bool,
+    ) -> None:
+        """Write a marker into a partition of `__consumer_offsets`."""
+        host = self._hosts.get(number)
+        if host is None:
+            done(ErrorCode.NOT_COORDINATOR)
+            return
+        host.end_transaction(producer, coordinator_epoch, done, is_commit=is_commit)
+        self._touch(host)
+
+    @property
+    def hosts(self) -> Mapping[int, HostedShard]:
+        """The partitions that this broker leads, by number."""
+        return self._hosts
+
+    # --- Inside
+
+    def _take_image(self, image: MetadataImage) -> None:
+        self._topics = ImageTopics(image)
+        self._feature_levels = image.features.levels()
+        self._group_configs = ImageGroupConfigs(image.configs)
+        topic = image.topics.topic(CONSUMER_OFFSETS)
+        # As in Kafka partitions that come later are not used: groups would be looked for where they are not.
+        if topic is None or self._partition_count is None:
+            self._partition_count = None if topic is None else topic.partition_count
+
+    def _elect(self, delta: TopicsDelta) -> None:
+        if CONSUMER_OFFSETS in delta.deleted.values():
+            for number in list(self._hosts):
+                self._resign(number)
+        for topic in delta.changed.values():
+            if topic.name == CONSUMER_OFFSETS:
+                for number, partition in sorted(topic.partitions.items()):
+                    self._follow(TopicIdPartition(topic.topic_id, topic.name, number), partition)
+
+    def _follow(self, key: TopicIdPartition, partition: Partition) -> None:
+        """Do as the image says who leads a partition."""
+        number = key.partition
+        if partition.leader != self._state.config.node_id:
+            self._resign(number)
+            return
+        host = self._hosts.get(number)
+        if host is not None and host.state is not HostState.FAILED:
+            # One that was led by somebody else meanwhile is not what it was.
+            if partition.leader_epoch <= host.leader_epoch + 1:
+                host.leader_epoch = partition.leader_epoch
+                return
+        elif host is not None and partition.leader_epoch == host.leader_epoch:
+            return
+        self._resign(number)
+        self._hosts[number] = HostedShard(key, partition.leader_epoch, self._context)
+
+    def _resign(self, number: int) -> None:
+        host = self._hosts.pop(number, None)
+        if host is not None:
+            self._wakeups.set(number, None)
+            host.close()
+
+    def _touch(self, host: HostedShard) -> None:
+        self._touched[host.key.partition] = host
+
+    def _begin_loading(self, host: HostedShard) -> None:
+        self._loading.append(host)
+        self._state.has_work = True
+
+    def _new_shard(self) -> GroupCoordinatorShard:
+        config = self._state.config
+        context = ShardContext(
+            release=config.release,
+            kind=self.kind,
+            topics=self._topics,
+            random=self._state.random,
+            now_ms=self._state.now_ms,
+            settings=self.settings,
+            feature_levels=self._feature_levels,
+            group_configs=self._group_configs,
+            is_tolerant=config.tolerant_group_coordinator,
+        )
+        return self._make_shard(context)
+
+    def _enter(self, shard: GroupCoordinatorShard) -> None:
+        context = shard.context
+        context.now_ms = self._state.now_ms
+        context.topics = self._topics
+        context.feature_levels = self._feature_levels
+        context.group_configs = self._group_configs
+
+
+def abs_hash(group_id: str) -> int:
+    """Give the absolute value of Java's `String.hashCode`; 0 for the least one (Kafka's Utils.abs)."""
+    code = java_string_hash(group_id)
+    return 0 if code == _INT32_MIN else abs(code)
+
+
+_INT32_MIN = -(1 << 31)

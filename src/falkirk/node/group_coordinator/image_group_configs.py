@@ -1,0 +1,35 @@
+"""The configs that groups have of their own, as shards look them up (KIP-848, resource type GROUP)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.image.configs import GROUP
+
+if TYPE_CHECKING:
+    from falkirk.metadata.image.configs import ConfigsImage
+
+
+class ImageGroupConfigs(Mapping[str, Mapping[str, str]]):
+    """Configs by group, of one image; a group without any is not there."""
+
+    __slots__ = ("_configs",)
+
+    def __init__(self, configs: ConfigsImage) -> None:
+        self._configs = configs
+
+    def __getitem__(self, group_id: str) -> Mapping[str, str]:
+        """Give a group's configs."""
+        found = self._configs.of(GROUP, group_id)
+        if not found:
+            raise KeyError(group_id)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the groups that have any."""
+        return (key.resource_name for key in self._configs.resources if key.resource_type == GROUP)
+
+    def __len__(self) -> int:
+        """Count the groups that have any."""
+        return sum(1 for _ in self)

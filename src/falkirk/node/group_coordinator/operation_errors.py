@@ -1,0 +1,54 @@
+"""What a client is told when its operation could not be written, or not in time.
+
+Source: CoordinatorOperationExceptionHelper, GroupCoordinatorService; of the old coordinator GroupMetadataManager.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def operation_error(error: ErrorCode) -> ErrorCode:
+    """Give what most APIs tell of what went wrong at the log."""
+    return _OPERATION.get(error, error)
+
+
+def commit_error(error: ErrorCode, kind: CoordinatorKind) -> ErrorCode:
+    """Give what OffsetCommit and TxnOffsetCommit tell: the old coordinator says if a commit is too large."""
+    if kind is CoordinatorKind.OLD and error in _TOO_LARGE:
+        return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    return operation_error(error)
+
+
+def fetch_error(error: ErrorCode) -> ErrorCode:
+    """Give what OffsetFetch tells: clients before 3.9 look for the coordinator anew only at NOT_COORDINATOR."""
+    told = operation_error(error)
+    return ErrorCode.NOT_COORDINATOR if told is ErrorCode.COORDINATOR_NOT_AVAILABLE else told
+
+
+def marker_error(error: ErrorCode) -> ErrorCode:
+    """Give what a transaction coordinator is told, which knows no errors of group coordinators."""
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error
+
+
+_TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
+_NOT_READY: Final = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
+_OPERATION: Final[Mapping[ErrorCode, ErrorCode]] = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    **dict.fromkeys(_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+}
