@@ -185,16 +185,25 @@ def test_the_next_leader_leads_it_past_when_the_first_died_before_its_snapshot(m
     assert level_of(network, 102) == LOW
 
 
+def no_snapshots(monkeypatch):
+    """Let nobody make a snapshot; what it gives lets all but node 102."""
+    tick = snapshot_generator.SnapshotGenerator.tick
+
+    def tick_of_others(generator):
+        if generator._state.config.node_id != 102:
+            tick(generator)
+
+    def let_others():
+        monkeypatch.setattr(snapshot_generator.SnapshotGenerator, "tick", tick_of_others)
+
+    monkeypatch.setattr(snapshot_generator.SnapshotGenerator, "tick", lambda _: None)
+    return let_others
+
+
 def test_who_has_the_change_and_should_not_is_led_past_it_behind_a_no_op(monkeypatch):
     # Nothing is appended by itself: the leader must lengthen the log.
     network = a_cluster(metadata_max_idle_interval_ms=0)
-    tick, has_generators = snapshot_generator.SnapshotGenerator.tick, False
-
-    def tick_if_may(generator):
-        if has_generators and generator._state.config.node_id != 102:
-            tick(generator)
-
-    monkeypatch.setattr(snapshot_generator.SnapshotGenerator, "tick", tick_if_may)
+    let_others_make_snapshots = no_snapshots(monkeypatch)
     lowered_at = append_lowering(network)
     host, leader = network.hosts[102], network.active.running
     network.run_until(lambda: host.running.image.provenance.end_offset > lowered_at)
@@ -202,7 +211,7 @@ def test_who_has_the_change_and_should_not_is_led_past_it_behind_a_no_op(monkeyp
     monkeypatch.setattr(node_module, "node_supports_downgrade", lambda _cluster, node_id: node_id != 102)
     assert leader.raft.held_back_end == host.running.log.end_offset == leader.raft.end_offset
 
-    has_generators = True
+    let_others_make_snapshots()
     network.run_until(lambda: host.running.log.start_offset > lowered_at)
 
     assert len([fact for fact in host.facts if fact.event == "raft-snapshot-installed"]) == 1
@@ -212,13 +221,7 @@ def test_who_has_the_change_and_should_not_is_led_past_it_behind_a_no_op(monkeyp
 
 def test_who_comes_back_without_the_marker_is_led_past_what_it_got_before(monkeypatch):
     network = a_cluster()
-    tick, has_generators = snapshot_generator.SnapshotGenerator.tick, False
-
-    def tick_if_may(generator):
-        if has_generators and generator._state.config.node_id != 102:
-            tick(generator)
-
-    monkeypatch.setattr(snapshot_generator.SnapshotGenerator, "tick", tick_if_may)
+    let_others_make_snapshots = no_snapshots(monkeypatch)
     lowered_at = append_lowering(network)
     host = network.hosts[102]
     network.run_until(lambda: host.running.image.provenance.end_offset > lowered_at)
@@ -234,7 +237,7 @@ def test_who_comes_back_without_the_marker_is_led_past_what_it_got_before(monkey
         < network.active.running.raft.end_offset
     )
 
-    has_generators = True
+    let_others_make_snapshots()
     network.run_until(lambda: host.running.log.start_offset > lowered_at)
     assert len([fact for fact in host.facts if fact.event == "raft-snapshot-installed"]) == 1
     network.run_until(lambda: host.times_started == 1)

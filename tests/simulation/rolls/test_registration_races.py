@@ -4,7 +4,7 @@ The steps are `r` (the registration reaches the active controller), `u` (the upd
 committed) and `x` (the active controller is gone, and another one takes over).
 """
 
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 
@@ -163,17 +163,24 @@ def orders(steps: str) -> list[str]:
     return sorted({"".join(order) for order in permutations(steps)})
 
 
-REGISTRATIONS = [broker_registration, controller_registration]
+@pytest.fixture(params=product((broker_registration, controller_registration), (True, False)))
+def races(request):
+    """Give a function: it plays these steps in every order, and gives each order and its race."""
+    registration, reaches_followers = request.param
+
+    def play(steps: str):
+        for order in orders(steps):
+            race = Race(registration, reaches_followers=reaches_followers)
+            race.play(order)
+            yield order, race
+
+    return play
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reaches_followers", [True, False])
-@pytest.mark.parametrize("registration", REGISTRATIONS)
-def test_whoever_comes_first_is_served_and_the_other_is_refused(registration, reaches_followers):
+def test_whoever_comes_first_is_served_and_the_other_is_refused(races):
     assert len(orders("rucc")) == 12
-    for order in orders("rucc"):
-        race = Race(registration, reaches_followers=reaches_followers)
-        race.play(order)
+    for order, race in races("rucc"):
         is_registered_first = order.index("r") < order.index("u")
         assert (race.is_registered, race.is_raised) == (is_registered_first, not is_registered_first), order
         assert (race.answers["r"] == 0, race.answers["u"] == 0) == (race.is_registered, race.is_raised), order
@@ -181,13 +188,9 @@ def test_whoever_comes_first_is_served_and_the_other_is_refused(registration, re
 
 @pytest.mark.slow
 @pytest.mark.full
-@pytest.mark.parametrize("reaches_followers", [True, False])
-@pytest.mark.parametrize("registration", REGISTRATIONS)
-def test_not_both_are_served_whenever_the_controller_fails(registration, reaches_followers):
+def test_not_both_are_served_whenever_the_controller_fails(races):
     assert len(orders("ruccx")) == 60
-    for order in orders("ruccx"):
-        race = Race(registration, reaches_followers=reaches_followers)
-        race.play(order)
+    for order, race in races("ruccx"):
         assert not (race.is_registered and race.is_raised), order
         for name, is_done in (("r", race.is_registered), ("u", race.is_raised)):
             assert is_done or race.answers.get(name) != 0, f"{order}: {name} was acknowledged and is gone"
