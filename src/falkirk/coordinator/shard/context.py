@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.shard.counters import GroupCounters
 from falkirk.coordinator.shard.settings import GroupSettings
 from falkirk.coordinator.shard.timers import Timers
 
@@ -37,3 +38,4 @@ class ShardContext:
     is_tolerant: bool = False
     groups: dict[str, Group] = field(default_factory=dict)
     timers: Timers = field(default_factory=Timers)
+    counters: GroupCounters = field(default_factory=GroupCounters)
