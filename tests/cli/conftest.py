@@ -1,27 +1,12 @@
-"""Runs falkirk in this process, as a shell would see it."""
+"""Commands in this process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import pytest
-
-from falkirk.cli import main
-
-
-@dataclass(frozen=True)
-class Answer:
-    exit_code: int
-    stdout: str
-    stderr: str
+from falkirk_command import Answer, run_falkirk
 
 
 @pytest.fixture
 def falkirk(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    def run(*words: str) -> Answer:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        printed = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Answer(int(ended.value.code), printed.out, printed.err)
-
-    return run
+    return partial(run_falkirk, capsys)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from falkirk_command import Answer
 from formatted_files import masked_files, masked_output
 
 from falkirk.cli.failure import CommandFailedError
@@ -40,15 +41,6 @@ OWN_WORDS = {
 # The tools of 3.7 and 3.8 take an empty value for one.
 EMPTY_VALUES = {"empty cluster id", "release version ", "release version , standalone", "bad initial controllers: "}
 OLDER = ("3.7.2", "3.8.1")
-
-
-class Answer:
-    """What our command said and left behind."""
-
-    def __init__(self, exit_code: int, stdout: str, stderr: str) -> None:
-        self.exit_code = exit_code
-        self.stdout = stdout
-        self.stderr = stderr
 
 
 class Run:

@@ -1,6 +1,9 @@
 """One Spark session for all tests of a process; without Java they fail with the sentence that says so."""
 
+from functools import partial
+
 import pytest
+from falkirk_command import run_falkirk
 
 from falkirk.pipeline.session import start_session
 
@@ -18,6 +21,13 @@ def spark(tmp_path_factory):
     session = start_session(master="local[2]", settings=settings, name="falkirk tests")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def falkirk(capsys, monkeypatch, tmp_path):
+    """Run a command in this process and in a folder of its own; Spark's session is that of the tests."""
+    monkeypatch.chdir(tmp_path)
+    return partial(run_falkirk, capsys)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups

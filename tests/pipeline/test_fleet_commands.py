@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,34 +15,12 @@ from fleet_clusters import unpack_cluster
 from made_clusters import MadeCluster
 from object_store import object_store
 
-from falkirk.cli import main
 from falkirk.pipeline.ingest.manifest import FORMAT
 from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.tables import TABLES
 from falkirk.protocol.messages import TopicRecord
 
 FALKIRK = Path(sys.executable).with_name("falkirk")
-
-
-@dataclass(frozen=True)
-class Answer:
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def falkirk(capsys, monkeypatch, tmp_path):
-    """Run a command in this process and in a folder of its own; Spark's session is that of the tests."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        with pytest.raises(SystemExit) as ended:
-            main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return Answer(ended.value.code or 0, printed.out, printed.err)
-
-    return run
 
 
 def run_program(*words, code="", **environment):

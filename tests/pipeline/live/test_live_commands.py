@@ -10,27 +10,12 @@ from pathlib import Path
 import pytest
 from running_cluster import up
 
-from falkirk.cli import main
 from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 
 NOTHING = "127.0.0.1:9"
-
-
-@pytest.fixture
-def falkirk(capsys, monkeypatch, tmp_path):
-    """Run a command in this process; Spark's session is that of the tests. Give status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        with pytest.raises(SystemExit) as ended:
-            main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return run
 
 
 REFUSALS = [
