@@ -175,6 +175,11 @@ class Release:
         """Say whether the refusal to lower metadata.version names the level that it has as well."""
         return self._is_from(_TELLS_BOTH_LEVELS_SINCE)
 
+    @property
+    def takes_commits_of_past_epochs(self) -> bool:
+        """Say whether a consumer group's member may commit, at an epoch that is past, what it had then and has."""
+        return self._is_from(_TAKES_COMMITS_OF_PAST_EPOCHS_SINCE)
+
     # --- metadata.version
 
     @property
@@ -236,6 +241,7 @@ _TOGETHER_FROM = 2
 _BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
 _UPDATES_KRAFT_VERSION_SINCE = "4.1.1"
 _TELLS_BOTH_LEVELS_SINCE = "4.2.1"
+_TAKES_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
 
 
 @functools.cache

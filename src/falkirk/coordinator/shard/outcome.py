@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from falkirk.protocol.error_codes import ErrorCode
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.protocol.schema import WireMessage, WireStruct
 
     # Stands for a request that waits, or for one group's part of it.
     Token = int
@@ -35,10 +35,10 @@ class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """The answer to the request that came in under a token."""
+    """The answer to the request that came in under a token; to a request of many groups, one group's part of it."""
 
     token: Token
-    response: WireMessage
+    response: WireStruct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

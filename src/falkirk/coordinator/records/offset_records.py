@@ -1,0 +1,81 @@
+"""The records of committed offsets (type 1), and the bytes that they become.
+
+The value's version: 1 where the commit brings its own time of expiry (OffsetCommit v2 to v4), else 4 in releases that
+keep the topic's id with the offset, 3 in those before.
+Source: `offsetCommitValueVersion` of 3.7 to 4.4.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.prediction.offset_commit import offset_topic_partition
+from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.protocol.coordinator_record import encode_value
+from falkirk.protocol.messages import OffsetCommitKey, OffsetCommitValue
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.versions.message_layouts import layout_in
+
+if TYPE_CHECKING:
+    from falkirk.versions.release import Release
+
+EXPIRING_VERSION: Final = 1
+NO_EXPIRY: Final = -1
+
+
+def offset_value_version(release: Release) -> int:
+    """Give the version in which a release writes offsets that do not bring their own time of expiry."""
+    return _WITH_TOPIC_ID if layout_in(release, "OffsetCommitValue") == TOPIC_ID_LAYOUT else _WITHOUT_TAGS
+
+
+def offset_commit_record(
+    group_id: str, topic: str, partition: int, value: OffsetCommitValue, version: int
+) -> CoordinatorRecord:
+    """Write an offset down; `version` as `offset_value_version` gives it. What that cannot hold is left out."""
+    if value.expire_timestamp != NO_EXPIRY:
+        version = EXPIRING_VERSION
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), value, version)
+
+
+def offset_tombstone(group_id: str, position: bytes) -> CoordinatorRecord:
+    """Delete an offset; `position` is how its key ends, see `offset_position`."""
+    topic, partition = offset_topic_partition(position)
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition))
+
+
+def offset_position(topic: str, partition: int) -> bytes:
+    """Give the topic and partition as they stand in an offset's key, behind the group."""
+    name = topic.encode()
+    return _INT16.pack(len(name)) + name + _INT32.pack(partition)
+
+
+def offset_value_bytes(value: OffsetCommitValue, version: int) -> bytes:
+    """Give a value as it stands in the log, its version before it; quickly for what is written most.
+
+    Layouts do not matter: one that has no topic's id gets none.
+    """
+    metadata = value.metadata.encode()
+    length = len(metadata)
+    if version == _WITHOUT_TAGS:
+        head = _FIXED_HEAD.pack(version, value.offset, value.leader_epoch, length)
+        return head + metadata + _INT64.pack(value.commit_timestamp)
+    if version == _WITH_TOPIC_ID and length < _ONE_BYTE_LENGTH_MAX and not value.unknown_tagged_fields:
+        head = _COMPACT_HEAD.pack(version, value.offset, value.leader_epoch, length + 1)
+        tags = _NO_TAGS if value.topic_id == ZERO_UUID else _TOPIC_ID_TAG + value.topic_id
+        return head + metadata + _INT64.pack(value.commit_timestamp) + tags
+    return encode_value(value, version, layout=TOPIC_ID_LAYOUT)
+
+
+TOPIC_ID_LAYOUT: Final = 1
+"""The layout of OffsetCommitValue that has the topic's id (tag 0 of version 4)."""
+_WITH_TOPIC_ID: Final = 4
+_WITHOUT_TAGS: Final = 3
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+_FIXED_HEAD: Final = struct.Struct(">hqih")
+_COMPACT_HEAD: Final = struct.Struct(">hqiB")
+_ONE_BYTE_LENGTH_MAX: Final = 127
+_NO_TAGS: Final = b"\x00"
+_TOPIC_ID_TAG: Final = b"\x01\x00\x10"
