@@ -122,10 +122,7 @@ def features_tool(release: str | None) -> KafkaTool:
 
     Raises UnknownReleaseError; IncompleteReleaseError for releases before 3.7.
     """
-    parsed = latest_release() if release is None else Release.parse(release)
-    # Which levels a release without these tables knows is not known.
-    _ = parsed.kraft
-    return KafkaTool(Tool.FEATURES, parsed, _WORDINGS[parsed.word], is_chosen=release is not None)
+    return _kraft_tool(Tool.FEATURES, release)
 
 
 def storage_tool(release: str | None) -> KafkaTool:
@@ -133,10 +130,7 @@ def storage_tool(release: str | None) -> KafkaTool:
 
     Raises UnknownReleaseError; IncompleteReleaseError for releases before 3.7.
     """
-    parsed = latest_release() if release is None else Release.parse(release)
-    # What a release without these tables formats is not known.
-    _ = parsed.kraft
-    return KafkaTool(Tool.STORAGE, parsed, _WORDINGS.get(parsed.word, Wording()), is_chosen=release is not None)
+    return _kraft_tool(Tool.STORAGE, release)
 
 
 def refuse_leftovers(tool: KafkaTool, command: str, leftovers: list[str]) -> None:
@@ -144,6 +138,13 @@ def refuse_leftovers(tool: KafkaTool, command: str, leftovers: list[str]) -> Non
     if leftovers:
         shown = leftovers[0] if leftovers[0].startswith("-") else " ".join(leftovers)
         raise tool.usage_error(command, f"unrecognized arguments: '{shown}'")
+
+
+def _kraft_tool(tool: Tool, release: str | None) -> KafkaTool:
+    parsed = latest_release() if release is None else Release.parse(release)
+    # What a release without these tables formats, and which levels it knows, is not known.
+    _ = parsed.kraft
+    return KafkaTool(tool, parsed, _WORDINGS[parsed.word], is_chosen=release is not None)
 
 
 _NO_SERVERS: Final = "one of the arguments --bootstrap-server --bootstrap-controller is required"
