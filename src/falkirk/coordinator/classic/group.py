@@ -245,9 +245,7 @@ class ClassicGroup:
     def elect_leader_who_joined(self) -> bool:
         """Let the leader stay if it joined again, else the first member that did succeeds it; False: none did."""
         leader = self.members.get(self.leader_id)
-        if leader is None:
-            return False
-        if leader.waiting_join is not None:
+        if leader is not None and leader.waiting_join is not None:
             return True
         joined = next((member.member_id for member in self.members.values() if member.waiting_join is not None), None)
         self.leader_id = joined or self.leader_id

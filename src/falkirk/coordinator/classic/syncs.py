@@ -1,0 +1,86 @@
+"""SyncGroup (key 14), v0-5, of classic groups.
+
+Version notes: v3 has static members (KIP-345); from v5 on the protocol is named (KIP-559).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.classic.decision import Decision
+from falkirk.coordinator.classic.responses import sync_error, synced
+from falkirk.coordinator.classic.state import ClassicGroupState
+from falkirk.coordinator.records.classic_records import group_metadata_record
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.coordinator.classic.group import ClassicGroup
+    from falkirk.coordinator.classic.member import WaitingRequest
+    from falkirk.coordinator.classic.rebalances import Rebalances
+    from falkirk.coordinator.shard.outcome import Reply
+    from falkirk.protocol.messages import SyncGroupRequest
+
+
+class Syncs:
+    """Passes on the leader's assignments."""
+
+    def __init__(self, rebalances: Rebalances) -> None:
+        self._rebalances = rebalances
+
+    def sync(self, group: ClassicGroup, request: SyncGroupRequest, waiting: WaitingRequest, decision: Decision) -> None:
+        """Take a SyncGroup: it is answered, or waits in its member for the leader's."""
+        error = _why_refused(group, request)
+        if error is not ErrorCode.NONE:
+            decision.answer(waiting, sync_error(error))
+            return
+        member = group.members[request.member_id]
+        self._rebalances.received_sync(group, member.member_id)
+        if group.state is ClassicGroupState.STABLE:
+            decision.answer(waiting, synced(group, member))
+            return
+        if member.waiting_sync is not None:
+            # It was sent on a connection that the member has given up.
+            decision.answer(member.waiting_sync, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
+        member.waiting_sync = waiting
+        if group.leader_id == member.member_id:
+            self._write(group, request, decision)
+
+    def _write(self, group: ClassicGroup, request: SyncGroupRequest, decision: Decision) -> None:
+        """Write down what the leader assigns; who is not in it, gets an empty assignment."""
+        said = {each.member_id: each.assignment for each in request.assignments}
+        assignments = {member_id: said.get(member_id, b"") for member_id in group.members}
+        superseded = list(decision.replies)
+        decision.record = group_metadata_record(group, assignments=assignments)
+        decision.on_written = partial(self._written, group, assignments)
+        decision.on_refused = lambda error: [*superseded, *self._refused(group, error)]
+
+    def _written(self, group: ClassicGroup, assignments: dict[str, bytes]) -> Sequence[Reply]:
+        decision = Decision()
+        self._rebalances.assign(group, assignments, decision)
+        return decision.replies
+
+    def _refused(self, group: ClassicGroup, error: ErrorCode) -> Sequence[Reply]:
+        decision = Decision()
+        self._rebalances.fail_syncs(group, error, decision)
+        self._rebalances.prepare(group, decision)
+        assert decision.record is None, "members are there, none has joined again"
+        return decision.replies
+
+
+def _why_refused(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
+    error = group.why_member_refused(request.member_id, request.group_instance_id)
+    if error is not ErrorCode.NONE:
+        return error
+    if request.generation_id != group.generation_id:
+        return ErrorCode.ILLEGAL_GENERATION
+    if _differ(request.protocol_type, group.protocol_type) or _differ(request.protocol_name, group.protocol_name):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    is_rebalancing = group.state is ClassicGroupState.PREPARING_REBALANCE
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE
+
+
+def _differ(said: str | None, known: str | None) -> bool:
+    return said is not None and known is not None and said != known
