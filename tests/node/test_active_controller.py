@@ -17,7 +17,14 @@ from falkirk.node.active_controller import (
     ActiveController,
     TooManyRecordsError,
 )
-from falkirk.protocol.messages import ConfigRecord, FeatureLevelRecord, NoOpRecord, PartitionChangeRecord
+from falkirk.protocol.messages import (
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+)
 from falkirk.protocol.metadata_record import decode_metadata_record
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 from falkirk.versions.release import Release
@@ -104,6 +111,19 @@ def test_records_that_belong_together_and_do_not_fit_change_nothing():
 
     assert raft.batches == []
     assert controller.controller.state.image is before
+
+
+def test_a_transaction_goes_before_the_batch_that_ends_it_over_as_many_as_it_takes():
+    controller, raft = active()
+    begin = VersionedRecord(BeginTransactionRecord("x"), 0)
+    inside = tuple(config(index) for index in range(BATCH_RECORDS_MAX))
+    last = (config(-1), VersionedRecord(EndTransactionRecord(), 0))
+
+    end_offset = controller.append(ControllerResult(last, None, transaction=(begin, *inside)), 10)
+
+    assert [len(batch) for batch in raft.batches] == [BATCH_RECORDS_MAX, 1, 2]
+    assert end_offset == raft.end_offset == controller.controller.state.next_offset
+    assert len(controller.controller.state.image.configs.of(4, "1")) == BATCH_RECORDS_MAX + 1
 
 
 def test_what_cannot_be_replayed_does_not_reach_the_log():

@@ -232,6 +232,26 @@ def test_one_update_at_a_time_is_looked_into_and_in_its_time():
 
 
 @pytest.mark.slow
+def test_an_update_that_is_not_committed_in_time_is_told_to_be_so_and_may_still_be():
+    network = a_cluster(brokers=0)
+    leader = network.active
+    client = network.client(leader.config.node_id)
+    for host in network.hosts.values():
+        if host is not leader:
+            network.isolate(host.config.node_id)
+    asked_ms = network.now_ms
+    waits = client.send(request(("group.version", 1, UPGRADE), timeout_ms=700), 2)
+    network.run_until(lambda: waits in client.answers)
+    code, message, _ = told(client.answers[waits])
+    assert code == ErrorCode.REQUEST_TIMED_OUT
+    assert "was not committed in time" in message
+    assert network.now_ms == asked_ms + 700
+    assert leader.running.is_active_controller
+    network.heal()
+    network.run_until(lambda: levels(network).get("group.version"))
+
+
+@pytest.mark.slow
 def test_whoever_led_when_an_update_was_begun_does_not_end_it_as_another():
     network = a_cluster()
     with_share_group(network)

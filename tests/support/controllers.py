@@ -128,13 +128,14 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
     image, and its index the one of that image.
     """
     before = controller.state.image
-    read = [decode_metadata_record(encode_metadata_record(*record)) for record in result.records]
+    records = (*result.transaction, *result.records)
+    read = [decode_metadata_record(encode_metadata_record(*record)) for record in records]
     end_offset = controller.state.next_offset + len(read)
     delta = MetadataDelta(before)
     for record, _ in read:
         if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
             replay(delta, record)
-    controller.replay(result.records, end_offset=end_offset, now_ms=now_ms)
+    controller.replay(records, end_offset=end_offset, now_ms=now_ms)
     after = delta.apply(Provenance(end_offset, controller.epoch, now_ms))
     assert controller.state.image == after
     assert controller.state.partitions == BrokerPartitions.of(after)

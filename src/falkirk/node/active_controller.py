@@ -65,8 +65,11 @@ class ActiveController:
         batches = list(_batches(values))
         if result.is_atomic and len(batches) > 1:
             raise TooManyRecordsError(f"{len(values)} records of {sum(map(len, values))} bytes do not fit one batch")
-        end_offset = self._raft.end_offset + len(values)
-        self.controller.replay(result.records, end_offset=end_offset, now_ms=now_ms)
+        if result.transaction:
+            # Whoever replays the log holds it back until the batch that ends it, so that one decides.
+            batches = [*_batches([encode_metadata_record(*record) for record in result.transaction]), *batches]
+        end_offset = self._raft.end_offset + len(result.transaction) + len(values)
+        self.controller.replay((*result.transaction, *result.records), end_offset=end_offset, now_ms=now_ms)
         for batch in batches:
             self._raft.append(batch, now_ms)
         assert self._raft.end_offset == end_offset
@@ -84,7 +87,7 @@ class ActiveController:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
-        times = (self.controller.next_due_ms, self._idle_at_ms)
+        times = (self.controller.next_due_ms, self._idle_at_ms, self.waiting.next_deadline_ms)
         return min((time for time in times if time is not None), default=None)
 
     @property

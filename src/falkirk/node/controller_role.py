@@ -65,6 +65,7 @@ class ControllerRole:
             try:
                 active.catch_up(state.now_ms)
                 active.tick(state.now_ms)
+                self._dispatcher.answer_overdue()
             except Exception:  # noqa: BLE001 - a fault of ours: told, and nothing goes on with a broken state
                 self._failed("periodic work of the controller")
             for refusal in active.controller.cluster.refusals.take():

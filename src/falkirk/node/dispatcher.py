@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from traceback import format_exc
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.controller.result import ControllerResult
 from falkirk.node.active_controller import TooManyRecordsError
@@ -108,6 +108,15 @@ class Dispatcher:
             for request, response in active.waiting.complete_up_to(high_watermark):
                 self._answer(request, response)
 
+    def answer_overdue(self) -> None:
+        """Answer those who said how long they wait for a commit that has not come; it may still come."""
+        active = self._state.active
+        if active is not None:
+            for request, _ in active.waiting.expire(self._state.now_ms):
+                assert request.message is not None, "decided on by a handler"
+                version = request.context.api_version
+                self._answer(request, error_response(request.message, version, ErrorCode.REQUEST_TIMED_OUT, _OVERDUE))
+
     def not_controller(self, request: OpenRequest) -> None:
         """Answer that this is not, or no longer, the active controller; of a forwarded request the envelope says it."""
         if request.outer is not None:
@@ -196,7 +205,7 @@ class Dispatcher:
         if end_offset <= self._state.applied_offset:
             self._answer(request, result.response)
         else:
-            active.waiting.add(end_offset, (request, result.response))
+            active.waiting.add(end_offset, (request, result.response), deadline_ms=result.answer_by_ms)
 
     def _ask_raft(self, request: OpenRequest) -> None:
         assert request.message is not None
@@ -236,3 +245,6 @@ class Dispatcher:
             fields = {"response": name, "api_version": version, "traceback": format_exc()}
             self._effects(Fact("error", "response-cannot-be-written", fields))
             self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
+
+
+_OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.api_error import ApiError
@@ -32,6 +33,7 @@ class FeatureUpdates:
     """Decides on updates of features, and has them appended.
 
     Most are decided at once. Where it takes a look into the coordinators' topics first, no other is begun meanwhile.
+    Differs from Kafka: the time that a request allows is for all of it, the commit included.
     """
 
     def __init__(self, state: NodeState, disk: Disk, peers: Peers, effects: Callable[[Effect], None]) -> None:
@@ -52,15 +54,18 @@ class FeatureUpdates:
             busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
             answer(active.controller.features.refused(request, api_version, busy).result())
             return
+        deadline_ms = self._state.now_ms + max(request.timeout_ms, 0)
         decision = self._decide(active, request, api_version, None)
         if decision.needs_survey:
-            self._survey(active, decision, answer)
+            self._survey(active, decision, answer, deadline_ms)
         else:
-            self._finish(active, decision, answer)
+            self._finish(active, decision, answer, deadline_ms)
 
-    def _survey(self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer) -> None:
+    def _survey(
+        self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer, deadline_ms: int
+    ) -> None:
         request = decision.request
-        deadline_ms = self._state.now_ms + min(max(request.timeout_ms, 0), SURVEY_MS_MAX)
+        deadline_ms = min(deadline_ms, self._state.now_ms + SURVEY_MS_MAX)
         self._surveying = active
 
         def done(use: CoordinatorUse) -> None:
@@ -74,7 +79,7 @@ class FeatureUpdates:
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
                 answer(decided.refused(late).result())
             else:
-                self._finish(active, decided, answer)
+                self._finish(active, decided, answer, deadline_ms)
 
         CoordinatorSurvey(
             self._state, self._peers, decision.topics_to_survey, deadline_ms=deadline_ms, done=done
@@ -87,7 +92,10 @@ class FeatureUpdates:
         controller = active.controller
         return controller.features.update_features(request, self._context(controller, api_version, use))
 
-    def _finish(self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer) -> None:
+    def _finish(
+        self, active: ActiveController, decision: FeatureUpdateDecision, answer: Answer, deadline_ms: int
+    ) -> None:
+        """Have the decision appended; what is not committed by the deadline is answered so."""
         if decision.needs_undo_bundle and not decision.is_refused and not decision.request.validate_only:
             decision = self._with_undo_bundle(decision, active.controller)
         result = decision.result()
@@ -97,7 +105,7 @@ class FeatureUpdates:
             errors = {name: error.message for name, error in decision.errors.items()}
             fields = {"errors": errors, "blockers": decision.details.blockers}
             self._effects(Fact("warning", "feature-update-refused", fields))
-        answer(result)
+        answer(replace(result, answer_by_ms=deadline_ms))
 
     def _context(self, controller: Controller, api_version: int, use: CoordinatorUse | None) -> FeatureUpdateContext:
         raft = self._state.raft

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -13,25 +14,46 @@ class Purgatory(Generic[T]):
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, T]] = deque()
+        # Of the few that do not wait for ever.
+        self._deadlines: list[tuple[int, tuple[int, T]]] = []
 
     def __len__(self) -> int:
         """Count what waits."""
         return len(self._waiting)
 
-    def add(self, end_offset: int, item: T) -> None:
-        """Let an answer wait until everything below `end_offset` is committed."""
+    def add(self, end_offset: int, item: T, *, deadline_ms: int | None = None) -> None:
+        """Let an answer wait until everything below `end_offset` is committed, or its deadline is there."""
         assert not self._waiting or self._waiting[-1][0] <= end_offset, "the log only grows while one leads"
-        self._waiting.append((end_offset, item))
+        waiting = end_offset, item
+        self._waiting.append(waiting)
+        if deadline_ms is not None:
+            self._deadlines.append((deadline_ms, waiting))
 
     def complete_up_to(self, high_watermark: int) -> list[T]:
         """Take out what is committed, in the order in which it came."""
         done: list[T] = []
         while self._waiting and self._waiting[0][0] <= high_watermark:
             done.append(self._waiting.popleft()[1])
+        if self._deadlines:
+            self._deadlines = [timed for timed in self._deadlines if timed[1][0] > high_watermark]
         return done
+
+    def expire(self, now_ms: int) -> list[T]:
+        """Take out what has waited as long as it may, the earliest first."""
+        due = sorted((timed for timed in self._deadlines if timed[0] <= now_ms), key=itemgetter(0))
+        for timed in due:
+            self._deadlines.remove(timed)
+            self._waiting.remove(timed[1])
+        return [waiting[1] for _, waiting in due]
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When `expire` has something to give."""
+        return min((deadline_ms for deadline_ms, _ in self._deadlines), default=None)
 
     def drain(self) -> list[T]:
         """Take out everything: the node leads no more."""
         done = [item for _, item in self._waiting]
         self._waiting.clear()
+        self._deadlines.clear()
         return done

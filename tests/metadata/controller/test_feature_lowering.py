@@ -4,11 +4,14 @@ import pytest
 from controllers import Broker, run
 from feature_updates import ELR, SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
 
+from falkirk.metadata.controller import operation_limit
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.lowering import lower
 from falkirk.protocol.feature_update_tags import decode_details
 from falkirk.protocol.messages import (
+    BeginTransactionRecord,
     ClearElrRecord,
+    EndTransactionRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -155,6 +158,25 @@ def test_unsafe_makes_eligible_replicas_the_in_sync_ones():
     after = controller.state.image.topics.topic("orders").partition(0)
     assert after.isr == (2,)
     assert after.eligible_leader_replicas == ()
+
+
+def test_more_partitions_than_a_batch_holds_go_in_a_transaction_whose_last_batch_lowers_the_levels(monkeypatch):
+    monkeypatch.setattr(operation_limit, "RECORDS_MAX", 4)
+    controller = with_partitions(*(partition(number, isr=(), elr=(2,)) for number in range(9)))
+    lowered = ("metadata.version", 22, UNSAFE), (ELR, 0, UNSAFE)
+    dry = decide(controller, *lowered, dry=True).result()
+    assert (dry.records, dry.transaction) == ((), ())
+    result = decide(controller, *lowered).result()
+    before = [type(record) for record, _ in result.transaction]
+    assert before == [BeginTransactionRecord, *[PartitionChangeRecord] * 9]
+    assert [record for record, _ in result.records] == [
+        FeatureLevelRecord(ELR, 0),
+        FeatureLevelRecord("metadata.version", 22),
+        EndTransactionRecord(),
+    ]
+    run(controller, result)
+    assert {each.isr for _, each in controller.state.image.topics.topic("orders").items()} == {(2,)}
+    assert controller.features.finalized_features() == {"metadata.version": 22}
 
 
 def test_eligible_replicas_that_go_with_their_feature_are_no_loss_of_metadata_version():

@@ -17,7 +17,7 @@ from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot
 from falkirk.protocol.java_hash_map import map_order
-from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION
@@ -111,13 +111,20 @@ class FeatureControl:
         lowerings = lower_features(changed, wanted, self._state.image, self._settings.release, context.use)
         changed = [update for update in changed if update.name not in lowerings.errors]
         records = (*lowerings.records, *self._records(changed, current))
+        transaction: tuple[VersionedRecord, ...] = ()
         if is_too_large(records):
-            return decision.refused(BATCH_TOO_LARGE)
+            # Kafka refuses so many. All that lowers a level, or rests on that, stays in the batch that ends it all.
+            begin = VersionedRecord(BeginTransactionRecord(name=_TRANSACTION), 0)
+            transaction = (begin, *lowerings.records)
+            records = (*self._records(changed, current), VersionedRecord(EndTransactionRecord(), 0))
+            if is_too_large(records) or not self._state.metadata_version.metadata_transaction_supported:
+                return decision.refused(BATCH_TOO_LARGE)
         blockers = [*decision.details.blockers, *(feature.as_json() for feature in lowerings.incompatible)]
         return replace(
             decision,
             errors={**decision.errors, **lowerings.errors},
             records=records,
+            transaction=transaction,
             details=details_of(lowerings.losses, lowerings.inaccessible, lowerings.cut_off, blockers),
             losses=tuple(lowerings.losses),
             cut_off=tuple(lowerings.cut_off),
@@ -258,5 +265,6 @@ def _invalid_update_version(update: FeatureUpdate, reason: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
 
 
+_TRANSACTION: Final = "Feature update"
 # Waiting for all brokers, and running (KIP-866).
 _ZK_MIGRATION_IN_PROGRESS: Final = (1, 2)

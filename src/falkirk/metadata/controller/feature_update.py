@@ -88,6 +88,8 @@ class FeatureUpdateDecision:
     is_together: bool
     errors: Mapping[str, ApiError]
     records: tuple[VersionedRecord, ...] = ()
+    # What goes before them in a metadata transaction that they end; see ControllerResult.
+    transaction: tuple[VersionedRecord, ...] = ()
     details: FeatureUpdateDetails = field(default_factory=FeatureUpdateDetails)
     # What goes with the records, and the level that each changed feature has afterwards.
     losses: tuple[Loss, ...] = ()
@@ -115,12 +117,14 @@ class FeatureUpdateDecision:
         if self.details != _NO_DETAILS:
             response.unknown_tagged_fields = encode_details(self.details)
         is_kept = not self.request.validate_only and not (self.is_together and self.errors)
-        return ControllerResult(self.records if is_kept else (), response)
+        if not is_kept:
+            return ControllerResult((), response)
+        return ControllerResult(self.records, response, transaction=self.transaction)
 
     def refused(self, error: ApiError) -> FeatureUpdateDecision:
         """Give the decision that refuses every feature."""
         names = dict.fromkeys(each.feature for each in self.request.feature_updates)
-        return replace(self, errors=dict.fromkeys(names, error), records=(), needs_undo_bundle=False)
+        return replace(self, errors=dict.fromkeys(names, error), records=(), transaction=(), needs_undo_bundle=False)
 
     def with_undo_bundle(self, path: str) -> FeatureUpdateDecision:
         """Give the decision that tells where the undo bundle is."""

@@ -2,8 +2,9 @@
 
 Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; served by the active controller, else
 NOT_CONTROLLER. INVALID_UPDATE_VERSION for what cannot be, INVALID_REQUEST for a feature without a name or named twice,
-REQUEST_TIMED_OUT if it takes longer than the request allows to find out what would be lost. What is lost and what is
-in the way is itemised in a tagged field of ours.
+REQUEST_TIMED_OUT if it takes longer than the request allows to find out what would be lost, or until the change is
+committed (it may still be then; Kafka waits for the commit as long as it takes). What is lost and what is in the way
+is itemised in a tagged field of ours.
 Version notes: v0 has AllowDowngrade, from v1 on there are UpgradeType and ValidateOnly; v2 drops the results of each
 feature.
 """
