@@ -28,11 +28,12 @@ CONSUMER: Final = "Consumer"
 SHARE: Final = "Share"
 STREAMS: Final = "Streams"
 GROUP_TYPES: Final = (CLASSIC, CONSUMER, SHARE, STREAMS)
-"""As they are on the wire and in Kafka's tools."""
+"""As Kafka's tools write them; on the wire any case will do."""
 CONSUMER_PROTOCOL: Final = "consumer"
 CONSUMER_GROUP_TYPES: Final = frozenset({CLASSIC, CONSUMER})
 CONSUMER_GROUP_PROTOCOLS: Final = frozenset({"", CONSUMER_PROTOCOL})
 
+_TYPES: Final = {name.lower(): name for name in GROUP_TYPES}
 _LIST_GROUPS: Final = 16
 _WITH_STATES: Final = 4
 _WITH_TYPES: Final = 5
@@ -107,6 +108,6 @@ def _listing(group: ListedGroup) -> GroupListing:
     return GroupListing(
         group_id=group.group_id,
         protocol_type=group.protocol_type,
-        type=group.group_type or None,
+        type=_TYPES.get(group.group_type.lower(), group.group_type) or None,
         state=group.group_state or None,
     )
