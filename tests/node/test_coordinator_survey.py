@@ -28,7 +28,7 @@ from falkirk.protocol.messages.fetch_response import FetchableTopicResponse, Par
 from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 from falkirk.protocol.record import Record
 
-GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 DEADLINE_MS = 60_000
 
 
@@ -142,6 +142,22 @@ def test_transactions_and_groups_of_all_partitions_are_found():
         ("a", "ONGOING"),
         ("b", "PREPARE_COMMIT"),
     ]
+    assert use.unread == ()
+
+
+def test_states_of_share_groups_are_counted_over_all_partitions_of_their_topic():
+    log = Log()
+    log.value(11, "shares", epoch=1)
+    states = [b"\0\0" + b"\0\6shares" + bytes(16) + number.to_bytes(4, "big") for number in range(3)]
+    leaders = Leaders(
+        {
+            (GROUPS, 0): {0: batch(0, *((entry.key, entry.value) for entry in log.entries))},
+            (STATES, 0): {0: batch(0, *((state, b"x") for state in states[:2]))},
+            (STATES, 1): {0: batch(0, (states[2], b"x"))},
+        }
+    )
+    use = survey(leaders, topics=(GROUPS, STATES))
+    assert use.groups == (GroupInUse("shares", "share", 0, 0, share_partitions=3),)
     assert use.unread == ()
 
 

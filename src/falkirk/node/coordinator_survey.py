@@ -6,12 +6,13 @@ other, a piece at a time: the controller has other things to do meanwhile.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.log_entry import log_entries
 from falkirk.coordinator.prediction.group_survey import GroupSurvey
+from falkirk.coordinator.prediction.share_states import ShareStateSurvey
 from falkirk.coordinator.prediction.transactions import TransactionSurvey
 from falkirk.metadata.controller.coordinator_use import CoordinatorUse, GroupInUse, OpenTransaction
 from falkirk.node.peers import PeerFailure
@@ -23,10 +24,10 @@ from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRe
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
-from falkirk.versions.release import TRANSACTION_STATE
+from falkirk.versions.release import SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.metadata.image.broker_registration import BrokerRegistration
     from falkirk.node.node_state import NodeState
@@ -52,6 +53,8 @@ class CoordinatorSurvey:
         self._done = done
         self._transactions: list[OpenTransaction] = []
         self._groups: list[GroupInUse] = []
+        # Share partitions with delivery state, by group.
+        self._share_states: Counter[str] = Counter()
         self._unread: list[str] = []
         # A partition is being read; the next is begun in one place only, not ever deeper in the stack.
         self._is_reading = False
@@ -72,14 +75,17 @@ class CoordinatorSurvey:
         while self._waiting and not self._is_reading:
             self._is_reading = True
             topic, topic_id, partition_id = self._waiting.popleft()
-            survey = TransactionSurvey() if topic == TRANSACTION_STATE else GroupSurvey()
+            survey = _SURVEYS.get(topic, GroupSurvey)()
             self._look_up(_Reading(topic=topic, topic_id=topic_id, partition_id=partition_id, survey=survey))
         self._is_advancing = False
         if not self._is_reading:
+            states = self._share_states
             self._done(
                 CoordinatorUse(
                     transactions=tuple(sorted(self._transactions)),
-                    groups=tuple(sorted(self._groups)),
+                    groups=tuple(
+                        each._replace(share_partitions=states[each.group_id]) for each in sorted(self._groups)
+                    ),
                     unread=tuple(self._unread),
                 )
             )
@@ -153,6 +159,8 @@ class CoordinatorSurvey:
                 OpenTransaction(each.transactional_id, each.state.name, reading.partition_id, each.offset)
                 for each in survey.unfinished()
             ]
+        elif isinstance(survey, ShareStateSurvey):
+            self._share_states.update(survey.partitions())
         else:
             self._groups += [
                 GroupInUse(
@@ -242,7 +250,7 @@ class _Reading:
     topic: str
     topic_id: bytes
     partition_id: int
-    survey: TransactionSurvey | GroupSurvey
+    survey: _Survey
     offset: int = 0
     attempts: int = 0
 
@@ -268,6 +276,12 @@ class _Reading:
 PIECE_BYTES: Final = 1024 * 1024
 # A leader that has gone is replaced within a session (9 s); connections are tried anew up to twice a second.
 ATTEMPTS_MAX: Final = 20
+_Survey = TransactionSurvey | GroupSurvey | ShareStateSurvey
+# Of other topics than __consumer_offsets.
+_SURVEYS: Final[Mapping[str, type[_Survey]]] = {
+    TRANSACTION_STATE: TransactionSurvey,
+    SHARE_GROUP_STATE: ShareStateSurvey,
+}
 _PURPOSE: Final = "survey"
 _CONSUMER: Final = -1
 _EARLIEST: Final = -2

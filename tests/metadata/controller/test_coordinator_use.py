@@ -8,17 +8,17 @@ from falkirk.metadata.controller.coordinator_use import (
     CoordinatorUse,
     GroupInUse,
     OpenTransaction,
-    topic_to_survey,
+    topics_to_survey,
 )
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.protocol.messages import TopicRecord
 
-GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 USE = CoordinatorUse(
     transactions=(OpenTransaction("paying", "ONGOING", 7, 12),),
     groups=(
-        GroupInUse("shares", "share", 0, 3),
+        GroupInUse("shares", "share", 0, 3, share_partitions=4),
         GroupInUse("flows", "streams", 2, 4),
         GroupInUse("modern", "consumer", 2, 5, ("m-1", "m-2"), 7),
         GroupInUse("left", "consumer", 0, 5),
@@ -36,20 +36,20 @@ def lowered(name, level, type_, use, *, topics=(GROUPS, TRANSACTIONS)):
 
 
 @pytest.mark.parametrize(
-    ("name", "level", "topic"),
+    ("name", "level", "topics"),
     [
-        ("transaction.version", 1, TRANSACTIONS),
-        ("transaction.version", 0, TRANSACTIONS),
-        ("group.version", 0, GROUPS),
-        ("share.version", 0, GROUPS),
-        ("share.version", 1, None),
-        ("streams.version", 0, GROUPS),
-        ("eligible.leader.replicas.version", 0, None),
-        ("metadata.version", 17, None),
+        ("transaction.version", 1, (TRANSACTIONS,)),
+        ("transaction.version", 0, (TRANSACTIONS,)),
+        ("group.version", 0, (GROUPS,)),
+        ("share.version", 0, (GROUPS, STATES)),
+        ("share.version", 1, ()),
+        ("streams.version", 0, (GROUPS,)),
+        ("eligible.leader.replicas.version", 0, ()),
+        ("metadata.version", 17, ()),
     ],
 )
-def test_each_feature_has_its_topic(name, level, topic):
-    assert topic_to_survey(name, level) == topic
+def test_each_feature_has_its_topics(name, level, topics):
+    assert topics_to_survey(name, level) == topics
 
 
 def test_nothing_is_decided_before_somebody_has_looked():
@@ -94,8 +94,27 @@ def test_a_consumer_group_is_named_with_its_members_and_what_becomes_of_it():
         "group modern is a consumer group with 2 members (m-1, m-2) that have to join anew by the classic protocol "
         "(its 7 committed offsets stay)"
     )
-    assert item["before"] == {"members": 2, "member_ids": ["m-1", "m-2"], "committed_offsets": 7}
+    assert item["before"] == {
+        "members": 2,
+        "member_ids": ["m-1", "m-2"],
+        "committed_offsets": 7,
+        "share_partitions": 0,
+    }
     assert item["after"] == {"members": 0, "committed_offsets": 7}
+
+
+def test_a_share_group_is_named_with_the_delivery_state_that_is_lost():
+    (item,) = USE.cut_off("share.version")
+    assert item["detail"] == "group shares is a share group with 0 members and delivery state of 4 partitions"
+    assert item["before"]["share_partitions"] == 4
+    unread = CoordinatorUse(unread=("__share_group_state-4: it has no leader",))
+    topics = (GROUPS, STATES)
+    assert lowered("share.version", 0, SAFE, None, topics=topics).topics_to_survey == set(topics)
+    assert (
+        "__share_group_state-4"
+        in lowered("share.version", 0, SAFE, unread, topics=topics).errors["share.version"].message
+    )
+    assert lowered("group.version", 0, SAFE, unread, topics=topics).errors == {}
 
 
 def test_of_many_members_the_first_are_named_and_the_rest_is_counted():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
-from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
+from falkirk.versions.release import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ class OpenTransaction(NamedTuple):
 class GroupInUse(NamedTuple):
     """A group of which there are records; `type` in Kafka's words: classic, consumer, share, streams.
 
-    `committed`: of how many partitions it has offsets.
+    `committed`: of how many partitions it has offsets; `share_partitions`: delivery state.
     """
 
     group_id: str
@@ -37,6 +37,7 @@ class GroupInUse(NamedTuple):
     partition: int
     member_ids: tuple[str, ...] = ()
     committed: int = 0
+    share_partitions: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +61,13 @@ class CoordinatorUse:
         ]
 
 
-def topic_to_survey(name: str, level: int) -> str | None:
-    """Give the topic that tells what lowering a feature to a level cuts off; None if it can cut off nothing."""
+def topics_to_survey(name: str, level: int) -> tuple[str, ...]:
+    """Give the topics that tell what lowering a feature to a level cuts off; none if it can cut off nothing."""
     if name == TRANSACTION_VERSION:
-        return TRANSACTION_STATE
-    return CONSUMER_OFFSETS if name in _GROUP_TYPES and level == 0 else None
+        return (TRANSACTION_STATE,)
+    if name not in _GROUP_TYPES or level > 0:
+        return ()
+    return (CONSUMER_OFFSETS, SHARE_GROUP_STATE) if name == SHARE_VERSION else (CONSUMER_OFFSETS,)
 
 
 def _transaction_json(transaction: OpenTransaction) -> dict[str, Any]:  # Any: JSON values
@@ -93,6 +96,7 @@ def _group_json(group: GroupInUse) -> dict[str, Any]:  # Any: JSON values
             "members": group.members,
             "member_ids": list(group.member_ids[:_MEMBERS_TOLD_MAX]),
             "committed_offsets": group.committed,
+            "share_partitions": group.share_partitions,
         },
         "after": {"members": 0, "committed_offsets": group.committed} if group.type == _CONSUMER else None,
         "detail": _group_detail(group),
@@ -106,6 +110,8 @@ def _group_detail(group: GroupInUse) -> str:
     detail = f"group {group.group_id} is a {group.type} group with {group.members} members"
     if names:
         detail += f" ({names})"
+    if group.share_partitions:
+        detail += f" and delivery state of {group.share_partitions} partitions"
     if group.type == _CONSUMER:
         # Heartbeats are refused from then on; the next one who joins by the classic protocol takes the group over.
         detail += f" that have to join anew by the classic protocol (its {group.committed} committed offsets stay)"

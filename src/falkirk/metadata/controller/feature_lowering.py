@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from immutables import Map
 
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.coordinator_use import topic_to_survey
+from falkirk.metadata.controller.coordinator_use import topics_to_survey
 from falkirk.metadata.controller.feature_blockers import bounded_text
 from falkirk.metadata.feature_levels import FeatureTarget, reason_not_kept
 from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
@@ -132,14 +132,14 @@ def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage,
 
 def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: MetadataImage, lowerings: Lowerings) -> None:
     """Find what a coordinator would lose. Nothing is changed there: what is cut off stays, and counts again later."""
-    topic = topic_to_survey(update.name, update.level)
-    if topic is None or image.topics.topic(topic) is None:
+    topics = [topic for topic in topics_to_survey(update.name, update.level) if image.topics.topic(topic) is not None]
+    if not topics:
         return
     if use is None:
-        lowerings.topics_to_survey.add(topic)
+        lowerings.topics_to_survey.update(topics)
         return
     found = use.cut_off(update.name)
-    unread = [text for text in use.unread if text.startswith(f"{topic}-")]
+    unread = [text for text in use.unread if text.startswith(tuple(f"{topic}-" for topic in topics))]
     lowerings.cut_off += found
     lowerings.cut_off += [
         {"kind": "not_read", "key": text.partition(":")[0], "detail": f"{text}, so nobody knows what is in it"}
