@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.loader_rules import configured_coordinator
+from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
+from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.shard.context import ShardContext
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
 from falkirk.coordinator.shard.outcome import Outcome, Reply
@@ -27,6 +28,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import ListGroupsResponse
 from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.versions.features import GROUP_VERSION
 from falkirk.versions.release import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from falkirk.node.group_coordinator.hosted_shard import Done, Operation
     from falkirk.node.node_state import NodeState
     from falkirk.node.replication.replica_manager import ReplicaManager
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.protocol.schema import WireStruct
 
 
 class GroupCoordinator:
@@ -152,6 +154,16 @@ class GroupCoordinator:
 
     # --- Requests
 
+    @property
+    def is_consumer_protocol_enabled(self) -> bool:
+        """Say whether groups of the consumer protocol may be: by configuration, and by `group.version` from 4.0 on."""
+        config = self._state.config
+        protocols = static_value(config.properties, config.release, "group.coordinator.rebalance.protocols")
+        assert isinstance(protocols, tuple), "a list"
+        if self.kind is CoordinatorKind.OLD or GroupType.CONSUMER not in protocols:
+            return False
+        return GROUP_VERSION not in config.release.features or self._feature_levels.get(GROUP_VERSION, 0) >= 1
+
     def partition_for(self, group_id: str) -> int:
         """Give the partition of `__consumer_offsets` that a group belongs to."""
         return abs_hash(group_id) % self.partition_count
@@ -188,7 +200,7 @@ class GroupCoordinator:
         errors: list[ErrorCode] = []
         left = len(hosts)
 
-        def answered(part: WireMessage | ErrorCode) -> None:
+        def answered(part: WireStruct | ErrorCode) -> None:
             nonlocal left
             left -= 1
             if isinstance(part, ListGroupsResponse):

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from falkirk.node.replication.answers import PartitionProduced
     from falkirk.node.replication.replica_manager import ReplicaManager
     from falkirk.protocol.compression import Compression
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.unified_log import UnifiedLog
 
     Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
-    Done = Callable[[WireMessage | ErrorCode], None]
+    Done = Callable[[WireStruct | ErrorCode], None]
 
 
 class HostState(enum.StrEnum):

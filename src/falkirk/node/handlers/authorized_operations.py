@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
+from falkirk.versions.features import GROUP_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,12 @@ def authorized_topic_operations(view: NodeView, context: RequestContext, name: s
     if not view.authorizer.is_configured:
         return _ALL_TOPIC_OPERATIONS
     return _bits(view, context, _TOPIC_OPERATIONS, ResourceType.TOPIC, name)
+
+
+def authorized_group_operations(view: NodeView, context: RequestContext, name: str) -> int:
+    """Give the operations on a group that are allowed, whether there is one or not."""
+    operations = _GROUP_OPERATIONS + (_CONFIG_OPERATIONS if GROUP_VERSION in view.release.features else ())
+    return _bits(view, context, operations, ResourceType.GROUP, name)
 
 
 def _bits(
@@ -56,4 +63,6 @@ _TOPIC_OPERATIONS: Final = (
     AclOperation.DESCRIBE_CONFIGS,
     AclOperation.ALTER_CONFIGS,
 )
+_GROUP_OPERATIONS: Final = (AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE)
+_CONFIG_OPERATIONS: Final = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
 _ALL_TOPIC_OPERATIONS: Final = sum(1 << operation for operation in _TOPIC_OPERATIONS)

@@ -1,0 +1,53 @@
+"""ConsumerGroupHeartbeat (key 68), v0-1: a member of a consumer group joins, lives, and leaves. KIP-848.
+
+Behaviour: UNSUPPORTED_VERSION where the protocol is not enabled. Needs READ on the group, else
+GROUP_AUTHORIZATION_FAILED; where groups depend on `group.version`, DESCRIBE on all topics that it names, else
+TOPIC_AUTHORIZATION_FAILED: a pattern finds but topics that may be described.
+Version notes: v1 adds the pattern, and lets clients make their member ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.group_requests import ask_group, client_of, groups_of, is_group_allowed
+from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from falkirk.versions.features import GROUP_VERSION
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
+    """Let the group's shard answer."""
+    assert isinstance(request, ConsumerGroupHeartbeatRequest)
+    if not groups_of(view).is_consumer_protocol_enabled:
+        return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
+    if not is_group_allowed(view, context, AclOperation.READ, request.group_id):
+        return error_response(request, context.api_version, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    names = set(request.subscribed_topic_names or ())
+    if GROUP_VERSION in view.release.features and not names <= allowed_topics(
+        view, context, AclOperation.DESCRIBE, names
+    ):
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    client = client_of(context)
+
+    def is_describable(topic: str) -> bool:
+        return view.authorizer.is_allowed(context, AclOperation.DESCRIBE, ResourceType.TOPIC, topic)
+
+    return ask_group(
+        view,
+        context,
+        request,
+        request.group_id,
+        lambda shard, token: shard.consumer_group_heartbeat(client, request, token, is_describable=is_describable),
+    )
+
+
+ROUTE: Final = Route(api_key=68, handler=handle, needs_controller=False)

@@ -1,0 +1,71 @@
+"""DescribeGroups (key 15), v0-6: state and members of classic groups. KIP-345, KIP-430, KIP-1043.
+
+Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it. Groups that are not there are Dead.
+Version notes: v3 adds the operations that are allowed, v4 the group instance ids, v6 GROUP_ID_NOT_FOUND and messages.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.group_coordinator.operation_errors import operation_error
+from falkirk.node.handlers.authorized_operations import authorized_group_operations
+from falkirk.node.handlers.group_requests import Gathered, client_of, groups_of, is_group_allowed
+from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import DescribeGroupsRequest, DescribeGroupsResponse
+from falkirk.protocol.messages.describe_groups_response import DescribedGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.coordinator.shard.client import ClientContext
+    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+    from falkirk.coordinator.shard.outcome import Outcome, Token
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.handler import Answer
+    from falkirk.protocol.schema import WireMessage
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> AnswerLater:
+    """Let the shards of the groups answer."""
+    assert isinstance(request, DescribeGroupsRequest)
+    return AnswerLater(partial(_describe, view, context, request))
+
+
+def _describe(view: NodeView, context: RequestContext, request: DescribeGroupsRequest, answer: Answer) -> None:
+    allowed = [name for name in request.groups if is_group_allowed(view, context, AclOperation.DESCRIBE, name)]
+    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in request.groups if name not in allowed]
+
+    def finish(groups: Sequence[DescribedGroup]) -> None:
+        if request.include_authorized_operations:
+            for group in groups:
+                if group.error_code == ErrorCode.NONE:
+                    group.authorized_operations = authorized_group_operations(view, context, group.group_id)
+        answer(DescribeGroupsResponse(groups=[*refused, *groups]))
+
+    gathered = Gathered(len(allowed), finish)
+    client = client_of(context)
+    for place, name in enumerate(allowed):
+        groups_of(view).ask(
+            name,
+            partial(_ask, client, name),
+            gathered.place(place, partial(_of_error, name)),
+        )
+
+
+def _ask(client: ClientContext, name: str, shard: GroupCoordinatorShard, token: Token) -> Outcome:
+    return shard.describe_group(client, name, token)
+
+
+def _of_error(name: str, error: ErrorCode) -> DescribedGroup:
+    return _failed(name, operation_error(error))
+
+
+def _failed(name: str, error: ErrorCode) -> DescribedGroup:
+    return DescribedGroup(group_id=name, error_code=error)
+
+
+ROUTE: Final = Route(api_key=15, handler=handle, needs_controller=False)

@@ -1,0 +1,204 @@
+"""OffsetFetch (key 9), v0-10: how far groups are. KIP-88, KIP-447, KIP-709, KIP-848.
+
+Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it, and on each topic: named ones that may
+not be described are TOPIC_AUTHORIZATION_FAILED, of all topics they are left out. UNKNOWN_TOPIC_ID for an id that nobody
+knows. v0 is UNSUPPORTED_VERSION: its offsets were ZooKeeper's.
+Version notes: v2 takes null for all topics and tells an error of the group, v5 tells leader epochs, v7 waits for open
+transactions if asked to; v8 takes many groups, v9 names the member that asks, v10 names topics by id.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.group_coordinator.operation_errors import fetch_error
+from falkirk.node.handlers.group_requests import Gathered, client_of, groups_of, is_group_allowed
+from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
+from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from falkirk.protocol.messages.offset_fetch_response import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from falkirk.protocol.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.handler import Answer
+    from falkirk.protocol.schema import WireMessage, WireStruct
+
+_COORDINATOR_SINCE: Final = 1
+_GROUP_ERROR_SINCE: Final = 2
+_GROUPS_SINCE: Final = 8
+_IDS_SINCE: Final = 10
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
+    """Let the shards of the groups answer."""
+    assert isinstance(request, OffsetFetchRequest)
+    if context.api_version < _COORDINATOR_SINCE:
+        return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
+    return AnswerLater(partial(_fetch, view, context, request))
+
+
+def _fetch(view: NodeView, context: RequestContext, request: OffsetFetchRequest, answer: Answer) -> None:
+    version = context.api_version
+    groups = request.groups if version >= _GROUPS_SINCE else [_only_group(request)]
+
+    def finish(parts: Sequence[OffsetFetchResponseGroup]) -> None:
+        if version >= _GROUPS_SINCE:
+            answer(OffsetFetchResponse(groups=list(parts)))
+        else:
+            answer(_as_only_group(groups[0], parts[0], version))
+
+    gathered = Gathered(len(groups), finish)
+    for place, group in enumerate(groups):
+        if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
+            gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        else:
+            _ask(view, context, request, group, gathered=gathered, place=place)
+
+
+def _ask(
+    view: NodeView,
+    context: RequestContext,
+    request: OffsetFetchRequest,
+    group: OffsetFetchRequestGroup,
+    *,
+    gathered: Gathered[OffsetFetchResponseGroup],
+    place: int,
+) -> None:
+    named = None if group.topics is None else [_named(view, topic, context.api_version) for topic in group.topics]
+    allowed, refused = named, list[tuple[OffsetFetchRequestTopics, ErrorCode]]()
+    if named is not None:
+        allowed, refused = _sort_out(view, context, named)
+    asked = replace(group, topics=allowed)
+    client = client_of(context)
+
+    def done(result: WireStruct | ErrorCode) -> None:
+        if isinstance(result, ErrorCode):
+            gathered.put(place, _failed(group, fetch_error(result)))
+            return
+        assert isinstance(result, OffsetFetchResponseGroup)
+        if result.error_code == ErrorCode.NONE:
+            if allowed is None:
+                result = replace(result, topics=_visible(view, context, result.topics))
+            else:
+                result = replace(result, topics=[*result.topics, *(_refused(*each) for each in refused)])
+        gathered.put(place, result)
+
+    groups_of(view).ask(
+        group.group_id,
+        lambda shard, token: shard.fetch_offsets(client, asked, token, is_stable_required=request.require_stable),
+        done,
+    )
+
+
+def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics
+        ]
+    return OffsetFetchRequestGroup(request.group_id, topics=topics)
+
+
+def _as_only_group(asked: OffsetFetchRequestGroup, part: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:
+    if version < _GROUP_ERROR_SINCE and part.error_code:
+        # It can be told for each partition only.
+        return OffsetFetchResponse(
+            topics=[
+                OffsetFetchResponseTopic(
+                    topic.name,
+                    [
+                        OffsetFetchResponsePartition(index, committed_offset=-1, error_code=part.error_code)
+                        for index in topic.partition_indexes
+                    ],
+                )
+                for topic in asked.topics or ()
+            ]
+        )
+    topics = [
+        OffsetFetchResponseTopic(
+            topic.name,
+            [
+                OffsetFetchResponsePartition(
+                    each.partition_index,
+                    each.committed_offset,
+                    each.committed_leader_epoch,
+                    each.metadata,
+                    each.error_code,
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in part.topics
+    ]
+    return OffsetFetchResponse(topics=topics, error_code=part.error_code)
+
+
+def _named(view: NodeView, topic: OffsetFetchRequestTopics, version: int) -> OffsetFetchRequestTopics:
+    """Give a topic with the name that belongs to its id; none if nobody knows it."""
+    if version < _IDS_SINCE:
+        return topic
+    return replace(topic, name=view.image.topics.names.get(topic.topic_id, ""))
+
+
+def _sort_out(
+    view: NodeView, context: RequestContext, topics: Sequence[OffsetFetchRequestTopics]
+) -> tuple[list[OffsetFetchRequestTopics], list[tuple[OffsetFetchRequestTopics, ErrorCode]]]:
+    may_see = allowed_topics(view, context, AclOperation.DESCRIBE, {topic.name for topic in topics})
+    allowed, refused = [], []
+    for topic in topics:
+        if context.api_version >= _IDS_SINCE and not topic.name:
+            refused.append((topic, ErrorCode.UNKNOWN_TOPIC_ID))
+        elif topic.name in may_see:
+            allowed.append(topic)
+        else:
+            refused.append((topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    return allowed, refused
+
+
+def _refused(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
+    partitions = [
+        OffsetFetchResponsePartitions(index, committed_offset=-1, error_code=error) for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopics(topic.name, topic.topic_id, partitions)
+
+
+def _visible(
+    view: NodeView, context: RequestContext, topics: Sequence[OffsetFetchResponseTopics]
+) -> list[OffsetFetchResponseTopics]:
+    """Give the topics that may be described; where they go by id, those that still have one."""
+    may_see = allowed_topics(view, context, AclOperation.DESCRIBE, {topic.name for topic in topics})
+    seen = [topic for topic in topics if topic.name in may_see]
+    if context.api_version < _IDS_SINCE:
+        return seen
+    with_ids = []
+    for topic in seen:
+        known = view.image.topics.topic(topic.name)
+        topic_id = topic.topic_id
+        if topic_id == ZERO_UUID and known is not None:
+            topic_id = known.topic_id
+        if topic_id != ZERO_UUID:
+            with_ids.append(replace(topic, topic_id=topic_id))
+    return with_ids
+
+
+def _failed(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
+    return OffsetFetchResponseGroup(group.group_id, [], error)
+
+
+ROUTE: Final = Route(api_key=9, handler=handle, needs_controller=False)

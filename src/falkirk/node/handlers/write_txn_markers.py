@@ -1,0 +1,126 @@
+"""WriteTxnMarkers (key 27), v0-2: a transaction coordinator ends transactions in partitions. KIP-98, KIP-890.
+
+Behaviour: needs ALTER or CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED. Each partition has its result:
+UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED. In
+`__consumer_offsets` the group coordinator writes the marker, and what was pending in the transaction counts or goes.
+Version notes: v1 adds flexible fields, v2 the transaction version.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.shard.outcome import Producer
+from falkirk.metadata.acl_types import AclOperation
+from falkirk.node.broker_configs import static_value
+from falkirk.node.group_coordinator.operation_errors import marker_error
+from falkirk.node.group_coordinator.record_batches import end_marker
+from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.group_requests import Gathered, groups_of
+from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from falkirk.protocol.messages.write_txn_markers_response import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+)
+from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.storage.log.append import AppendOrigin
+from falkirk.versions.release import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.handler import Answer
+    from falkirk.node.replication.answers import PartitionProduced
+    from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker
+    from falkirk.protocol.schema import WireMessage
+
+    _Result = tuple[WritableTxnMarker, str, int, ErrorCode]
+
+
+def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
+    """Write the markers, and answer when they are committed."""
+    assert isinstance(request, WriteTxnMarkersRequest)
+    if not any(is_cluster_operation_allowed(view, context, each) for each in _OPERATIONS):
+        return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return AnswerLater(partial(_write_all, view, request))
+
+
+def _write_all(view: NodeView, request: WriteTxnMarkersRequest, answer: Answer) -> None:
+    asked = [
+        (marker, topic.name, index)
+        for marker in request.markers
+        for topic in marker.topics
+        for index in topic.partition_indexes
+    ]
+
+    def finish(results: Sequence[_Result]) -> None:
+        answer(_response(results))
+
+    gathered: Gathered[_Result] = Gathered(len(asked), finish)
+    for place, (marker, topic, index) in enumerate(asked):
+        _write(view, marker, topic, index, partial(_put, gathered, place, (marker, topic, index)))
+
+
+def _put(gathered: Gathered[_Result], place: int, asked: tuple[WritableTxnMarker, str, int], error: ErrorCode) -> None:
+    gathered.put(place, (*asked, error))
+
+
+def _write(
+    view: NodeView, marker: WritableTxnMarker, topic: str, index: int, done: Callable[[ErrorCode], None]
+) -> None:
+    known = view.image.topics.topic(topic)
+    if known is None or known.partition(index) is None:
+        done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return
+    producer = Producer(marker.producer_id, marker.producer_epoch)
+    if topic == CONSUMER_OFFSETS:
+        groups_of(view).end_transaction(
+            index,
+            producer,
+            marker.coordinator_epoch,
+            lambda error: done(marker_error(error)),
+            is_commit=marker.transaction_result,
+        )
+        return
+    key = TopicIdPartition(known.topic_id, topic, index)
+    timeout_ms = static_value(view.static_configs, view.release, "request.timeout.ms")
+    assert isinstance(timeout_ms, int), "a number"
+    assert view.replicas is not None, "only brokers serve it"
+
+    def appended(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
+        done(produced[key].error_code)
+
+    view.replicas.append_records(
+        {key: end_marker(producer, marker.coordinator_epoch, view.now_ms, is_commit=marker.transaction_result)},
+        required_acks=-1,
+        timeout_ms=timeout_ms,
+        origin=AppendOrigin.COORDINATOR,
+        are_internal_topics_allowed=True,
+        done=appended,
+    )
+
+
+def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:
+    markers: dict[int, dict[str, list[WritableTxnMarkerPartitionResult]]] = {}
+    for marker, topic, index, error in results:
+        partitions = markers.setdefault(marker.producer_id, {}).setdefault(topic, [])
+        partitions.append(WritableTxnMarkerPartitionResult(index, error))
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id, [WritableTxnMarkerTopicResult(topic, partitions) for topic, partitions in topics.items()]
+            )
+            for producer_id, topics in markers.items()
+        ]
+    )
+
+
+_OPERATIONS: Final = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
+
+ROUTE: Final = Route(api_key=27, handler=handle, needs_controller=False)
