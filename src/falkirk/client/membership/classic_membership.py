@@ -1,0 +1,250 @@
+"""A member of a group by the classic protocol: it joins, the leader assigns, all sync, then heartbeats.
+
+Eager: what it reads is given up before it joins anew. Sources: JoinGroup (11), SyncGroup (14), Heartbeat (12),
+LeaveGroup (13), KIP-394 (MEMBER_ID_REQUIRED).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
+from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_embedded, encode_embedded
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
+from falkirk.protocol.messages.leave_group_request import MemberIdentity
+from falkirk.protocol.messages.sync_group_request import SyncGroupRequestAssignment
+from falkirk.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.protocol.schema import WireMessage
+
+    Assign = Callable[[Mapping[str, ConsumerProtocolSubscription]], Mapping[str, ConsumerProtocolAssignment]]
+    Subscribe = Callable[[], ConsumerProtocolSubscription]
+
+
+class State(enum.Enum):
+    """How far it is."""
+
+    UNJOINED = enum.auto()
+    JOINED = enum.auto()
+    """The generation is known, the assignment is not."""
+    STABLE = enum.auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicSettings:
+    """Times in ms. `protocol_name`: the assignor that all members name."""
+
+    group_id: str
+    protocol_name: str = "range"
+    session_timeout_ms: int = 45_000
+    rebalance_timeout_ms: int = 300_000
+    heartbeat_interval_ms: int = 3_000
+    group_instance_id: str | None = None
+
+
+class ClassicMembership:
+    """`subscribe`: what it tells when it joins; `assign`: what it gives to each member when it leads, by member id.
+
+    `took`: called with each assignment that it gets.
+    """
+
+    def __init__(
+        self,
+        settings: ClassicSettings,
+        *,
+        subscribe: Subscribe,
+        assign: Assign,
+        took: Callable[[ConsumerProtocolAssignment], None] = lambda _: None,
+    ) -> None:
+        self.group_id = settings.group_id
+        self.member_id = ""
+        self.needs_coordinator = True
+        self.has_left = False
+        self.failure: ErrorCode | None = None
+        self.assigned: frozenset[TopicPartition] = frozenset()
+        self.state = State.UNJOINED
+        self.is_leader = False
+        self._settings = settings
+        self._subscribe = subscribe
+        self._assign = assign
+        self._took = took
+        self._generation = _NO_GENERATION
+        self._members: Mapping[str, ConsumerProtocolSubscription] = {}
+        self._is_leaving = False
+        self._is_asking = False
+        self._next_ms = 0
+
+    @property
+    def epoch(self) -> int:
+        """The generation; -1 before it has joined."""
+        return self._generation
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `due` has something to ask."""
+        return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
+
+    def due(self, now_ms: int) -> WireMessage | None:
+        """Give the request that is to be sent now."""
+        wakeup_ms = self.next_wakeup_ms
+        if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
+            return None
+        if self._is_leaving and not self.member_id:
+            self.has_left = True
+            return None
+        self._is_asking = True
+        return self._request()
+
+    def answered(self, response: WireMessage, now_ms: int) -> None:
+        """Take the answer to the last request."""
+        self._is_asking = False
+        self._next_ms = now_ms
+        match response:
+            case JoinGroupResponse():
+                self._joined(response, now_ms)
+            case SyncGroupResponse():
+                self._synced(response, now_ms)
+            case HeartbeatResponse():
+                self._next_ms = now_ms + self._settings.heartbeat_interval_ms
+                self._refused(response.error_code, now_ms)
+            case LeaveGroupResponse():
+                self.has_left = not self._is_put_off(response.error_code, now_ms)
+            case _:
+                raise AssertionError(f"no request of a member is answered by {type(response).__name__}")
+
+    def lost(self, now_ms: int) -> None:
+        """Take note that the last request was not answered."""
+        self._is_asking = False
+        self.needs_coordinator = True
+        self._next_ms = now_ms + RETRY_BACKOFF_MS
+
+    def rejoin(self, now_ms: int) -> None:
+        """Make the group rebalance: the leader has heard something new."""
+        self._give_up()
+        self._next_ms = now_ms
+
+    def leave(self) -> None:
+        """Wish to leave; what it reads it gives up at once."""
+        self._is_leaving = True
+        self.assigned = frozenset()
+        self._next_ms = 0
+
+    def found_coordinator(self) -> None:
+        """Take note that the coordinator was looked up."""
+        self.needs_coordinator = False
+
+    def _request(self) -> WireMessage:
+        settings, instance = self._settings, self._settings.group_instance_id
+        if self._is_leaving:
+            leaver = MemberIdentity(self.member_id, instance)
+            return LeaveGroupRequest(group_id=self.group_id, member_id=self.member_id, members=[leaver])
+        if self.state is State.UNJOINED:
+            protocol = JoinGroupRequestProtocol(
+                settings.protocol_name, encode_embedded(self._subscribe(), _EMBEDDED_VERSION)
+            )
+            return JoinGroupRequest(
+                group_id=self.group_id,
+                session_timeout_ms=settings.session_timeout_ms,
+                rebalance_timeout_ms=settings.rebalance_timeout_ms,
+                member_id=self.member_id,
+                group_instance_id=instance,
+                protocol_type=CONSUMER_PROTOCOL_TYPE,
+                protocols=[protocol],
+            )
+        if self.state is State.JOINED:
+            assignments = self._assign(self._members) if self.is_leader else {}
+            return SyncGroupRequest(
+                group_id=self.group_id,
+                generation_id=self._generation,
+                member_id=self.member_id,
+                group_instance_id=instance,
+                protocol_type=CONSUMER_PROTOCOL_TYPE,
+                protocol_name=settings.protocol_name,
+                assignments=[
+                    SyncGroupRequestAssignment(member_id, encode_embedded(assignment, _EMBEDDED_VERSION))
+                    for member_id, assignment in assignments.items()
+                ],
+            )
+        return HeartbeatRequest(self.group_id, self._generation, self.member_id, instance)
+
+    def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
+        if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            return
+        if self._refused(response.error_code, now_ms):
+            return
+        self.member_id = response.member_id
+        self._generation = response.generation_id
+        self.is_leader = response.leader == response.member_id
+        self._members = {
+            member.member_id: decode_embedded(ConsumerProtocolSubscription, member.metadata)
+            for member in response.members
+        }
+        self.state = State.JOINED
+
+    def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
+        if self._refused(response.error_code, now_ms):
+            return
+        assignment = ConsumerProtocolAssignment()
+        if response.assignment:
+            assignment = decode_embedded(ConsumerProtocolAssignment, response.assignment)
+        self.state = State.STABLE
+        self._next_ms = now_ms + self._settings.heartbeat_interval_ms
+        if self._is_leaving:
+            return
+        self.assigned = frozenset(
+            TopicPartition(topic.topic, partition)
+            for topic in assignment.assigned_partitions
+            for partition in topic.partitions
+        )
+        self._took(assignment)
+
+    def _refused(self, error: int, now_ms: int) -> bool:
+        """Say whether the answer is an error, and do what it asks for."""
+        if error == ErrorCode.NONE:
+            return False
+        if self._is_put_off(error, now_ms):
+            return True
+        if error in _ANEW:
+            self._give_up()
+            if error == ErrorCode.UNKNOWN_MEMBER_ID:
+                self.member_id = ""
+            self._next_ms = now_ms
+        else:
+            self._give_up()
+            self.failure = ErrorCode(error)
+        return True
+
+    def _is_put_off(self, error: int, now_ms: int) -> bool:
+        if error not in ELSEWHERE and error not in LATER:
+            return False
+        self.needs_coordinator = self.needs_coordinator or error in ELSEWHERE
+        self._next_ms = now_ms + RETRY_BACKOFF_MS
+        return True
+
+    def _give_up(self) -> None:
+        self.assigned = frozenset()
+        self.state = State.UNJOINED
+
+
+_NO_GENERATION: Final = -1
+_EMBEDDED_VERSION: Final = 1
+_ANEW: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
