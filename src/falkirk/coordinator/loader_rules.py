@@ -71,6 +71,8 @@ class LoaderRules:
     """The epoch of a target assignment is at least -1, its timestamp at least 0."""
     refuses_bad_subscriptions: bool = True
     """A classic consumer's subscription that does not parse is an error, unless it is but cut off; else a warning."""
+    checks_removals: bool = True
+    """A group, a member or a target assignment's epoch is deleted after all that belongs to it."""
     tombstones_end_pending_offsets: bool = True
     """An offset's tombstone also ends what open transactions have pending for it."""
 
@@ -97,6 +99,33 @@ def loader_rules(release: Release, kind: CoordinatorKind | None = None) -> Loade
         what = "" if kind is None else f" {kind}"
         raise IncompleteReleaseError(f"how the{what} group coordinator of release {release} loads is not in the tables")
     return rules
+
+
+def tolerant_rules(rules: LoaderRules) -> LoaderRules:
+    """Give the rules with which a coordinator loads whatever it can read, as KIP-915 asks, and however it is compacted.
+
+    What it cannot replay it skips, as it does what it does not know. In whatever order the records of a group come, the
+    last of each key counts. What does not parse, or speaks of a group of another type, is an error all the same.
+    """
+    return replace(
+        rules,
+        known_types=rules.known_types - rules.refused_types,
+        refused_types=frozenset(),
+        checks_value_versions=True,
+        any_value_makes_consumer_group=True,
+        any_value_makes_share_group=True,
+        simple_groups_become=_BEYOND_CLASSIC,
+        ownership=PartitionOwnership.UNCHECKED,
+        refuses_repeated_topics=False,
+        checks_task_owners=False,
+        refuses_repeated_subtopologies=False,
+        checks_assignment_epochs=False,
+        checks_partition_metadata=False,
+        checks_target_epoch=False,
+        refuses_bad_subscriptions=False,
+        checks_removals=False,
+        tombstones_end_pending_offsets=True,
+    )
 
 
 def default_coordinator(release: Release) -> CoordinatorKind:
@@ -155,6 +184,8 @@ _REBALANCE_PROTOCOLS: Final = {
     "4.3.1": _WITH_STREAMS,
     "4.4.0": _WITH_STREAMS,
 }
+
+_BEYOND_CLASSIC: Final = frozenset({GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS})
 
 _CLASSIC_TYPES: Final = frozenset({0, 1, 2})
 _CONSUMER_TYPES: Final = frozenset({3, 4, 5, 6, 7, 8})

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
+from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules, tolerant_rules
 from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.prediction.classic_group import ClassicGroup, load_classic_group
 from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.log_entry import LogEntry
     from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.versions.release import Release
 
 
@@ -45,15 +46,22 @@ class PartitionLoad:
     """One partition of one release's coordinator while it loads. Entries come in log order."""
 
     def __init__(
-        self, release: Release, kind: CoordinatorKind | None = None, *, without: Container[int] = frozenset()
+        self,
+        release: Release,
+        kind: CoordinatorKind | None = None,
+        *,
+        without: Container[int] = frozenset(),
+        is_tolerant: bool = False,
     ) -> None:
         """Begin with nothing loaded; records at the offsets in `without` count as taken out.
 
+        `is_tolerant`: as the release would load with KIP-915 in it, see `tolerant_rules`.
         Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
         """
-        self.rules = loader_rules(release, kind)
+        rules = loader_rules(release, kind)
+        self.rules = tolerant_rules(rules) if is_tolerant else rules
         self.offsets = Offsets(tombstones_end_pending=self.rules.tombstones_end_pending_offsets)
-        self._reader = group_record_reader(release, self.rules)
+        self._reader = group_record_reader(release, self.rules, reads_newer_versions=is_tolerant)
         self._groups: dict[str, ClassicGroup | ModernGroup] = {}
         self._deleted_at: dict[str, int] = {}
         self._without = without
@@ -71,7 +79,7 @@ class PartitionLoad:
                 self._replay_offset(decoded(parts[0]), parts[1], entry)
                 return READ
         try:
-            self._replay_other(entry)
+            self.apply(self.decode(entry), entry)
         except UnknownTypeError:
             return SKIPPED
         except ReadError as error:
@@ -79,6 +87,46 @@ class PartitionLoad:
         except ReplayError as error:
             return fails(str(error))
         return READ
+
+    def decode(self, entry: LoggedRecord) -> DecodedRecord:
+        """Read a record as the release does. Raises ReadError, and UnknownTypeError for what it skips."""
+        return self._reader.decode(entry.key, entry.value)
+
+    def apply(self, record: DecodedRecord, entry: LoggedRecord) -> None:
+        """Replay what `decode` gave of an entry. Raises ReplayError, and has then changed nothing."""
+        type_, key, value = record.type, record.key, record.value
+        if type_ in self.rules.refused_types:
+            raise ReplayError("this release reads records of this type, but has no replay for them")
+        if entry.offset in self._without:
+            return
+        if type_ in OFFSET_TYPES:
+            parts = offset_key(entry.key or b"")
+            assert parts is not None, "the reader took the key"
+            self._replay_offset(key["group"], parts[1], entry)
+        elif type_ in PARTS:
+            group_type, part = PARTS[type_]
+            self._replay_part(group_type, part, key, value, entry.offset)
+        elif value is None:
+            self._delete(key["group"], entry.offset)
+        else:
+            self._groups[key["group"]] = load_classic_group(value, self.rules)
+
+    def hold_offsets(self, group_id: str) -> None:
+        """Replay an offset that counts, or will, as far as later records are checked against it: it makes a group.
+
+        For who keeps offsets itself, and does not let them be replayed here.
+        """
+        if not self._is_old and group_id not in self._groups:
+            self._groups[group_id] = _SIMPLE_GROUP
+
+    def is_made_by_offsets(self, group_id: str) -> bool:
+        """Say whether no record but those of offsets tells of a group."""
+        return self._groups.get(group_id) is _SIMPLE_GROUP
+
+    def type_of(self, group_id: str) -> GroupType | None:
+        """Give the type of a group that is there; a SIMPLE one may have a record."""
+        group = self._groups.get(group_id)
+        return None if group is None else _loaded(group).type
 
     def finish(self) -> list[tuple[int, str]]:
         """Give the records, offset and reason, on which the coordinator stops after it has replayed them all.
@@ -121,27 +169,7 @@ class PartitionLoad:
             self.offsets.delete(group_id, partition)
             return
         self.offsets.commit(group_id, partition, producer_id)
-        if not self._is_old and group_id not in self._groups:
-            self._groups[group_id] = _SIMPLE_GROUP
-
-    def _replay_other(self, entry: LoggedRecord) -> None:
-        record = self._reader.decode(entry.key, entry.value)
-        type_, key, value = record.type, record.key, record.value
-        if type_ in self.rules.refused_types:
-            raise ReplayError("this release reads records of this type, but has no replay for them")
-        if entry.offset in self._without:
-            return
-        if type_ in OFFSET_TYPES:
-            parts = offset_key(entry.key or b"")
-            assert parts is not None, "the reader took the key"
-            self._replay_offset(key["group"], parts[1], entry)
-        elif type_ in PARTS:
-            group_type, part = PARTS[type_]
-            self._replay_part(group_type, part, key, value, entry.offset)
-        elif value is None:
-            self._delete(key["group"], entry.offset)
-        else:
-            self._groups[key["group"]] = load_classic_group(value, self.rules)
+        self.hold_offsets(group_id)
 
     def _replay_part(self, group_type: GroupType, part: Part, key: Fields, value: Fields | None, offset: int) -> None:
         group_id = key["group_id"]
@@ -159,7 +187,8 @@ class PartitionLoad:
                 return
             raise ReplayError(f"there is no {group_type} group {group_id}")
         if part is Part.GROUP and value is None:
-            group.check_removal()
+            if self.rules.checks_removals:
+                group.check_removal()
             self._delete(group_id, offset)
             return
         member_id = key.get("member_id", "")

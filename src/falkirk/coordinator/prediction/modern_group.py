@@ -42,6 +42,7 @@ class ModernGroup:
         self.members: dict[str, Member] = {}
         self.target_members: set[str] = set()
         self._target_epoch = _FIRST_TARGET_EPOCH
+        self._checks_removals = rules.checks_removals
         self._owners = PartitionOwners(rules.ownership)
         checks_tasks = group_type is GroupType.STREAMS and rules.checks_task_owners
         self._task_owners = TaskOwners() if checks_tasks else None
@@ -116,6 +117,9 @@ class ModernGroup:
             if must_be_there:
                 raise ReplayError(f"member {member_id} is deleted, but not there")
             return
+        if not self._checks_removals:
+            del self.members[member_id]
+            return
         if member.epoch is None:
             raise ReplayError(f"member {member_id} is deleted before it ever was at an epoch")
         if member.epoch != _DELETED:
@@ -129,7 +133,7 @@ class ModernGroup:
         del self.members[member_id]
 
     def _delete_target_epoch(self) -> None:
-        if self.target_members:
+        if self.target_members and self._checks_removals:
             raise ReplayError(
                 f"the target assignment's epoch is deleted while it has {len(self.target_members)} members"
             )

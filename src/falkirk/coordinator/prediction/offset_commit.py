@@ -2,7 +2,7 @@
 
 key    type int16 (0 or 1), group string, topic string, partition int32
 value  version int16, offset int64, leader epoch int32 (from v3), metadata string, commit timestamp int64,
-       expire timestamp int64 (v1 alone); from v4 compact and with tagged fields
+       expire timestamp int64 (v1 alone); from v4 compact and with tagged fields (0: the topic's id)
 """
 
 from __future__ import annotations
@@ -28,10 +28,15 @@ def offset_key(key: bytes) -> tuple[bytes, bytes] | None:
 
 
 def is_plain_offset_value(value: bytes) -> bool:
-    """Say whether a value is a whole one of version 0 to 3; another one is for the reader to judge."""
-    if len(value) < _SHORTEST_VALUE or value[0] or value[1] > _LAST_FIXED_VERSION:
+    """Say whether a value is a whole one of version 0 to 3, or of 4 as Kafka writes it.
+
+    That is with metadata of less than 127 bytes, and no tag but the topic's id. Another one is for the reader to judge.
+    """
+    if len(value) < _SHORTEST_VALUE or value[0] or value[1] > _LAST_VERSION:
         return False
     version = value[1]
+    if version == _LAST_VERSION:
+        return _is_plain_compact_value(value)
     at = 14 if version == _LAST_FIXED_VERSION else 10
     if len(value) < at + 2:
         return False
@@ -51,3 +56,17 @@ def offset_topic_partition(position: bytes) -> tuple[str, int]:
 _SHORTEST_KEY = 10
 _SHORTEST_VALUE = 20
 _LAST_FIXED_VERSION = 3
+_LAST_VERSION = 4
+
+
+def _is_plain_compact_value(value: bytes) -> bool:
+    # One more than the metadata's length; a null is 0, and longer lengths have the highest bit.
+    length = value[14]
+    tags = 22 + length
+    if not 0 < length < _LONGER_LENGTH or tags >= len(value):
+        return False
+    return value[tags] == 0 or (value[tags : tags + 3] == _TOPIC_ID_TAG and len(value) >= tags + 19)
+
+
+_LONGER_LENGTH = 0x80
+_TOPIC_ID_TAG = b"\x01\x00\x10"

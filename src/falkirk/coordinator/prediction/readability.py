@@ -56,8 +56,10 @@ class RecordReader:
         records: Mapping[int, CoordinatorRecordSupport],
         *,
         checks_value_versions: bool = True,
+        reads_newer_versions: bool = False,
     ) -> None:
         self._release = release
+        self._reads_newer_versions = reads_newer_versions
         self._records = records
         self._checks_value_versions = checks_value_versions
         self._limits = reader_rules(release).limits
@@ -85,7 +87,7 @@ class RecordReader:
         known = self._records[type_].value_versions
         nearest = min(max(version, known.lowest), known.highest)
         error = None
-        if version != nearest:
+        if version != nearest and not (self._reads_newer_versions and version > nearest):
             error = f"{record_type_name(type_)} has no value version {version}, only {known}"
             if self._checks_value_versions:
                 raise ReadError(error, 0)
@@ -116,11 +118,19 @@ class RecordReader:
 
 
 @functools.cache
-def group_record_reader(release: Release, rules: LoaderRules) -> RecordReader:
-    """Give the deserialiser of `__consumer_offsets` in a release's coordinator."""
+def group_record_reader(release: Release, rules: LoaderRules, *, reads_newer_versions: bool = False) -> RecordReader:
+    """Give the deserialiser of `__consumer_offsets` in a release's coordinator.
+
+    `reads_newer_versions`: a value version above the highest known is read with the highest known one (KIP-915).
+    """
     known = {type_: support for type_, support in release.kraft.group_records.items() if type_ in rules.known_types}
     assert known.keys() == rules.known_types, f"{release} has no schema of {rules.known_types - known.keys()}"
-    return RecordReader(release, known, checks_value_versions=rules.checks_value_versions)
+    return RecordReader(
+        release,
+        known,
+        checks_value_versions=rules.checks_value_versions,
+        reads_newer_versions=reads_newer_versions,
+    )
 
 
 def group_record_verdict(
