@@ -1,0 +1,180 @@
+"""What every group is asked: who may commit, what may be deleted, which offsets expire."""
+
+import pytest
+from classic_world import GROUP, ClassicWorld, subscription
+
+from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.classic_records import group_metadata_tombstone
+from falkirk.protocol.error_codes import ErrorCode
+
+
+def why_refused(
+    group: ClassicGroup,
+    member_id: str = "",
+    generation: int = -1,
+    *,
+    instance: str | None = None,
+    is_transactional: bool = False,
+) -> ErrorCode:
+    """Ask whether a commit is refused."""
+    return group.why_commit_refused(member_id, instance, generation, is_transactional=is_transactional, version=9)
+
+
+def test_whoever_is_no_member_commits_to_an_empty_group_alone():
+    world = ClassicWorld()
+    empty = ClassicGroup("offsets", now_ms=1)
+    world.stable(1)
+
+    assert why_refused(empty) is ErrorCode.NONE
+    assert why_refused(empty, "someone", instance="someone") is ErrorCode.NONE
+    assert why_refused(empty, "someone", 0) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert why_refused(world.group()) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_commits_in_its_generation():
+    world = ClassicWorld()
+    ids = world.stable(2, static=True)
+    group = world.group()
+
+    assert why_refused(group, ids[0], 1) is ErrorCode.NONE
+    assert why_refused(group, ids[0], 1, instance="i0") is ErrorCode.NONE
+    assert why_refused(group, ids[0], 0) is ErrorCode.ILLEGAL_GENERATION
+    assert why_refused(group, ids[0], -1) is ErrorCode.ILLEGAL_GENERATION
+    assert why_refused(group, "someone", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert why_refused(group, "", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert why_refused(group, ids[0], 1, instance="i1") is ErrorCode.FENCED_INSTANCE_ID
+    assert why_refused(group, ids[0], 1, instance="i2") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_commits_while_others_join_again_but_not_before_it_has_its_assignment():
+    world = ClassicWorld()
+    ids = world.stable(2)
+    world.join(ids[0])
+
+    assert why_refused(world.group(), ids[1], 1) is ErrorCode.NONE
+    world.join(ids[1])
+    assert why_refused(world.group(), ids[1], 2) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_transaction_commits_without_a_member_and_whatever_the_state():
+    world = ClassicWorld()
+    ids = world.members(1)
+
+    assert why_refused(world.group(), is_transactional=True) is ErrorCode.NONE
+    assert why_refused(world.group(), ids[0], 1, is_transactional=True) is ErrorCode.NONE
+    assert why_refused(world.group(), ids[0], 0, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
+    assert why_refused(world.group(), "someone", 1, is_transactional=True) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_anyone_fetches_offsets():
+    world = ClassicWorld()
+    world.stable(1)
+
+    assert world.group().why_fetch_refused(None, -1) is ErrorCode.NONE
+    assert world.group().why_fetch_refused("someone", 9) is ErrorCode.NONE
+
+
+def test_a_group_with_members_is_not_deleted():
+    world = ClassicWorld()
+    ids = world.stable(1)
+
+    assert world.group().why_not_deletable() is ErrorCode.NON_EMPTY_GROUP
+    world.leave(*ids)
+    assert world.group().why_not_deletable() is ErrorCode.NONE
+    assert list(world.group().deletion_records()) == [group_metadata_tombstone(GROUP)]
+
+
+def test_a_group_is_simple_until_somebody_asks_to_join_it():
+    world = ClassicWorld()
+    simple = ClassicGroup("offsets", now_ms=1)
+    assert simple.is_simple
+    assert simple.type is GroupType.CLASSIC
+
+    member_id = world.joined(world.join()).member_id
+    assert not world.group().is_simple
+    world.leave(member_id)
+    assert world.group().is_simple
+    world.leave(*world.members(1))
+    world.pass_time(10_000)
+    assert world.group().is_empty
+    assert not world.group().is_simple
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_consumers_read_what_their_subscriptions_name_in_any_version(version: int):
+    world = ClassicWorld()
+    newer = bytes([0, version]) + subscription("t", "u")[2:] + b"\0\0\0\0" * version
+    world.join(version=9, instance="a", protocols={"range": newer})
+    world.join(version=9, instance="b", protocols={"range": subscription("v")})
+
+    assert world.group().is_subscribed_to("anything")
+    world.pass_time(6_000)
+
+    assert [topic for topic in "tuvw" if world.group().is_subscribed_to(topic)] == ["t", "u", "v"]
+
+
+def test_of_consumers_whose_subscriptions_cannot_be_read_any_may_read_any_topic():
+    world = ClassicWorld()
+    world.stable(1, static=True)
+    world.join(instance="b", protocols={"range": b"?"})
+    world.join(world.group().leader_id, instance="i0")
+
+    assert world.group().state_name == "CompletingRebalance"
+    assert world.group().subscribed_topics is None
+    assert world.group().is_subscribed_to("anything")
+
+
+def test_members_of_another_protocol_type_read_nothing():
+    world = ClassicWorld()
+    world.join(version=0, protocol_type="connect", protocols={"default": b"?"})
+    world.pass_time(3_000)
+
+    assert not world.group().is_subscribed_to("anything")
+    assert world.group().offsets_expire_since("anything", 5) is None
+
+
+def test_offsets_of_consumers_expire_for_topics_that_none_reads_while_the_group_is_stable():
+    world = ClassicWorld()
+    ids = world.stable(2)
+    group = world.group()
+
+    assert group.offsets_expire_since("t", 5) is None
+    assert group.offsets_expire_since("other", 5) == 5
+    world.join(ids[0])
+    assert group.offsets_expire_since("other", 5) is None
+
+
+def test_offsets_of_an_empty_group_expire_from_when_it_became_empty():
+    world = ClassicWorld()
+    ids = world.stable(1)
+    world.pass_time(500)
+    world.leave(*ids)
+    became_empty_ms = world.context.now_ms
+    world.pass_time(500)
+
+    assert world.group().offsets_expire_since("t", 5) == became_empty_ms
+    world.reload()
+    assert world.group().offsets_expire_since("t", 5) == became_empty_ms
+
+
+def test_offsets_of_an_empty_group_that_does_not_know_when_it_became_so_expire_from_their_commit():
+    group = ClassicGroup("old", now_ms=None, protocol_type="consumer")
+
+    group.find_subscribed_topics()
+
+    assert group.offsets_expire_since("t", 5) == 5
+
+
+def test_offsets_without_members_expire_from_their_commit():
+    assert ClassicGroup("offsets", now_ms=1).offsets_expire_since("t", 5) == 5
+
+
+def test_of_protocols_with_equally_many_votes_the_first_in_javas_hash_map_wins():
+    world = ClassicWorld()
+    world.join(version=9, instance="a", protocols={"roundrobin": b"", "range": b""})
+    world.join(version=9, instance="b", protocols={"range": b"", "roundrobin": b""})
+
+    world.pass_time(6_000)
+
+    assert world.group().protocol_name == "range"
