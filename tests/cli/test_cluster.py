@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 from pathlib import Path
 
 import pytest
-from running_cluster import up
+from running_cluster import children, up
 
 from falkirk.cli.application import main
 from falkirk.protocol.messages import CreateTopicsRequest, MetadataRequest
@@ -55,9 +54,8 @@ def test_nodes_are_processes_and_one_that_dies_is_told_of(tmp_path: Path) -> Non
     with up("--nodes", "1", "--controllers", "1", "--data", tmp_path, "--override", "num.partitions=5") as cluster:
         assert [node["roles"] for node in cluster.document["nodes"]] == [["broker"], ["controller"]]
         assert cluster.ask(MetadataRequest(None)).cluster_id == cluster.document["cluster_id"]
-        (broker,) = [process for process in children(cluster.process.pid) if "node-1" in process[1]]
         assert "num.partitions=5" in (tmp_path / "node-1" / "server.properties").read_text()
-        kill(broker[0])
+        cluster.kill(1)
         assert cluster.process.stderr is not None
         said = cluster.process.stderr.readline()
         assert said.startswith("node 1 has ended: killed by signal 9; the last line of ")
@@ -65,23 +63,6 @@ def test_nodes_are_processes_and_one_that_dies_is_told_of(tmp_path: Path) -> Non
         assert cluster.process.poll() is None
         assert cluster.stop() == (1, "the cluster has not ended in order\n")
     assert children(cluster.process.pid) == []
-
-
-def children(pid: int) -> list[tuple[int, str]]:
-    """Give the processes that a process has started, with their command lines."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == pid:
-                found.append((int(stat.parent.name), (stat.parent / "cmdline").read_text().replace("\0", " ")))
-        except OSError:
-            continue
-    return found
-
-
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -55,6 +56,24 @@ class Running:
         _, said = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, said
 
+    def kill(self, node_id: int) -> None:
+        """Kill the process of one node."""
+        (killed,) = [pid for pid, command in children(self.process.pid) if f"node-{node_id}/" in command]
+        os.kill(killed, signal.SIGKILL)
+
+
+def children(pid: int) -> list[tuple[int, str]]:
+    """Give the processes that a process has started, with their command lines."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found.append((int(stat.parent.name), (stat.parent / "cmdline").read_text().replace("\0", " ")))
+        except OSError:
+            continue
+    return found
+
 
 @contextmanager
 def up(*options: str | Path) -> Iterator[Running]:
@@ -69,3 +88,16 @@ def up(*options: str | Path) -> Iterator[Running]:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 process.communicate(timeout=TIMEOUT_S)
+
+
+@contextmanager
+def serving(properties: Path, *options: str | Path) -> Iterator[dict[str, Any]]:
+    """Run one node with `falkirk serve`; give what it printed."""
+    command = [str(PROGRAM), "serve", str(properties), "--json", *map(str, options)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as node:
+        try:
+            assert node.stdout is not None
+            yield json.loads(node.stdout.readline())
+        finally:
+            node.terminate()
+            node.wait(TIMEOUT_S)

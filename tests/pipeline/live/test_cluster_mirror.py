@@ -22,6 +22,7 @@ from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
 from falkirk.storage.posix_disk import PosixDisk
+from falkirk.storage.quorum_state import QuorumState, parse_quorum_state
 from falkirk.versions.supported_range import SupportedRange
 
 PARTITIONS = 3
@@ -167,3 +168,31 @@ def test_what_was_fetched_of_one_of_three_voters_counts_as_committed(tmp_path):
     rows = ingested_rows([directory], tmp_path / "w")
     assert '"has_majority": true' in rows["clusters"][0]
     assert "problems" not in rows
+
+
+@pytest.mark.slow
+def test_after_a_change_of_the_leader_it_goes_on_with_the_next_one(tmp_path):
+    with up("--nodes", "3", "--release", "4.3", "--data", tmp_path / "data") as cluster:
+        mirror = ClusterMirror(tmp_path / "live", source_of(cluster))
+        directory = mirror.refresh()
+        first, before = quorum_of(directory), metadata_log(directory)
+        cluster.kill(first.leader_id)
+        assert cluster.ask(CreateTopicsRequest([CreatableTopic("new", 1, 1)])).topics[0].error_code == 0
+        assert mirror.refresh() == directory
+        next_one, after = quorum_of(directory), metadata_log(directory)
+
+    assert next_one.leader_id != first.leader_id
+    assert next_one.leader_epoch > first.leader_epoch
+    assert after.startswith(before)
+    assert metadata_log(tmp_path / "data" / f"node-{next_one.leader_id}" / "data").startswith(after)
+    assert '"new"' in "".join(ingested_rows([directory], tmp_path / "w")["topics"])
+
+
+def quorum_of(directory: Path) -> QuorumState:
+    file = directory / "__cluster_metadata-0" / "quorum-state"
+    return parse_quorum_state(file.read_bytes(), file=str(file))
+
+
+def metadata_log(directory: Path) -> bytes:
+    [segment] = (directory / "__cluster_metadata-0").glob("*.log")
+    return segment.read_bytes()

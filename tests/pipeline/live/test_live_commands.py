@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from running_cluster import up
+from running_cluster import serving, up
+from tls_files import Authority, having
 
 from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.storage.properties_file import format_property
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOTHING = "127.0.0.1:9"
 
@@ -59,6 +62,51 @@ def test_a_running_cluster_is_ingested_and_followed(spark, falkirk):
         assert cluster.stop() == (0, "")
 
 
+def broker_of(document: dict[str, Any]) -> str:
+    """Give the one server of brokers, of what `falkirk serve` has printed."""
+    [port] = [one["port"] for one in document["listeners"] if one["name"] != "CONTROLLER"]
+    return f"127.0.0.1:{port}"
+
+
+@pytest.mark.slow
+def test_a_cluster_behind_sasl_ssl_is_ingested_with_the_properties_of_a_connection(spark, falkirk, tmp_path):
+    with up("--nodes", "1", "--single-process", "--release", "4.3", "--data", tmp_path / "made") as cluster:
+        assert cluster.ask(CreateTopicsRequest([CreatableTopic("kept", 1, 1)])).topics[0].error_code == 0
+        assert cluster.stop() == (0, "")
+    authority = Authority()
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    node = having(authority.issue()) | {
+        "listener.security.protocol.map": "CONTROLLER:SASL_SSL,PLAINTEXT:SASL_SSL",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    }
+    for listener in ("controller", "plaintext"):
+        own = f'{module} username="admin" password="secret" user_admin="secret";'
+        node[f"listener.name.{listener}.plain.sasl.jaas.config"] = own
+    client = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"} | authority.trusting()
+    for password in ("secret", "wrong"):
+        login = {"sasl.jaas.config": f'{module} username="admin" password="{password}";'}
+        append_properties(tmp_path / password, client | login)
+    own_properties = tmp_path / "made" / "node-1" / "server.properties"
+    append_properties(own_properties, node | authority.trusting())
+
+    with serving(own_properties, "--release", "4.3") as document:
+        server = broker_of(document)
+        words = ("fleet", "ingest", "--bootstrap-server", server, "--warehouse", "w", "--command-config")
+        refused, done = (falkirk(*words, tmp_path / password) for password in ("wrong", "secret"))
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert refused.stderr.startswith(f"{server}: authentication failed: ")
+    assert done.exit_code == 0, done.stderr
+    tables = FleetTables(spark, Warehouse.open("w"))
+    assert [row["name"] for row in tables["topics"].toArrow().to_pylist()] == ["kept"]
+
+
+def append_properties(file: Path, properties: dict[str, str]) -> None:
+    with file.open("ab") as opened:
+        opened.writelines(format_property(*each) for each in properties.items())
+
+
 @pytest.mark.slow
 def test_the_request_log_of_a_node_tells_api_versions_by_client_software(spark, falkirk, tmp_path):
     from falkirk.pipeline.transforms.api_usage import api_usage
@@ -67,20 +115,10 @@ def test_the_request_log_of_a_node_tells_api_versions_by_client_software(spark, 
         assert cluster.stop() == (0, "")
     home = tmp_path / "made" / "node-1"
     log = tmp_path / "requests.log"
-    command = [str(Path(sys.executable).with_name("falkirk")), "serve", str(home / "server.properties"), "--json"]
-    with subprocess.Popen(
-        [*command, "--release", "4.3", "--request-log", str(log), "--request-log-format", "kafka"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as node:
-        try:
-            document = json.loads(node.stdout.readline())
-            [port] = [one["port"] for one in document["listeners"] if one["name"] != "CONTROLLER"]
-            status, _, err = falkirk("api-versions", "--bootstrap-server", f"127.0.0.1:{port}")
-            assert status == 0, err
-        finally:
-            node.terminate()
-            node.wait(60)
+    options = ("--release", "4.3", "--request-log", log, "--request-log-format", "kafka")
+    with serving(home / "server.properties", *options) as document:
+        status, _, err = falkirk("api-versions", "--bootstrap-server", broker_of(document))
+        assert status == 0, err
 
     status, _, err = falkirk("fleet", "ingest", home / "data", "--request-log", log, "--warehouse", "w")
     assert status == 0, err
