@@ -36,8 +36,8 @@ class WritingRule:
 
 _SUBSCRIPTIONS: Final = frozenset({GroupRecordType.CONSUMER_GROUP_PARTITION_METADATA})
 _EARLY: Final = frozenset({GroupRecordType.SHARE_GROUP_PARTITION_METADATA})
-# With 4.1 a hash in the group's own record took the place of its topics' partitions.
-_HASHED_SINCE: Final = int(MetadataVersion.parse("4.1-IV0").level)
+SUBSCRIPTIONS_HASHED_SINCE: Final = int(MetadataVersion.parse("4.1-IV0").level)
+"""From this metadata.version on a hash in the group's own record stands for its topics' partitions."""
 
 ALWAYS_WRITTEN: Final = frozenset({GroupRecordType.OFFSET_COMMIT, GroupRecordType.GROUP_METADATA})
 """The classic protocol's types; that of the oldest offset commits (0) has not been written since Kafka 0.9."""
@@ -48,7 +48,7 @@ WRITING_RULES: Final = (
         )
         for group_type, feature in FEATURE_OF_GROUPS.items()
     ),
-    WritingRule(_SUBSCRIPTIONS, GROUP_VERSION, _HASHED_SINCE),
+    WritingRule(_SUBSCRIPTIONS, GROUP_VERSION, SUBSCRIPTIONS_HASHED_SINCE),
 )
 """All other types that are written at all; the early access of 4.0 alone wrote share groups' partition metadata (9)."""
 

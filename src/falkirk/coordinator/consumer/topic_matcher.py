@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # How much work one question may be, counted in steps of the program looked at; enough for any sane expression.
 _WORK_MAX: Final = 2_000_000
 _PROGRAM_MAX: Final = 10_000
-# Transitions kept; beyond, they are made anew.
-_CACHED_MAX: Final = 20_000
+# States kept; beyond, they are made anew.
+_STATES_MAX: Final = 2_000
 _TOO_LARGE: Final = "expression too large"
 _END: Final = ""
 
@@ -36,7 +36,8 @@ class TopicMatcher:
 
     def __init__(self, program: list[_Step]) -> None:
         self._program = program
-        self._transitions: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
+        self._states: dict[tuple[frozenset[int], str], _State] = {}
+        self._start = _State(frozenset((0,)), _END)
         self._work = 0
 
     @classmethod
@@ -53,29 +54,28 @@ class TopicMatcher:
         return frozenset(name for name in names if self._matches(name))
 
     def _matches(self, name: str) -> bool:
-        steps = frozenset((0,))
-        before = _END
+        state = self._start
         for character in name:
-            steps = self._after(steps, before, character)
-            if not steps:
-                return False
-            before = "w" if _is_word(character) else "."
-        return bool(self._after(steps, before, _END))
+            state = state.after.get(character) or self._made(state, character)
+        return bool((state.after.get(_END) or self._made(state, _END)).steps)
 
-    def _after(self, steps: frozenset[int], before: str, character: str) -> frozenset[int]:
-        """Give where the program may be behind a character; behind the end: anything if it matches."""
-        key = (steps, before, character)
-        found = self._transitions.get(key)
-        if found is None:
-            if len(self._transitions) >= _CACHED_MAX:
-                self._transitions.clear()
-            found = self._transitions[key] = self._made(steps, before, character)
-        return found
+    def _made(self, state: _State, character: str) -> _State:
+        """Find the state behind a character; behind the end it has steps if the name matches."""
+        steps = self._steps_after(state, character)
+        before = "w" if _is_word(character) else "."
+        after = self._states.get((steps, before))
+        if after is None:
+            if len(self._states) >= _STATES_MAX:
+                self._states.clear()
+                self._start = _State(self._start.steps, _END)
+            after = self._states[steps, before] = _State(steps, before)
+        state.after[character] = after
+        return after
 
-    def _made(self, steps: frozenset[int], before: str, character: str) -> frozenset[int]:
+    def _steps_after(self, state: _State, character: str) -> frozenset[int]:
         seen: set[int] = set()
         after: set[int] = set()
-        waiting = list(steps)
+        waiting = list(state.steps)
         while waiting:
             at = waiting.pop()
             if at in seen:
@@ -86,7 +86,7 @@ class TopicMatcher:
                     after.add(at + 1)
                 case _Fork(to=to):
                     waiting += to
-                case _Assert(kind=kind) if _holds(kind, before, character):
+                case _Assert(kind=kind) if _holds(kind, state.before, character):
                     waiting.append(at + 1)
                 case _Match() if character == _END:
                     after.add(at)
@@ -96,8 +96,18 @@ class TopicMatcher:
         return frozenset(after)
 
 
+class _State:
+    """Where the program may be, behind what kind of character (`w`: of a word), and what follows as far as is known."""
+
+    __slots__ = ("after", "before", "steps")
+
+    def __init__(self, steps: frozenset[int], before: str) -> None:
+        self.steps = steps
+        self.before = before
+        self.after: dict[str, _State] = {}
+
+
 class _Take:
-    __match_args__ = ("of",)
     __slots__ = ("of",)
 
     def __init__(self, of: frozenset[str]) -> None:

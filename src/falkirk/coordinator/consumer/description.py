@@ -1,0 +1,71 @@
+"""A consumer group as ConsumerGroupDescribe (key 69, v0-1) tells it; v1 has the types of the members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.messages.consumer_group_describe_response import (
+    Assignment,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
+    from falkirk.coordinator.consumer.member import ConsumerGroupMember
+    from falkirk.coordinator.consumer.services import ConsumerServices
+    from falkirk.coordinator.shard.topics import Topics
+
+
+def described_group(services: ConsumerServices, group: ConsumerGroup) -> DescribedGroup:
+    """Describe a group; partitions of topics that are gone are left out.
+
+    A member's assignment is what it has, or was told to give back and may still have.
+    """
+    topics = services.context.topics
+    asked = group.server_assignors
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state_name,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.target_epoch,
+        assignor_name=max(services.assignor_names, key=lambda name: asked[name]),
+        members=[_member(group, member, topics) for member in group.members.values()],
+    )
+
+
+_CLASSIC_MEMBER: Final = 0
+_CONSUMER_MEMBER: Final = 1
+
+
+def _member(group: ConsumerGroup, member: ConsumerGroupMember, topics: Topics) -> Member:
+    owned: dict[bytes, set[int]] = {}
+    for part in (member.assigned, member.revoking):
+        for topic_id, partitions in part.items():
+            owned.setdefault(topic_id, set()).update(partitions)
+    return Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(member.subscribed_topics)),
+        subscribed_topic_regex=member.subscribed_regex or None,
+        assignment=_assignment(owned, topics),
+        target_assignment=_assignment(group.target_of(member.member_id), topics),
+        member_type=_CLASSIC_MEMBER if member.uses_classic_protocol else _CONSUMER_MEMBER,
+    )
+
+
+def _assignment(partitions: Mapping[bytes, Iterable[int]], topics: Topics) -> Assignment:
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, topic_name=name, partitions=tuple(sorted(of_topic)))
+            for topic_id, of_topic in sorted(partitions.items())
+            if (name := topics.name_of(topic_id)) is not None
+        ]
+    )

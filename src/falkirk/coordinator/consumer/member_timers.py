@@ -1,0 +1,74 @@
+"""When a member is fenced: it was silent for too long, or did not give its partitions back in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
+from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
+from falkirk.coordinator.shard.outcome import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.coordinator.consumer.services import ConsumerServices
+    from falkirk.coordinator.shard.outcome import Outcome
+
+
+class MemberTimers:
+    """Timers of members by group and member; `fence` takes a member out, or does nothing if it is gone by then."""
+
+    def __init__(self, services: ConsumerServices, fence: Callable[[str, str], Outcome]) -> None:
+        self._services = services
+        self._context = services.context
+        self._fence = fence
+
+    def start(self, group_id: str, member: ConsumerGroupMember) -> None:
+        """Start all timers of a member that was not heard of here before: this coordinator has just loaded it."""
+        self.start_session(group_id, member)
+        self.start_rebalance(group_id, member)
+
+    def start_session(self, group_id: str, member: ConsumerGroupMember) -> None:
+        """Give a member until its session times out to speak again; one of the classic protocol chose how long."""
+        metadata, member_id = member.classic_metadata, member.member_id
+        timeout_ms = self._services.session_timeout_ms(group_id) if metadata is None else metadata.session_timeout_ms
+        self._context.timers.schedule(
+            _session_key(group_id, member_id),
+            self._context.now_ms + timeout_ms,
+            lambda: self._fence(group_id, member_id),
+        )
+
+    def start_rebalance(self, group_id: str, member: ConsumerGroupMember) -> None:
+        """Give a member that was told to give partitions back until its rebalance times out; else stop that time.
+
+        Members of the classic protocol are waited for by those who know their JoinGroup and SyncGroup.
+        """
+        key = _rebalance_key(group_id, member.member_id)
+        if member.uses_classic_protocol or member.state is not MemberState.UNREVOKED_PARTITIONS:
+            self._context.timers.cancel(key)
+            return
+        self._context.timers.schedule(
+            key,
+            self._context.now_ms + member.rebalance_timeout_ms,
+            lambda: self._fence_unless_moved(group_id, member),
+        )
+
+    def cancel(self, group_id: str, member_id: str) -> None:
+        """Stop both."""
+        self._context.timers.cancel(_session_key(group_id, member_id))
+        self._context.timers.cancel(_rebalance_key(group_id, member_id))
+
+    def _fence_unless_moved(self, group_id: str, then: ConsumerGroupMember) -> Outcome:
+        group = self._context.groups.get(group_id)
+        member = group.members.get(then.member_id) if isinstance(group, ConsumerGroup) else None
+        if member is None or member.member_epoch != then.member_epoch:
+            return NOTHING
+        return self._fence(group_id, then.member_id)
+
+
+def _session_key(group_id: str, member_id: str) -> str:
+    return f"consumer-session-{group_id}-{member_id}"
+
+
+def _rebalance_key(group_id: str, member_id: str) -> str:
+    return f"consumer-rebalance-{group_id}-{member_id}"

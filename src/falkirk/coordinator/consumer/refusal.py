@@ -1,0 +1,17 @@
+"""Why a request is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from falkirk.protocol.error_codes import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error code, and Kafka's words for it."""
+
+    error_code: ErrorCode
+    message: str
