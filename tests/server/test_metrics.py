@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.shard.counters import GroupCounters
 from falkirk.node.api_uses import ApiUse
 from falkirk.node.client_connections import ConnectionCounters
 from falkirk.node.effects import Fact
+from falkirk.node.group_coordinator.hosted_shard import HostState
+from falkirk.node.group_measurements import GroupMeasurements
 from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
@@ -37,6 +41,23 @@ NOW = Measurements(
     brokers=(2, 1),
     broker_state=3,
     partitions=PartitionCounts(hosted=10, offline=1, led=4, under_replicated=2, under_min_isr=1),
+    groups=GroupMeasurements(
+        groups={
+            (GroupType.CLASSIC, "Stable"): 3,
+            (GroupType.CLASSIC, "PreparingRebalance"): 2,
+            (GroupType.CONSUMER, "Empty"): 4,
+            (GroupType.CONSUMER, "Reconciling"): 1,
+        },
+        offsets=77,
+        shards={HostState.ACTIVE: 6, HostState.FAILED: 1},
+        counters=GroupCounters(
+            offset_commits=11,
+            offset_expirations=12,
+            offset_deletions=13,
+            classic_group_rebalances=14,
+            consumer_group_rebalances=15,
+        ),
+    ),
 )
 
 
@@ -116,13 +137,45 @@ def test_quorum_controller_and_partitions_are_told():
         assert samples[name, named()] == value
 
 
+def test_groups_are_told_by_type_and_state_under_the_names_of_kafkas_mbeans():
+    samples = told()
+    manager, metrics = "kafka_coordinator_group_groupmetadatamanager_", "kafka_server_group_coordinator_metrics_"
+    for name, value in {
+        "numgroups": 5,
+        "numgroupsstable": 3,
+        "numgroupspreparingrebalance": 2,
+        "numgroupscompletingrebalance": 0,
+        "numgroupsempty": 0,
+        "numgroupsdead": 0,
+        "numoffsets": 77,
+    }.items():
+        assert samples[manager + name, named()] == value
+    for protocol, value in {"classic": 5, "consumer": 5}.items():
+        assert samples[f"{metrics}group_count", named(protocol=protocol)] == value
+    for state, value in {"Empty": 4, "Assigning": 0, "Reconciling": 1, "Stable": 0, "Dead": 0}.items():
+        assert samples[f"{metrics}consumer_group_count", named(state=state)] == value
+    for state, value in {"loading": 0, "active": 6, "failed": 1}.items():
+        assert samples[f"{metrics}num_partitions", named(state=state)] == value
+    for name, value in {
+        "offset_commit_count": 11,
+        "offset_expiration_count": 12,
+        "offset_deletion_count": 13,
+        "group_completed_rebalance_count": 14,
+        "consumer_group_rebalance_count": 15,
+    }.items():
+        assert samples[metrics + name, named()] == value
+
+
 def test_a_node_tells_nothing_of_a_role_that_it_has_not():
     from dataclasses import replace
 
-    samples = told(replace(NOW, brokers=None, broker_state=None, partitions=None, is_active_controller=False))
+    samples = told(
+        replace(NOW, brokers=None, broker_state=None, partitions=None, groups=None, is_active_controller=False)
+    )
     names = {name for name, _ in samples}
     assert samples["kafka_controller_kafkacontroller_activecontrollercount", named()] == 0
-    assert not any("replicamanager" in name or "brokerstate" in name or "activebroker" in name for name in names)
+    others = ("replicamanager", "brokerstate", "activebroker", "groupmetadatamanager", "group_coordinator")
+    assert not any(word in name for name in names for word in others)
 
 
 def test_api_versions_in_use_are_told_by_software_and_connections_too():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.node.group_measurements import GroupMeasurements, measure_groups
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -31,7 +33,7 @@ class Measurements:
     """Offsets are of the metadata log, -1 where none is known; so are ids and levels.
 
     `connections`: by listener, name and version of the client's software. `brokers`: how many are active and fenced, of
-    the active controller alone. `broker_state`: Kafka's number. `partitions`: of a broker that has opened its logs.
+    the active controller alone. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its logs.
     """
 
     leader_id: int
@@ -49,13 +51,15 @@ class Measurements:
     brokers: tuple[int, int] | None
     broker_state: int | None
     partitions: PartitionCounts | None
+    groups: GroupMeasurements | None
 
 
 def measure(state: NodeState, clients: ClientConnections, *, broker_state: int | None) -> Measurements:
-    """Look at a node. Costs what it has of connections, of partitions on its own disks, and of brokers."""
+    """Look at a node. Costs what it has of connections, of partitions on its own disks, of groups, and of brokers."""
     raft, image = state.raft, state.image
     leader_id, version = raft.leader.leader_id, image.features.metadata_version
-    replicas = state.replicas
+    replicas, groups = state.replicas, state.groups
+    is_opened = replicas is not None and replicas.is_started
     return Measurements(
         leader_id=-1 if leader_id is None else leader_id,
         leader_epoch=raft.epoch,
@@ -71,7 +75,8 @@ def measure(state: NodeState, clients: ClientConnections, *, broker_state: int |
         api_uses=tuple(clients.api_uses),
         brokers=None if state.serving is None else _brokers(state),
         broker_state=broker_state,
-        partitions=None if replicas is None or not replicas.is_started else _partitions(replicas),
+        partitions=_partitions(replicas) if replicas is not None and is_opened else None,
+        groups=measure_groups(groups) if groups is not None and is_opened else None,
     )
 
 

@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from falkirk.protocol.messages import REQUESTS
+from falkirk.server.group_metrics import group_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +44,8 @@ class NodeMetrics(Collector):
             yield _gauge("kafka_server_kafkaserver_brokerstate", "State of the broker.", now.broker_state)
         if now.partitions is not None:
             yield from _partitions(now.partitions)
+        if now.groups is not None:
+            yield from group_metrics(now.groups)
         losses, blockers = self._updates.losses, self._updates.blockers
         text = "What the last update of features lost, by kind."
         yield _labelled("falkirk_feature_update_losses", text, ("kind",), (((kind,), n) for kind, n in losses.items()))

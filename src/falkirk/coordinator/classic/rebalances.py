@@ -105,6 +105,7 @@ class Rebalances:
                 member.waiting_sync = None
                 self.keep_alive(group, member)
         group.transition_to(ClassicGroupState.STABLE, self._context.now_ms)
+        self._context.counters.classic_group_rebalances += 1
 
     def fail_syncs(self, group: ClassicGroup, error: ErrorCode, decision: Decision) -> None:
         """Forget all assignments, and refuse who waits for one."""

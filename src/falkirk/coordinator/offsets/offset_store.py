@@ -91,6 +91,11 @@ class OffsetStore:
         """Give a group's committed offsets."""
         return self.committed.get(group_id, _NONE)
 
+    @property
+    def count(self) -> int:
+        """Count the committed offsets of all groups."""
+        return sum(map(len, self.committed.values()))
+
     def has_open_transactions(self, group_id: str) -> bool:
         """Say whether a transaction with offsets of this group has not ended."""
         return group_id in self._open

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
 from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.shard.context import ShardContext
+from falkirk.coordinator.shard.counters import GroupCounters
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
 from falkirk.coordinator.shard.outcome import Outcome, Reply
 from falkirk.metadata.image.metadata_delta import MetadataDelta
@@ -58,6 +59,7 @@ class GroupCoordinator:
         config = state.config
         self.kind = configured_coordinator(config.release, config.properties)
         self.settings = group_settings(config.properties, config.release)
+        self.counters = GroupCounters()
         self._state = state
         self._make_shard = make_shard
         codec = static_value(config.properties, config.release, "offsets.topic.compression.codec")
@@ -303,6 +305,7 @@ class GroupCoordinator:
             feature_levels=self._feature_levels,
             group_configs=self._group_configs,
             is_tolerant=config.tolerant_group_coordinator,
+            counters=self.counters,
         )
         return self._make_shard(context)
 
