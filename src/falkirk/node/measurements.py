@@ -33,7 +33,8 @@ class Measurements:
     """Offsets are of the metadata log, -1 where none is known; so are ids and levels.
 
     `connections`: by listener, name and version of the client's software. `brokers`: how many are active and fenced, of
-    the active controller alone. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its logs.
+    the active controller alone. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its
+    logs.
     """
 
     leader_id: int
