@@ -158,6 +158,12 @@ class ClassicProtocol:
         for member in group.members.values():
             self._rebalances.keep_alive(group, member)
 
+    def member_was_heard(self, group: ClassicGroup, member_id: str) -> None:
+        """Begin a member's session anew: a commit shows that it lives, unless it is to sync now."""
+        member = group.members.get(member_id)
+        if member is not None and group.state is not ClassicGroupState.COMPLETING_REBALANCE:
+            self._rebalances.keep_alive(group, member)
+
     def rebalance(self, group: ClassicGroup) -> Outcome:
         """Have all members of a group join again."""
         decision = Decision()

@@ -1,22 +1,44 @@
 """One partition of `__consumer_offsets`: finds the group of a request and lets the part answer that knows its type.
 
 shard = GroupCoordinatorShard(context)
-shard.replay(record, offset=17, producer=None)            # what stands in the log; then
+loader = PartitionLoader(shard)                           # reads what stands in the log; then
 outcome = shard.loaded()
 context.now_ms = now_ms
 outcome = shard.join_group(client, request, token)        # an Outcome: see `outcome.py` for what becomes of it
+shard.replay(record, offset=17, producer=None)            # as soon as a record of it has an offset
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.description import describe
+from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.classic.protocol import ClassicProtocol
+from falkirk.coordinator.classic.responses import join_error, leave_error, sync_error
+from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
+from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
+from falkirk.coordinator.consumer.refusal import Refusal
+from falkirk.coordinator.loader_rules import loader_rules
+from falkirk.coordinator.offsets.offset_manager import OffsetManager
+from falkirk.coordinator.offsets.offset_store import OffsetStore
+from falkirk.coordinator.shard.foreign_group import ForeignGroup
+from falkirk.coordinator.shard.group_replay import GroupReplay
+from falkirk.coordinator.shard.outcome import NOTHING, Outcome, Reply
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse
+from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
+from falkirk.protocol.messages.list_groups_response import ListedGroup
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from falkirk.coordinator.consumer.conversions import Upgrade
+    from falkirk.coordinator.consumer.member import ConsumerGroupMember
     from falkirk.coordinator.shard.client import ClientContext
     from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Outcome, Producer, Token
+    from falkirk.coordinator.shard.group import Group
+    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer, Token
     from falkirk.coordinator.shard.topics import Topics
     from falkirk.protocol.messages import (
         ConsumerGroupHeartbeatRequest,
@@ -28,35 +50,53 @@ if TYPE_CHECKING:
         SyncGroupRequest,
         TxnOffsetCommitRequest,
     )
-    from falkirk.protocol.messages.list_groups_response import ListedGroup
     from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
+    from falkirk.protocol.schema import WireStruct
 
 
 class GroupCoordinatorShard:
-    """State is in `context.groups` and `offsets`; replies carry whole responses, but for requests of many groups.
+    """State is in `context.groups` and `offsets.store`. Replies carry whole responses, but for requests of many groups.
 
     Of OffsetFetch, DescribeGroups, ConsumerGroupDescribe and DeleteGroups a reply carries one group's part:
     OffsetFetchResponseGroup, DescribedGroup (of either response), DeletableGroupResult. Throttle times are 0.
     """
 
     def __init__(self, context: ShardContext) -> None:
+        rules = loader_rules(context.release, context.kind)
         self.context = context
+        self.offsets = OffsetManager(
+            context,
+            OffsetStore(tombstones_end_pending=context.is_tolerant or rules.tombstones_end_pending_offsets),
+        )
+        self.classic = ClassicProtocol(context)
+        self.consumer = ConsumerProtocol(context, _NoConversions())
+        self.replays = GroupReplay(context, self.offsets.store, self.classic, self.consumer)
+
+    # --- Members
 
     def join_group(self, client: ClientContext, request: JoinGroupRequest, token: Token) -> Outcome:
         """Answer JoinGroup with a JoinGroupResponse, often later."""
-        raise NotImplementedError
+        if self._is_other(request.group_id):
+            return _reply(token, join_error(client.api_version, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        return self.classic.join_group(client, request, token)
 
     def sync_group(self, client: ClientContext, request: SyncGroupRequest, token: Token) -> Outcome:
         """Answer SyncGroup with a SyncGroupResponse, often later."""
-        raise NotImplementedError
+        if self._is_other(request.group_id):
+            return _reply(token, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
+        return self.classic.sync_group(client, request, token)
 
     def heartbeat(self, client: ClientContext, request: HeartbeatRequest, token: Token) -> Outcome:
         """Answer Heartbeat with a HeartbeatResponse."""
-        raise NotImplementedError
+        if self._is_other(request.group_id):
+            return _reply(token, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        return self.classic.heartbeat(client, request, token)
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
         """Answer LeaveGroup with a LeaveGroupResponse."""
-        raise NotImplementedError
+        if self._is_other(request.group_id):
+            return _reply(token, leave_error(ErrorCode.UNKNOWN_MEMBER_ID))
+        return self.classic.leave_group(client, request, token)
 
     def consumer_group_heartbeat(
         self,
@@ -67,63 +107,131 @@ class GroupCoordinatorShard:
         is_describable: Callable[[str], bool],
     ) -> Outcome:
         """Answer with a ConsumerGroupHeartbeatResponse; `is_describable` says which topics a regex may find."""
-        raise NotImplementedError
+        if isinstance(self.context.groups.get(request.group_id), ForeignGroup):
+            message = f"Group {request.group_id} is not a consumer group."
+            response = ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=message)
+            return _reply(token, response)
+        return self.consumer.heartbeat(client, request, token, is_describable=is_describable)
+
+    # --- Offsets
 
     def commit_offsets(self, client: ClientContext, request: OffsetCommitRequest, token: Token) -> Outcome:
         """Answer OffsetCommit with an OffsetCommitResponse; topics are those that exist and may be read."""
-        raise NotImplementedError
+        error, outcome = self.offsets.commit(client, request, token)
+        group = self.context.groups.get(request.group_id)
+        if error is ErrorCode.NONE and isinstance(group, ClassicGroup):
+            self.classic.member_was_heard(group, request.member_id)
+        return outcome
 
     def commit_transactional_offsets(
         self, client: ClientContext, request: TxnOffsetCommitRequest, token: Token
     ) -> Outcome:
         """Answer TxnOffsetCommit with a TxnOffsetCommitResponse; `Outcome.producer` is the request's."""
-        raise NotImplementedError
+        return self.offsets.commit_pending(client, request, token)
 
-    def delete_offsets(self, client: ClientContext, request: OffsetDeleteRequest, token: Token) -> Outcome:
+    def delete_offsets(self, client: ClientContext, request: OffsetDeleteRequest, token: Token) -> Outcome:  # noqa: ARG002
         """Answer OffsetDelete with an OffsetDeleteResponse."""
-        raise NotImplementedError
+        return self.offsets.delete(request, token)
 
     def fetch_offsets(
-        self, client: ClientContext, group: OffsetFetchRequestGroup, token: Token, *, is_stable_required: bool
+        self,
+        client: ClientContext,  # noqa: ARG002
+        group: OffsetFetchRequestGroup,
+        token: Token,
+        *,
+        is_stable_required: bool,
     ) -> Outcome:
         """Answer with an OffsetFetchResponseGroup; `group.topics` None: all. Topics go by name here, ids are kept."""
-        raise NotImplementedError
+        return self.offsets.fetch(group, token, is_stable_required=is_stable_required)
+
+    # --- Groups
 
     def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
         """Give the groups in these states and of these types, whatever their case; none named: all."""
-        raise NotImplementedError
+        wanted_states = {state.strip().lower() for state in states}
+        wanted_types = {type_.lower() for type_ in types}
+        listed = []
+        for group in self.context.groups.values():
+            state = group.state_name
+            if wanted_states and state.lower() not in wanted_states:
+                continue
+            if wanted_types and group.type.value not in wanted_types:
+                continue
+            listed.append(
+                ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type,
+                    group_state=state,
+                    group_type=group.type.value,
+                )
+            )
+        return listed
 
     def describe_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:
         """Answer one group of DescribeGroups with its DescribedGroup."""
-        raise NotImplementedError
+        return _reply(token, describe(group_id, self.context.groups.get(group_id), client.api_version))
 
     def describe_consumer_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:
         """Answer one group of ConsumerGroupDescribe with its DescribedGroup."""
         raise NotImplementedError
 
-    def delete_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:
-        """Answer one group of DeleteGroups with its DeletableGroupResult."""
-        raise NotImplementedError
+    def delete_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
+        """Answer one group of DeleteGroups with its DeletableGroupResult: its offsets go with it."""
+        group = self.context.groups.get(group_id)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.why_not_deletable()
+        reply = Reply(token, DeletableGroupResult(group_id=group_id, error_code=error))
+        if group is None or error is not ErrorCode.NONE:
+            return Outcome(replies=(reply,))
+        records = self.offsets.tombstones_of(group_id)
+        self.context.counters.offset_deletions += len(records)
+        return Outcome(records=[*records, *group.deletion_records()], replies=(reply,))
+
+    # --- The log, and the cluster
 
     def replay(self, record: CoordinatorRecord, *, offset: int, producer: Producer | None) -> None:
-        """Apply a record of ours that got an offset; what stands in the log when a shard begins, a PartitionLoader applies.
-
-        With a producer the record waits for the end of its transaction.
-        """
-        raise NotImplementedError
+        """Apply a record of ours that got an offset; with a producer it waits for the end of its transaction."""
+        producer_id = None if producer is None else producer.producer_id
+        self.replays.replay(record, log_offset=offset, producer_id=producer_id)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """Apply a marker."""
-        raise NotImplementedError
+        self.offsets.store.end_transaction(producer_id, is_commit=is_commit)
 
     def loaded(self) -> Outcome:
-        """Begin to coordinate what was loaded: timers start, groups that have to be converted are."""
-        raise NotImplementedError
+        """Begin to coordinate what was loaded: members' sessions start, and what has to be done to groups is."""
+        replies: list[Reply] = []
+        for group in list(self.context.groups.values()):
+            if isinstance(group, ClassicGroup):
+                outcome = self.classic.loaded(group)
+                assert not outcome.records, "a rebalance begins with time to join"
+                replies += outcome.replies
+            elif isinstance(group, ConsumerGroup):
+                self.consumer.loaded(group)
+        self.offsets.expiry.start()
+        return Outcome(replies=replies)
 
     def topics_changed(self, topics: Topics, changed: Collection[str]) -> Outcome:
         """Take a newer image; `changed` names the topics that were made, deleted, or got partitions."""
-        raise NotImplementedError
+        self.context.topics = topics
+        self.consumer.topics_changed(changed)
+        return NOTHING
 
     def partitions_deleted(self, partitions: Iterable[tuple[str, int]]) -> Outcome:
         """Give the tombstones of offsets of topics' partitions that are gone for good."""
-        raise NotImplementedError
+        return Outcome(records=self.offsets.partitions_deleted(partitions))
+
+    def _is_other(self, group_id: str) -> bool:
+        group = self.context.groups.get(group_id)
+        return group is not None and not isinstance(group, ClassicGroup)
+
+
+class _NoConversions:
+    def upgrade(self, group: Group) -> Upgrade | Refusal:
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.group_id} is not a consumer group.")
+
+    def downgrade(self, group: ConsumerGroup, leaving: Collection[ConsumerGroupMember]) -> Outcome | None:  # noqa: ARG002
+        return None
+
+
+def _reply(token: Token, response: WireStruct) -> Outcome:
+    return Outcome(replies=(Reply(token, response),))
