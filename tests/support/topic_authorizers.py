@@ -1,4 +1,4 @@
-"""Authorizers for tests that allow what they are told of topics."""
+"""Authorizers for tests that allow what they are told of topics and other resources."""
 
 from immutables import Map
 
@@ -22,6 +22,11 @@ def topic_authorizer(
         (ResourceType.TOPIC, name, operation) for name, operations in allowed.items() for operation in operations
     ]
     entries += [(ResourceType.CLUSTER, CLUSTER_NAME, operation) for operation in cluster]
+    return resource_authorizer(*entries)
+
+
+def resource_authorizer(*entries: tuple[ResourceType, str, AclOperation]) -> Authorizer:
+    """Allow operations on resources to everyone, and nothing else."""
     acls = {
         bytes([number]) * 16: Acl(
             resource_type, name, PatternType.LITERAL, WILDCARD_PRINCIPAL, WILDCARD, operation, ALLOW

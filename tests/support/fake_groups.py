@@ -1,0 +1,60 @@
+"""A broker's group coordinator as handlers see it, for tests: it notes what shards are asked, and answers as told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator, abs_hash
+
+
+class FakeShard:
+    """Notes the name and the arguments of what is called, without the token."""
+
+    def __init__(self, asked: list[tuple[str, tuple[Any, ...]]]) -> None:
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        def call(client: Any, *given: Any, **named: Any) -> None:
+            *arguments, token = given
+            assert token == 1, "the token comes last"
+            self._asked.append((name, (client, *arguments, *named.values())))
+
+        return call
+
+
+class FakeGroups(GroupCoordinator):
+    """`answers`: by group, a response (or a part of one), or an error of the log. `asked`: (method, arguments)."""
+
+    def __init__(
+        self,
+        answers: dict[str, Any] | None = None,
+        *,
+        kind: CoordinatorKind = CoordinatorKind.NEW,
+        is_enabled: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.answers = answers or {}
+        self.asked: list[tuple[str, tuple[Any, ...]]] = []
+        self.is_enabled = is_enabled
+
+    @property
+    def is_consumer_protocol_enabled(self) -> bool:
+        return self.is_enabled
+
+    def partition_for(self, group_id: str) -> int:
+        return abs_hash(group_id) % 2
+
+    def ask(self, group_id: str, operation: Any, done: Any) -> None:
+        operation(FakeShard(self.asked), 1)
+        done(self.answers[group_id])
+
+    def list_groups(self, states: Any, types: Any, done: Any) -> None:
+        self.asked.append(("list_groups", (states, types)))
+        done(self.answers[""])
+
+    def end_transaction(
+        self, number: int, producer: Any, coordinator_epoch: int, done: Any, *, is_commit: bool
+    ) -> None:
+        self.asked.append(("end_transaction", (number, producer, coordinator_epoch, is_commit)))
+        done(self.answers[str(number)])
