@@ -1,19 +1,41 @@
 """The load of one partition of `__consumer_offsets` into a shard, entry by entry.
 
-loader = PartitionLoader(shard)
-for entry in log_entries(batches):
-    failure = loader.take(entry)        # a LoadFailure ends the load of this partition, and of no other
-loader.unknown_types                    # what was skipped, for the log: once per type and partition
-outcome = shard.loaded()
+    loader = PartitionLoader(shard)
+    for entry in log_entries(batches):
+        failure = loader.take(entry)        # a LoadFailure ends the load of this partition, and of no other
+    failure = loader.finish()
+    loader.unknown_types                    # what was skipped, for the log: once per type and partition
+    outcome = shard.loaded()
+
+What a release cannot load, `coordinator.prediction` says, here as everywhere: a PartitionLoad judges each record before
+the shard gets it. Offset commits, the bulk of such a topic, are judged and kept by their bytes alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
+from falkirk.coordinator.loader.record_decoder import RecordDecoder
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.log_entry import TransactionEnd
+from falkirk.coordinator.prediction.group_survey import key_type
+from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
+from falkirk.coordinator.prediction.loading import PartitionLoad
+from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.prediction.readability import UnknownTypeError
+from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.record_type import OFFSET_TYPES, GroupType
+from falkirk.coordinator.records.offset_records import EXPIRING_VERSION, NO_EXPIRY, offset_value_bytes
+from falkirk.coordinator.shard.foreign_group import ForeignGroup
+from falkirk.protocol.messages import OffsetCommitValue
+from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+    from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
 
 
@@ -29,14 +51,106 @@ class PartitionLoader:
     """Reads as the shard's release does; `ShardContext.is_tolerant` makes it read as KIP-915 asks."""
 
     def __init__(self, shard: GroupCoordinatorShard) -> None:
+        """Begin with an empty shard. Raises IncompleteReleaseError for a release whose coordinator is not in the tables."""
+        context = shard.context
         self.unknown_types: dict[int, int] = {}
         """Records that were skipped, by the type of their key; each type is told once, when the load ends."""
         self._shard = shard
+        self._context = context
+        self._is_old = context.kind is CoordinatorKind.OLD
+        self._judge = PartitionLoad(context.release, context.kind, is_tolerant=context.is_tolerant)
+        self._decoder = RecordDecoder(context.release)
 
     def take(self, entry: LogEntry) -> LoadFailure | None:
-        """Apply an entry; entries come in log order."""
-        raise NotImplementedError
+        """Apply an entry; entries come in log order. After a failure the shard is of no more use."""
+        if isinstance(entry, TransactionEnd):
+            self._shard.end_transaction(entry.producer_id, is_commit=entry.is_commit)
+            return None
+        key, value = entry.key, entry.value
+        if key is not None and key[:2] == _OFFSET_COMMIT and (value is None or is_plain_offset_value(value)):
+            parts = offset_key(key)
+            if parts is not None:
+                self._take_offset(decoded(parts[0]), parts[1], value, entry)
+                return None
+        try:
+            record = self._judge.decode(entry)
+            self._judge.apply(record, entry)
+        except UnknownTypeError:
+            type_ = key_type(key)
+            assert type_ is not None, "it has a key, and a type that is not known"
+            self.unknown_types[type_] = self.unknown_types.get(type_, 0) + 1
+            return None
+        except (ReadError, ReplayError) as error:
+            return LoadFailure(entry.offset, str(error))
+        self._replay(record, entry)
+        return None
 
     def finish(self) -> LoadFailure | None:
-        """Say whether the coordinator stops after it has read all entries; then come the shard's timers."""
-        raise NotImplementedError
+        """Say whether the coordinator stops now that it has read all entries; else the shard is as the log has it.
+
+        Groups that were but made by offsets, and have none left, are gone: a cleaned log says nothing of them.
+        Differs from Kafka: there they stay until offsets expire for the next time.
+        """
+        stops = [] if self._context.is_tolerant else self._judge.finish()
+        if stops:
+            return LoadFailure(*stops[0])
+        store, groups = self._shard.offsets.store, self._context.groups
+        holding = {*store.committed, *store.groups_with_pending()}
+        if self._is_old or self._context.is_tolerant:
+            for group_id in sorted(holding.difference(groups)):
+                groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
+        for group_id in [group_id for group_id, group in groups.items() if group.is_empty and group_id not in holding]:
+            if self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id):
+                del groups[group_id]
+        return None
+
+    def _take_offset(self, group_id: str, position: bytes, value: bytes | None, entry: LoggedRecord) -> None:
+        producer_id: int | None = entry.producer_id
+        if producer_id == NO_PRODUCER_ID or (self._is_old and not entry.is_transactional):
+            producer_id = None
+        elif value is None and self._is_old:
+            # To the old coordinator even a tombstone is part of its transaction.
+            self._shard.offsets.store.delete_pending(group_id, position, entry.producer_id)
+            return
+        if value is not None and group_id not in self._context.groups:
+            self._judge.hold_offsets(group_id)
+        self._shard.replays.replay_offset(group_id, position, value, log_offset=entry.offset, producer_id=producer_id)
+
+    def _replay(self, record: DecodedRecord, entry: LoggedRecord) -> None:
+        if record.type in OFFSET_TYPES:
+            parts = offset_key(entry.key or b"")
+            assert parts is not None, "it was read"
+            self._take_offset(record.key["group"], parts[1], _offset_value(record), entry)
+            return
+        replayed = self._decoder.decode(record, entry)
+        self._shard.replays.replay(replayed, log_offset=entry.offset, producer_id=None)
+        if not self._context.is_tolerant:
+            self._agree(record.key.get("group_id") or record.key.get("group", ""))
+
+    def _agree(self, group_id: str) -> None:
+        """Have the group as the release has it, where tombstones alone make or unmake one in Kafka."""
+        type_, groups = self._judge.type_of(group_id), self._context.groups
+        group = groups.get(group_id)
+        if type_ is None:
+            groups.pop(group_id, None)
+        elif type_ is GroupType.CONSUMER and not isinstance(group, ConsumerGroup):
+            groups[group_id] = ConsumerGroup(group_id)
+        elif type_ in _FOREIGN and (group is None or group.type is not type_):
+            groups[group_id] = ForeignGroup(group_id, type_)
+
+
+_OFFSET_COMMIT: Final = b"\x00\x01"
+_FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
+
+
+def _offset_value(record: DecodedRecord) -> bytes | None:
+    """Give a value that Kafka reads, but that is none of those it writes most, as it would have been written."""
+    if record.value is None:
+        return None
+    value = OffsetCommitValue(**record.value)
+    if value.expire_timestamp != NO_EXPIRY:
+        return offset_value_bytes(value, EXPIRING_VERSION)
+    return offset_value_bytes(value, _VERSION_WITH_ALL)
+
+
+_VERSION_WITH_ALL: Final = 4

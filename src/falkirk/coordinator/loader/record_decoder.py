@@ -1,0 +1,60 @@
+"""Records as the messages that the shard's parts take, out of what a release's lax reader made of their bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.protocol import codec
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import message_class
+from falkirk.versions.message_layouts import layout_in
+
+if TYPE_CHECKING:
+    from falkirk.coordinator.log_entry import LoggedRecord
+    from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.coordinator.prediction.readability import DecodedRecord
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.release import Release
+
+
+class RecordDecoder:
+    """Makes messages of records that the release was found to read."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._layouts: dict[str, int | None] = {}
+
+    def decode(self, record: DecodedRecord, entry: LoggedRecord) -> CoordinatorRecord:
+        """Give key and value; `version` is the highest that the release knows where the value's own is above it.
+
+        Tagged fields that are unknown are kept, where the bytes are those of a proper message. Of others, which Kafka
+        reads all the same, what it read is all there is.
+        """
+        support = self._release.kraft.group_records[record.type]
+        key_class = message_class(support.key_name)
+        key_version = key_class.SCHEMA.info.versions.ranges[0][0]
+        key = self._message(key_class, key_version, entry.key, record.key, None)
+        if record.value is None or entry.value is None:
+            return CoordinatorRecord(key)
+        known = support.value_versions
+        version = min(max(int.from_bytes(entry.value[:2], signed=True), known.lowest), known.highest)
+        name = support.value_name
+        if name not in self._layouts:
+            self._layouts[name] = layout_in(self._release, name)
+        value = self._message(message_class(name), version, entry.value, record.value, self._layouts[name])
+        return CoordinatorRecord(key, value, version)
+
+    def _message(
+        self, cls: type[WireMessage], version: int, data: bytes | None, fields: Fields, layout: int | None
+    ) -> WireMessage:
+        try:
+            return codec.decode_prefix(cls, version, data or b"", _TYPE_BYTES, layout=layout)[0]
+        except RemoteProtocolError:
+            return msgspec.convert(fields, cls, builtin_types=(bytes,))
+
+
+# The type before a key, or the version before a value.
+_TYPE_BYTES = 2
