@@ -51,7 +51,7 @@ class PartitionLoader:
     """Reads as the shard's release does; `ShardContext.is_tolerant` makes it read as KIP-915 asks."""
 
     def __init__(self, shard: GroupCoordinatorShard) -> None:
-        """Begin with an empty shard. Raises IncompleteReleaseError for a release whose coordinator is not in the tables."""
+        """Begin with an empty shard. Raises IncompleteReleaseError for a release that is not in the tables."""
         context = shard.context
         self.unknown_types: dict[int, int] = {}
         """Records that were skipped, by the type of their key; each type is told once, when the load ends."""

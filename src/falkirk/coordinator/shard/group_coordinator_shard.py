@@ -18,6 +18,7 @@ from falkirk.coordinator.classic.protocol import ClassicProtocol
 from falkirk.coordinator.classic.responses import join_error, leave_error, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
+from falkirk.coordinator.consumer.description import described_group
 from falkirk.coordinator.consumer.refusal import Refusal
 from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.offsets.offset_manager import OffsetManager
@@ -27,6 +28,7 @@ from falkirk.coordinator.shard.group_replay import GroupReplay
 from falkirk.coordinator.shard.outcome import NOTHING, Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse
+from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
 from falkirk.protocol.messages.list_groups_response import ListedGroup
 
@@ -69,34 +71,36 @@ class GroupCoordinatorShard:
             OffsetStore(tombstones_end_pending=context.is_tolerant or rules.tombstones_end_pending_offsets),
         )
         self.classic = ClassicProtocol(context)
-        self.consumer = ConsumerProtocol(context, _NoConversions())
+        conversions = GroupConversions(context, self.classic)
+        self.consumer = conversions.consumer
+        self.mixed = MixedProtocol(context, self.classic, conversions)
         self.replays = GroupReplay(context, self.offsets.store, self.classic, self.consumer)
 
     # --- Members
 
     def join_group(self, client: ClientContext, request: JoinGroupRequest, token: Token) -> Outcome:
         """Answer JoinGroup with a JoinGroupResponse, often later."""
-        if self._is_other(request.group_id):
+        if self._is_foreign(request.group_id):
             return _reply(token, join_error(client.api_version, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-        return self.classic.join_group(client, request, token)
+        return self._protocol_of(request.group_id).join_group(client, request, token)
 
     def sync_group(self, client: ClientContext, request: SyncGroupRequest, token: Token) -> Outcome:
         """Answer SyncGroup with a SyncGroupResponse, often later."""
-        if self._is_other(request.group_id):
+        if self._is_foreign(request.group_id):
             return _reply(token, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
-        return self.classic.sync_group(client, request, token)
+        return self._protocol_of(request.group_id).sync_group(client, request, token)
 
     def heartbeat(self, client: ClientContext, request: HeartbeatRequest, token: Token) -> Outcome:
         """Answer Heartbeat with a HeartbeatResponse."""
-        if self._is_other(request.group_id):
+        if self._is_foreign(request.group_id):
             return _reply(token, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
-        return self.classic.heartbeat(client, request, token)
+        return self._protocol_of(request.group_id).heartbeat(client, request, token)
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
         """Answer LeaveGroup with a LeaveGroupResponse."""
-        if self._is_other(request.group_id):
+        if self._is_foreign(request.group_id):
             return _reply(token, leave_error(ErrorCode.UNKNOWN_MEMBER_ID))
-        return self.classic.leave_group(client, request, token)
+        return self._protocol_of(request.group_id).leave_group(client, request, token)
 
     def consumer_group_heartbeat(
         self,
@@ -107,7 +111,7 @@ class GroupCoordinatorShard:
         is_describable: Callable[[str], bool],
     ) -> Outcome:
         """Answer with a ConsumerGroupHeartbeatResponse; `is_describable` says which topics a regex may find."""
-        if isinstance(self.context.groups.get(request.group_id), ForeignGroup):
+        if self._is_foreign(request.group_id):
             message = f"Group {request.group_id} is not a consumer group."
             response = ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=message)
             return _reply(token, response)
@@ -171,9 +175,20 @@ class GroupCoordinatorShard:
         """Answer one group of DescribeGroups with its DescribedGroup."""
         return _reply(token, describe(group_id, self.context.groups.get(group_id), client.api_version))
 
-    def describe_consumer_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:
+    def describe_consumer_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
         """Answer one group of ConsumerGroupDescribe with its DescribedGroup."""
-        raise NotImplementedError
+        group = self.context.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return _reply(token, described_group(self.consumer.services, group))
+        what = "not found" if group is None else "is not a consumer group"
+        return _reply(
+            token,
+            DescribedGroup(
+                group_id=group_id,
+                error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+                error_message=f"Group {group_id} {what}.",
+            ),
+        )
 
     def delete_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
         """Answer one group of DeleteGroups with its DeletableGroupResult: its offsets go with it."""
@@ -220,17 +235,12 @@ class GroupCoordinatorShard:
         """Give the tombstones of offsets of topics' partitions that are gone for good."""
         return Outcome(records=self.offsets.partitions_deleted(partitions))
 
-    def _is_other(self, group_id: str) -> bool:
-        group = self.context.groups.get(group_id)
-        return group is not None and not isinstance(group, ClassicGroup)
+    def _is_foreign(self, group_id: str) -> bool:
+        return isinstance(self.context.groups.get(group_id), ForeignGroup)
 
-
-class _NoConversions:
-    def upgrade(self, group: Group) -> Upgrade | Refusal:
-        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.group_id} is not a consumer group.")
-
-    def downgrade(self, group: ConsumerGroup, leaving: Collection[ConsumerGroupMember]) -> Outcome | None:  # noqa: ARG002
-        return None
+    def _protocol_of(self, group_id: str) -> ClassicProtocol | MixedProtocol:
+        """Give who takes requests of the classic protocol to a group."""
+        return self.mixed if isinstance(self.context.groups.get(group_id), ConsumerGroup) else self.classic
 
 
 def _reply(token: Token, response: WireStruct) -> Outcome:
