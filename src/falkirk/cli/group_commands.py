@@ -62,12 +62,12 @@ class WantedGroups:
     named: tuple[str, ...]
     all_groups: bool
 
-    def check(self, action: str, options: str) -> None:
+    def check(self, action: str) -> None:
         """Raise WrongUsageError for both or none, in the tool's words."""
         if self.named and self.all_groups:
             raise WrongUsageError('Option "[group]" can\'t be used with option "[all-groups]"')
         if not self.named and not self.all_groups:
-            raise WrongUsageError(f"Option [{action}] takes one of these options: {options}")
+            raise WrongUsageError(f"Option [{action}] takes one of these options: [group], [all-groups]")
 
     async def ids(self, admin: AsyncAdmin, timeout_ms: int) -> list[str]:
         """Give their names, each once."""
@@ -102,7 +102,7 @@ def answer_describe(
     connection: GroupConnection, groups: WantedGroups, shown: Shown, *, verbose: bool, json: bool
 ) -> None:
     """Print groups one after the other. Ends with status 1 if one of them does not exist."""
-    groups.check("describe", "[group], [all-groups]")
+    groups.check("describe")
     views = run(_describe(connection, groups, shown, verbose=verbose))
     output = choose_output(json=json)
     if json:
@@ -129,7 +129,7 @@ def answer_reset(
     json: bool,
 ) -> None:
     """Print new offsets, and commit them with `execute`. Ends with status 1 if a group was left alone."""
-    groups.check("reset-offsets", "[all-groups], [group]")
+    groups.check("reset-offsets")
 
     async def reset() -> ResetResult:
         async with connection.admin() as admin:
@@ -176,7 +176,7 @@ class DeletedGroups:
 
 def answer_delete(connection: GroupConnection, groups: WantedGroups, *, json: bool) -> None:
     """Delete groups and print what came of each. Ends with status 1 if one was refused."""
-    groups.check("delete", "[all-groups], [group]")
+    groups.check("delete")
 
     async def delete() -> dict[str, Refusal | None]:
         async with connection.admin() as admin:

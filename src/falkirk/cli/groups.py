@@ -163,7 +163,7 @@ def reset_offsets(
     if not dry_run and not execute:
         print(_NO_ACTION, file=sys.stderr)
     wanted = WantedGroups(named=tuple(group or ()), all_groups=all_groups)
-    wanted.check("reset-offsets", "[all-groups], [group]")
+    wanted.check("reset-offsets")
     if not topic and not all_topics and from_file is None:
         raise WrongUsageError("One of the reset scopes should be defined: --all-topics, --topic.")
     scenario = ResetScenario(
@@ -219,7 +219,7 @@ def delete_offsets(
     from falkirk.cli.reset_options import parse_scope  # noqa: PLC0415 - same
 
     if group is None or not topic:
-        raise WrongUsageError("Option [delete-offsets] takes the following options: [topic], [group]")
+        raise WrongUsageError("Option [delete-offsets] takes the following options: [group], [topic]")
     connection = _connection(bootstrap_server, command_config, timeout)
     answer_delete_offsets(connection, group, parse_scope(topic), json=json)
 

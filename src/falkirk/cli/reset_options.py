@@ -113,7 +113,7 @@ def read_plan(file: Path, group_ids: Sequence[str]) -> OffsetPlan:
 
 _COLUMNS: Final = 3
 _SCENARIOS: Final = (
-    "[[from-file], [shift-by], [to-offset], [to-earliest], [to-current], [to-latest], [by-duration], [to-datetime]]"
+    "[[to-offset], [shift-by], [to-datetime], [by-duration], [to-earliest], [to-latest], [to-current], [from-file]]"
 )
 # ISO 8601 as java.time.Duration has it: days are 24 hours, signs may stand before each part.
 _DURATION: Final = re.compile(
