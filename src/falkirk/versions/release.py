@@ -180,6 +180,16 @@ class Release:
         """Say whether a consumer group's member may commit, at an epoch that is past, what it had then and has."""
         return self._is_from(_TAKES_COMMITS_OF_PAST_EPOCHS_SINCE)
 
+    @property
+    def mixes_group_protocols(self) -> bool:
+        """Say whether members of the classic protocol may be in consumer groups at all."""
+        return self._is_from(_MIXES_GROUP_PROTOCOLS_SINCE)
+
+    @property
+    def keeps_group_protocols_apart(self) -> bool:
+        """Say whether group.consumer.migration.policy=disabled keeps members of the classic protocol out of them."""
+        return self._is_from(_KEEPS_GROUP_PROTOCOLS_APART_SINCE)
+
     # --- metadata.version
 
     @property
@@ -242,6 +252,8 @@ _BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
 _UPDATES_KRAFT_VERSION_SINCE = "4.1.1"
 _TELLS_BOTH_LEVELS_SINCE = "4.2.1"
 _TAKES_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
+_MIXES_GROUP_PROTOCOLS_SINCE = "3.8.1"
+_KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
 
 
 @functools.cache

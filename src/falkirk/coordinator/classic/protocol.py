@@ -34,7 +34,7 @@ from falkirk.protocol.messages import HeartbeatResponse
 from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from falkirk.coordinator.shard.client import ClientContext
     from falkirk.coordinator.shard.context import ShardContext
@@ -167,6 +167,14 @@ class ClassicProtocol:
     def rebalance(self, group: ClassicGroup) -> Outcome:
         """Have all members of a group join again."""
         decision = Decision()
+        self._rebalances.prepare_or_complete(group, decision)
+        return decision.outcome()
+
+    def take_out(self, group: ClassicGroup, member_ids: Iterable[str]) -> Outcome:
+        """Take out members that are gone, and have the others join again."""
+        decision = Decision()
+        for member_id in member_ids:
+            self._rebalances.remove(group, group.members[member_id], decision)
         self._rebalances.prepare_or_complete(group, decision)
         return decision.outcome()
 

@@ -17,9 +17,9 @@ from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.protocol import ClassicProtocol
 from falkirk.coordinator.classic.responses import join_error, leave_error, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from falkirk.coordinator.consumer.description import described_group
-from falkirk.coordinator.consumer.refusal import Refusal
+from falkirk.coordinator.conversion.group_conversions import GroupConversions
+from falkirk.coordinator.conversion.mixed_protocol import MixedProtocol
 from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.offsets.offset_manager import OffsetManager
 from falkirk.coordinator.offsets.offset_store import OffsetStore
@@ -35,11 +35,8 @@ from falkirk.protocol.messages.list_groups_response import ListedGroup
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from falkirk.coordinator.consumer.conversions import Upgrade
-    from falkirk.coordinator.consumer.member import ConsumerGroupMember
     from falkirk.coordinator.shard.client import ClientContext
     from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.group import Group
     from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer, Token
     from falkirk.coordinator.shard.topics import Topics
     from falkirk.protocol.messages import (
