@@ -55,6 +55,28 @@ def test_each_listener_has_what_its_own_keys_say_and_else_what_is_said_for_all()
     assert made.failed_authentication_delay_ms == 100
 
 
+def test_a_controller_meets_brokers_where_its_file_says_and_as_whom() -> None:
+    jaas = "listener.name.inside.scram-sha-512.sasl.jaas.config"
+    alone: dict[str, str | None] = {"process.roles": "controller", "listeners": "CONTROLLER://h:2"}
+    assert read(alone).logins["INSIDE"].mechanism == "SCRAM-SHA-512"
+    # To Kafka's controllers it is no error to leave something out.
+    for changes in (
+        {jaas: None},
+        {"inter.broker.listener.name": None},
+        {"inter.broker.listener.name": "ELSEWHERE"},
+        {"sasl.mechanism.inter.broker.protocol": "GSSAPI"},
+    ):
+        assert list(read(alone | changes).logins) == ["CONTROLLER"]
+    plain: dict[str, str | None] = {
+        "listener.security.protocol.map": "CONTROLLER:SASL_PLAINTEXT,INSIDE:SSL",
+        jaas: None,
+    }
+    properties = {key: value for key, value in (NODE | alone | plain).items() if value is not None}
+    made = read_server_properties(properties, Release.parse("4.3"), hostname="h")
+    assert made.config.inter_broker_listener_name == "INSIDE"
+    assert list(read(alone | plain).logins) == ["CONTROLLER"]
+
+
 def test_the_node_has_a_login_for_each_listener_that_it_connects_to() -> None:
     made = read()
     assert {name: login.mechanism for name, login in made.logins.items()} == {

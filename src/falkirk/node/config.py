@@ -46,6 +46,7 @@ class NodeConfig:
     metadata_log_dir: str
     rack: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    # At which brokers meet each other, and a controller meets them if it knows; None: it does not.
     inter_broker_listener_name: str | None = None
     security: SecuritySettings = field(default_factory=SecuritySettings)
     # Quorum

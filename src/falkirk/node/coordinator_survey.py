@@ -228,8 +228,8 @@ class CoordinatorSurvey:
     def _place(self, broker: BrokerRegistration) -> tuple[Endpoint, str] | None:
         """Say where a broker is spoken to, and with which listener's security settings of this node.
 
-        That of the brokers among themselves, if this node is one; else one as secure as that of the controllers, with
-        the same credentials, or one without security.
+        That of the brokers among themselves, if this node knows it; else one as secure as that of the controllers,
+        with the same credentials, or one without security.
         """
         config = self._state.config
         between = next((each for each in broker.end_points if each.name == config.inter_broker_listener_name), None)

@@ -14,8 +14,9 @@ from falkirk.node.config_definitions import definitions
 from falkirk.node.listener_properties import read_listeners
 from falkirk.node.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
 from falkirk.node.role_checks import check_node, check_roles, check_sasl, inter_broker_listener_name
-from falkirk.node.security_settings import read_security
+from falkirk.node.security_settings import JAAS_CONFIG, SASL_PROTOCOLS, listener_prefix, read_security
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.sasl.login import MECHANISMS
 from falkirk.versions.config_definition import ConfigError, ConfigType, Definition, Required
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         metadata_log_dir=str(values["metadata.log.dir"] or log_dirs[0]),
         rack=None if rack is None else str(rack),
         properties=dict(properties),
-        inter_broker_listener_name=inter_broker_listener_name(values) if BROKER in roles else None,
+        inter_broker_listener_name=inter_broker_listener_name(values)
+        if BROKER in roles
+        else _listener_of_brokers(values, properties, listeners.security_protocols),
         super_users=properties.get("super.users", ""),
         allow_everyone_if_no_acl_found=_is_true(properties.get("allow.everyone.if.no.acl.found")),
         **_plain_fields(values),
@@ -166,6 +169,21 @@ _IGNORED: Final[Mapping[str, str]] = {
     "inter.broker.protocol.version": "the cluster's finalized metadata.version says what is spoken",
     "log.message.format.version": "messages have format version 2",
 }
+
+
+def _listener_of_brokers(
+    values: Mapping[str, Value], properties: Mapping[str, str], protocols: Mapping[str, str]
+) -> str | None:
+    """Give the listener at which a controller meets brokers, if its file says how: the name, and with SASL as whom.
+
+    To Kafka's controllers the key means nothing, so what is missing is no error.
+    """
+    name, mechanism = inter_broker_listener_name(values), str(values["sasl.mechanism.inter.broker.protocol"])
+    if "inter.broker.listener.name" not in properties or name not in protocols:
+        return None
+    login = f"{listener_prefix(name)}{mechanism.lower()}.{JAAS_CONFIG}"
+    has_login = mechanism in MECHANISMS and login in properties
+    return name if has_login or protocols[name] not in SASL_PROTOCOLS else None
 
 
 def _with_synonyms(properties: Mapping[str, str]) -> dict[str, str]:
