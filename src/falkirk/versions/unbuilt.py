@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
     from falkirk.versions.supported_range import SupportedRange
 
-_GROUPS: Final = "the broker role coordinates no groups yet"
+_GROUPS: Final = "the broker role coordinates no share or streams groups"
 _TRANSACTIONS: Final = "the broker role coordinates no transactions yet"
 _TELEMETRY: Final = "client metrics have no receiver"
 
 UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
     (Listener.CONTROLLER, 7): "ControlledShutdown is asked by brokers of ZooKeeper's times alone",
-    **{(Listener.BROKER, key): _GROUPS for key in (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47, 68, 69)},
     **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
-    **{(Listener.BROKER, key): _TRANSACTIONS for key in (24, 25, 26, 27, 28, 65, 66)},
+    **{(Listener.BROKER, key): _TRANSACTIONS for key in (24, 25, 26, 65, 66)},
     **{(Listener.BROKER, key): _TELEMETRY for key in (71, 72)},
 }
 """Reason by listener and API key."""
