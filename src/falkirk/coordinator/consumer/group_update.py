@@ -71,7 +71,7 @@ class GroupUpdate:
         group_id = self.group.group_id
         target = self.group.target_of(before.member_id)
         self.records += consumer_records.member_tombstones(group_id, before.member_id)
-        self.records.append(consumer_records.member_record(group_id, after))
+        self.records.append(consumer_records.member_record(self._context.release, group_id, after))
         self.records.append(consumer_records.target_assignment_record(group_id, member_id, target))
         self._members[before.member_id] = None
         self._members[member_id] = after
@@ -91,7 +91,7 @@ class GroupUpdate:
         """Take what a member says of itself; give whether the topics that it names are others than before."""
         self._members[after.member_id] = after
         if after != before or not before.has_metadata:
-            self.records.append(consumer_records.member_record(self.group.group_id, after))
+            self.records.append(consumer_records.member_record(self._context.release, self.group.group_id, after))
         return after.subscribed_topics != before.subscribed_topics
 
     def put_regex(
@@ -166,7 +166,9 @@ class GroupUpdate:
                 self._targets[member_id] = target
         self.target_epoch = self.group_epoch
         now_ms = self._context.now_ms
-        self.records.append(consumer_records.target_epoch_record(group_id, self.target_epoch, now_ms))
+        self.records.append(
+            consumer_records.target_epoch_record(self._context.release, group_id, self.target_epoch, now_ms)
+        )
 
     def assignor_name(self) -> str:
         """Say which assignor most members ask for, of those that ask for one; of equals the first that is configured.
@@ -215,12 +217,16 @@ class GroupUpdate:
         self.refresh_subscription(is_bumped=True)
         if not self.members():
             self.target_epoch = self.group_epoch
-            self.records.append(consumer_records.target_epoch_record(self.group.group_id, self.target_epoch, 0))
+            self.records.append(
+                consumer_records.target_epoch_record(self._context.release, self.group.group_id, self.target_epoch, 0)
+            )
 
     def _add_current(self, member: ConsumerGroupMember) -> None:
         target = self.target_of(member.member_id)
         self.records.append(
-            consumer_records.current_assignment_record(self.group.group_id, member, self.target_epoch, target)
+            consumer_records.current_assignment_record(
+                self._context.release, self.group.group_id, member, self.target_epoch, target
+            )
         )
 
     def _changes(self) -> list[tuple[ConsumerGroupMember | None, ConsumerGroupMember | None]]:
@@ -306,7 +312,9 @@ class GroupUpdate:
         if metadata == (self.group.subscription_metadata or {}):
             return is_bumped
         epoch = self.group_epoch + 1
-        self.records.append(consumer_records.partition_metadata_record(self.group.group_id, epoch, metadata))
+        self.records.append(
+            consumer_records.partition_metadata_record(self._context.release, self.group.group_id, epoch, metadata)
+        )
         return True
 
     def _spec(self) -> GroupSpec:

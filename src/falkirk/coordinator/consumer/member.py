@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from falkirk.protocol.messages.consumer_group_member_metadata_value import ClassicMemberMetadata
+
 if TYPE_CHECKING:
     from falkirk.protocol.messages import (
         ConsumerGroupCurrentMemberAssignmentValue,
         ConsumerGroupMemberMetadataValue,
     )
     from falkirk.protocol.messages.consumer_group_current_member_assignment_value import TopicPartitions
-    from falkirk.protocol.messages.consumer_group_member_metadata_value import ClassicMemberMetadata
 
 # Of each topic (by id) its partitions, with the epoch at which the member got each. It is never changed once made.
 OwnedPartitions = Mapping[bytes, Mapping[int, int]]
@@ -94,7 +95,9 @@ class ConsumerGroupMember:
             subscribed_regex=value.subscribed_topic_regex or "",
             rebalance_timeout_ms=value.rebalance_timeout_ms,
             server_assignor=value.server_assignor,
-            classic_metadata=value.classic_member_metadata,
+            classic_metadata=None
+            if value.classic_member_metadata in _NO_CLASSIC_METADATA
+            else value.classic_member_metadata,
             has_metadata=True,
         )
 
@@ -122,6 +125,10 @@ class ConsumerGroupMember:
             revoking=_owned(value.partitions_pending_revocation, value.member_epoch),
             has_assignment=True,
         )
+
+
+# The second is what a layout gives that does not have the field.
+_NO_CLASSIC_METADATA: Final = (None, ClassicMemberMetadata())
 
 
 def _assignment_of(member: ConsumerGroupMember) -> dict[str, object]:

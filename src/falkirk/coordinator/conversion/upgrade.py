@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from falkirk.coordinator.shard.context import ShardContext
     from falkirk.coordinator.shard.outcome import CoordinatorRecord
     from falkirk.coordinator.shard.topics import Topics
+    from falkirk.versions.release import Release
 
 
 def upgrade(group: ClassicGroup, context: ShardContext) -> Upgrade | Refusal:
@@ -54,7 +55,7 @@ def upgrade(group: ClassicGroup, context: ShardContext) -> Upgrade | Refusal:
             " assignor before re-attempting the upgrade",
         )
     made = _made(group, members)
-    return Upgrade(group=made, records=_records(group, made), replies=_replies(group))
+    return Upgrade(group=made, records=_records(group, made, context.release), replies=_replies(group))
 
 
 class _CustomAssignorError(Exception):
@@ -89,19 +90,19 @@ def _made(group: ClassicGroup, members: Iterable[ConsumerGroupMember]) -> Consum
     return made
 
 
-def _records(group: ClassicGroup, made: ConsumerGroup) -> list[CoordinatorRecord]:
+def _records(group: ClassicGroup, made: ConsumerGroup, release: Release) -> list[CoordinatorRecord]:
     group_id, epoch = made.group_id, made.group_epoch
     records = list(group.deletion_records())
-    records += [consumer_records.member_record(group_id, member) for member in made.members.values()]
+    records += [consumer_records.member_record(release, group_id, member) for member in made.members.values()]
     # No hash: the member that joins has it reckoned.
     records.append(consumer_records.group_epoch_record(group_id, epoch, 0))
     records += [
         consumer_records.target_assignment_record(group_id, member_id, target)
         for member_id, target in made.target.items()
     ]
-    records.append(consumer_records.target_epoch_record(group_id, epoch, 0))
+    records.append(consumer_records.target_epoch_record(release, group_id, epoch, 0))
     records += [
-        consumer_records.current_assignment_record(group_id, member, epoch, made.target_of(member.member_id))
+        consumer_records.current_assignment_record(release, group_id, member, epoch, made.target_of(member.member_id))
         for member in made.members.values()
     ]
     return records

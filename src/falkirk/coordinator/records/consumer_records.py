@@ -1,8 +1,12 @@
-"""The records of consumer groups: types 3 to 8, and 16. All values are of version 0; layouts are the log's affair."""
+"""The records of consumer groups: types 3 to 8, and 16.
+
+All values are of version 0, whatever the release; its layout of them says which fields it has. Fields that it does not
+have are left as they are by default.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.shard.outcome import CoordinatorRecord
 from falkirk.protocol.messages import (
@@ -24,6 +28,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.consumer_group_current_member_assignment_value import TopicPartitions
 from falkirk.protocol.messages.consumer_group_partition_metadata_value import TopicMetadata
 from falkirk.protocol.messages.consumer_group_target_assignment_member_value import TopicPartition
+from falkirk.versions.message_layouts import layout_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from falkirk.coordinator.assignors.assignor import Assignment
     from falkirk.coordinator.consumer.consumer_group import TopicPartitionCount
     from falkirk.coordinator.consumer.member import ConsumerGroupMember, OwnedPartitions
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.release import Release
 
 
 def group_epoch_record(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
@@ -42,11 +49,11 @@ def group_epoch_record(group_id: str, epoch: int, metadata_hash: int) -> Coordin
 
 
 def partition_metadata_record(
-    group_id: str, epoch: int, topics: Mapping[str, TopicPartitionCount]
+    release: Release, group_id: str, epoch: int, topics: Mapping[str, TopicPartitionCount]
 ) -> CoordinatorRecord:
     """Type 4. Of racks it says nothing: 4.0, the last release that writes it in earnest, does not either."""
     value = ConsumerGroupPartitionMetadataValue(
-        epoch=epoch,
+        epoch=epoch if _is_early(release, ConsumerGroupPartitionMetadataValue) else 0,
         topics=[
             TopicMetadata(topic_id=topic.topic_id, topic_name=name, num_partitions=topic.partition_count)
             for name, topic in sorted(topics.items())
@@ -55,7 +62,7 @@ def partition_metadata_record(
     return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), value)
 
 
-def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
+def member_record(release: Release, group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
     """Type 5."""
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -66,17 +73,18 @@ def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorReco
         subscribed_topic_regex=member.subscribed_regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.server_assignor,
-        classic_member_metadata=member.classic_metadata,
     )
+    if not _is_early(release, ConsumerGroupMemberMetadataValue):
+        value.classic_member_metadata = member.classic_metadata
     return CoordinatorRecord(_member_key(group_id, member.member_id), value)
 
 
-def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
-    """Type 6: which epoch the target assignment of the members is for, and when it was made."""
-    return CoordinatorRecord(
-        ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id),
-        ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp_ms),
-    )
+def target_epoch_record(release: Release, group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
+    """Type 6: which epoch the target assignment of the members is for, and when it was made (from 4.3 on)."""
+    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch)
+    if _layout(release, ConsumerGroupTargetAssignmentMetadataValue) >= _TIMESTAMP_LAYOUT:
+        value.assignment_timestamp = timestamp_ms
+    return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
 
 def target_assignment_record(group_id: str, member_id: str, assignment: Assignment) -> CoordinatorRecord:
@@ -91,22 +99,26 @@ def target_assignment_record(group_id: str, member_id: str, assignment: Assignme
 
 
 def current_assignment_record(
-    group_id: str, member: ConsumerGroupMember, target_epoch: int, target: Assignment
+    release: Release, group_id: str, member: ConsumerGroupMember, target_epoch: int, target: Assignment
 ) -> CoordinatorRecord:
     """Type 8. The target stands only in the layout of 3.7, which has it in place of the member's state."""
-    pending = {
-        topic_id: dict.fromkeys(partitions.difference(member.assigned.get(topic_id, ())), 0)
-        for topic_id, partitions in target.items()
-    }
+    layout = _layout(release, ConsumerGroupCurrentMemberAssignmentValue)
+    has_epochs = layout >= _ASSIGNMENT_EPOCHS_LAYOUT
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
-        target_member_epoch=target_epoch,
-        state=member.state,
-        assigned_partitions=_owned(member.assigned),
-        partitions_pending_revocation=_owned(member.revoking),
-        partitions_pending_assignment=_owned({topic_id: missing for topic_id, missing in pending.items() if missing}),
+        assigned_partitions=_owned(member.assigned, has_epochs=has_epochs),
+        partitions_pending_revocation=_owned(member.revoking, has_epochs=has_epochs),
     )
+    if layout > _EARLY_LAYOUT:
+        value.state = member.state
+    else:
+        value.target_member_epoch = target_epoch
+        value.partitions_pending_assignment = [
+            TopicPartitions(topic_id=topic_id, partitions=tuple(sorted(missing)))
+            for topic_id, partitions in sorted(target.items())
+            if (missing := partitions.difference(member.assigned.get(topic_id, ())))
+        ]
     return CoordinatorRecord(_current_key(group_id, member.member_id), value)
 
 
@@ -178,15 +190,28 @@ def _regex_key(group_id: str, regex: str) -> ConsumerGroupRegularExpressionKey:
     return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
 
 
-def _owned(owned: OwnedPartitions) -> list[TopicPartitions]:
+def _owned(owned: OwnedPartitions, *, has_epochs: bool) -> list[TopicPartitions]:
     topics = []
     for topic_id, epochs in sorted(owned.items()):
         partitions = tuple(sorted(epochs))
-        topics.append(
-            TopicPartitions(
-                topic_id=topic_id,
-                partitions=partitions,
-                assignment_epochs=tuple(epochs[partition] for partition in partitions),
-            )
-        )
+        topic = TopicPartitions(topic_id=topic_id, partitions=partitions)
+        if has_epochs:
+            topic.assignment_epochs = tuple(epochs[partition] for partition in partitions)
+        topics.append(topic)
     return topics
+
+
+# 3.7 alone has the layouts of the early access; later ones added fields.
+_EARLY_LAYOUT: Final = 0
+_TIMESTAMP_LAYOUT: Final = 1
+_ASSIGNMENT_EPOCHS_LAYOUT: Final = 2
+
+
+def _is_early(release: Release, message: type[WireMessage]) -> bool:
+    return _layout(release, message) == _EARLY_LAYOUT
+
+
+def _layout(release: Release, message: type[WireMessage]) -> int:
+    layout = layout_in(release, message.SCHEMA.info.name)
+    assert layout is not None, "each of these has several"
+    return layout
