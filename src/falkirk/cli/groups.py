@@ -224,6 +224,53 @@ def delete_offsets(
     answer_delete_offsets(connection, group, parse_scope(topic), json=json)
 
 
+@app.command("check")
+def check(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DIR...]",
+            help="Log directories, folders of them, or server.properties files of a stopped cluster.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="RELEASE", help="The Kafka release that is to run.")],
+    properties: Annotated[
+        list[Path] | None,
+        typer.Option("--properties", metavar="FILE", help="A broker's or consumer's properties; may be repeated."),
+    ] = None,
+    delete_configs: Annotated[
+        bool,
+        typer.Option("--delete-group-configs", help="Remove the configs of groups that the release does not know."),
+    ] = False,
+    bootstrap_server: BootstrapServerOption = None,
+    command_config: CommandConfigOption = None,
+    timeout: TimeoutOption = TIMEOUT_MS,
+    json: JsonOption = False,
+) -> None:
+    """Print what a release could read of the groups, and what is to be removed first.
+
+    Exit status: 3 if something would be lost, else 0.
+    """
+    from falkirk.cli.group_check import check_cluster, check_directories  # noqa: PLC0415 - when it is asked for
+    from falkirk.cli.output import choose_output  # noqa: PLC0415 - same
+    from falkirk.versions.release import Release  # noqa: PLC0415 - same
+
+    if (bootstrap_server is None) == (not directories):
+        raise WrongUsageError("name the directories of a stopped cluster, or a running one with --bootstrap-server")
+    if delete_configs and directories:
+        raise WrongUsageError("--delete-group-configs is for a running cluster: start it, or let a downgrade drop them")
+    release = Release.parse(to)
+    if directories:
+        checked = check_directories(release, directories, properties or ())
+    else:
+        connection = _connection(bootstrap_server, command_config, timeout)
+        checked = check_cluster(release, connection, properties or (), delete_configs=delete_configs)
+    choose_output(json=json).show(checked)
+    raise typer.Exit(checked.exit_code)
+
+
 _NO_ACTION = (
     "WARN: No action will be performed as the --execute option is missing. In version 5.0, this command will require "
     "either --dry-run or --execute to be specified. You should add the --dry-run option explicitly if you are "

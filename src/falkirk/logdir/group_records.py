@@ -102,9 +102,9 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
     conversions: list[str] = []
     removed: dict[Path, dict[str, frozenset[int]]] = {}
     for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
-        longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
+        longest = _longest(replicas)
         for replica in replicas:
-            answer = readable_groups(release, {replica.partition: replica}, _coordinator(release, replica.node))
+            answer = _judged(replica, release)
             goes = _goes(answer)
             if goes:
                 removed.setdefault(replica.log_dir.path, {})[replica.name] = goes
@@ -120,6 +120,23 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
         removed=removed,
         warnings=(*_coordinator_warnings(cluster, release), *_transaction_warnings(disk, cluster, release)),
     )
+
+
+def judged_partitions(disk: Disk, cluster: Cluster, release: Release) -> Iterator[GroupsReadability]:
+    """Say of each coordinator partition what the release would make of it, by its longest replica.
+
+    Raises CorruptFileError.
+    """
+    for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
+        yield _judged(_longest(replicas), release)
+
+
+def _longest(replicas: list[Replica]) -> Replica:
+    return max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
+
+
+def _judged(replica: Replica, release: Release) -> GroupsReadability:
+    return readable_groups(release, {replica.partition: replica}, _coordinator(release, replica.node))
 
 
 def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Replica]]:
@@ -191,7 +208,7 @@ def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Ite
     if level == 0 or (supported is not None and level in supported):
         return
     for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
-        longest = max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
+        longest = _longest(replicas)
         for transaction in unfinished_transactions(longest):
             yield (
                 f"transaction of {transaction.transactional_id} is {transaction.state.name.lower().replace('_', ' ')} "

@@ -24,7 +24,8 @@ def test_falkirk_tells_and_changes_groups_as_the_tools_do(clusters: Clusters, tm
                 commit_without_members(servers, group, offsets)
             answers += changing_pairs(servers)
     found = [(pair, difference(pair)) for pair in answers]
-    assert [pair for pair, row in found if row is None] == []
+    wrong = [(pair.call, pair.tool, pair.falkirk) for pair, row in found if row is None]
+    assert "\n".join(map(str, wrong)) == ""
     assert {row for _, row in found} == {"", *RULES}
     assert sum(row == "" for _, row in found) > len(found) / 2
 
