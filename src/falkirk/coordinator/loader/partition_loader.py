@@ -22,7 +22,7 @@ from falkirk.coordinator.loader.record_decoder import RecordDecoder
 from falkirk.coordinator.loader_rules import CoordinatorKind
 from falkirk.coordinator.log_entry import TransactionEnd
 from falkirk.coordinator.prediction.group_survey import key_type
-from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
+from falkirk.coordinator.prediction.kafka_reader import ReadError
 from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.prediction.readability import UnknownTypeError
@@ -60,6 +60,8 @@ class PartitionLoader:
         self._is_old = context.kind is CoordinatorKind.OLD
         self._judge = PartitionLoad(context.release, context.kind, is_tolerant=context.is_tolerant)
         self._decoder = RecordDecoder(context.release)
+        self._groups = context.groups
+        self._commit = shard.offsets.store.commit
 
     def take(self, entry: LogEntry) -> LoadFailure | None:
         """Apply an entry; entries come in log order. After a failure the shard is of no more use."""
@@ -70,7 +72,12 @@ class PartitionLoader:
         if key is not None and key[:2] == _OFFSET_COMMIT and (value is None or is_plain_offset_value(value)):
             parts = offset_key(key)
             if parts is not None:
-                self._take_offset(decoded(parts[0]), parts[1], value, entry)
+                group_id = str(parts[0], "utf-8", "replace")
+                if value is not None and entry.producer_id == NO_PRODUCER_ID and group_id in self._groups:
+                    # All but a few records of a large partition end here.
+                    self._commit(group_id, parts[1], value, entry.offset)
+                else:
+                    self._take_offset(group_id, parts[1], value, entry)
                 return None
         try:
             record = self._judge.decode(entry)

@@ -9,7 +9,7 @@ import msgspec
 from falkirk.coordinator.shard.outcome import CoordinatorRecord
 from falkirk.protocol import codec
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.messages import message_class
+from falkirk.protocol.messages import GroupMetadataValue, message_class
 from falkirk.versions.message_layouts import layout_in
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class RecordDecoder:
         if name not in self._layouts:
             self._layouts[name] = layout_in(self._release, name)
         value = self._message(message_class(name), version, entry.value, record.value, self._layouts[name])
+        if isinstance(value, GroupMetadataValue):
+            # Of a member that stands there twice the last counts.
+            value.members = list({member.member_id: member for member in value.members}.values())
         return CoordinatorRecord(key, value, version)
 
     def _message(

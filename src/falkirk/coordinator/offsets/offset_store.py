@@ -32,7 +32,7 @@ class OffsetStore:
         # Where in the log the last commit stands, of positions that also wait for a transaction's end.
         self._committed_at: dict[tuple[str, Position], int] = {}
 
-    def commit(self, group_id: str, position: Position, value: bytes, *, log_offset: int) -> None:
+    def commit(self, group_id: str, position: Position, value: bytes, log_offset: int) -> None:
         """Take an offset that counts at once."""
         of_group = self.committed.get(group_id)
         if of_group is None:
@@ -79,7 +79,7 @@ class OffsetStore:
             self._close(group_id, producer_id)
             for position, (log_offset, value) in positions.items():
                 if is_commit and log_offset > self._committed_at.get((group_id, position), -1):
-                    self.commit(group_id, position, value, log_offset=log_offset)
+                    self.commit(group_id, position, value, log_offset)
                 self._forget_commit(group_id, position)
         return list(groups) if is_commit else []
 

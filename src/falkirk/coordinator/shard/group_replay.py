@@ -58,7 +58,7 @@ class GroupReplay:
         if group_id not in groups:
             groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
         if producer_id is None:
-            self._store.commit(group_id, position, value, log_offset=log_offset)
+            self._store.commit(group_id, position, value, log_offset)
         else:
             self._store.commit_pending(group_id, position, value, log_offset=log_offset, producer_id=producer_id)
 
