@@ -50,7 +50,8 @@ class TopicHashes:
 def topic_hash(topic_id: bytes, name: str, racks: Iterable[Collection[str]]) -> int:
     """Give the hash (int64) of a topic; `racks`: of each of its partitions those of its replicas.
 
-    Numbers are little endian, the id's two halves also; a string is its UTF-16, then how many units that is.
+    Numbers are little endian, the id's two halves also; a string is its UTF-16, then how many units that is, and before
+    a rack that stands once more.
     Source: Kafka's Utils.computeTopicHash (4.1 and later).
     """
     racks = list(racks)
@@ -61,7 +62,8 @@ def topic_hash(topic_id: bytes, name: str, racks: Iterable[Collection[str]]) -> 
     for partition, of_partition in enumerate(racks):
         packed += _INT32.pack(partition)
         for rack in sorted(of_partition):
-            packed += _string(rack)
+            units = _string(rack)
+            packed += units[-_INT32.size :] + units
     return _signed(xxh3_64(bytes(packed)))
 
 
