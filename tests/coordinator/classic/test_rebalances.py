@@ -139,7 +139,7 @@ def test_who_waits_for_a_rebalance_or_an_assignment_needs_no_heartbeats():
 
 def test_who_does_not_ask_for_its_assignment_in_time_is_left_out():
     world = ClassicWorld()
-    leader, follower = world.members(2, session_ms=100_000)
+    leader, _ = world.members(2, session_ms=100_000)
     world.sync(leader, 1, {})
 
     world.pass_time(REBALANCE_MS)
