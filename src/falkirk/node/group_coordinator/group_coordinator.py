@@ -7,7 +7,7 @@ groups.complete()        # before the step is over: what was decided is written
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
 from falkirk.coordinator.record_type import GroupType
@@ -114,20 +114,20 @@ class GroupCoordinator:
         self._state.has_work = True
 
     def tick(self) -> None:
-        """Do what time has made due, and read a piece of one log that is to be loaded."""
+        """Do what time has made due, and read a piece of the logs that are to be loaded."""
         for number in self._wakeups.pop_due(self._state.now_ms):
             host = self._hosts.get(number)
             if host is not None:
                 host.run_timers()
                 self._touch(host)
-        while self._loading:
+        bytes_left = PIECE_BYTES
+        while self._loading and bytes_left > 0:
             host = self._loading[0]
+            if host.state is HostState.LOADING:
+                bytes_left -= host.load_piece(bytes_left)
+                self._touch(host)
             if host.state is not HostState.LOADING:
                 self._loading.popleft()
-                continue
-            host.load_piece()
-            self._touch(host)
-            break
 
     def complete(self) -> None:
         """Write what the step has decided."""
@@ -323,4 +323,6 @@ def abs_hash(group_id: str) -> int:
     return 0 if code == _INT32_MIN else abs(code)
 
 
-_INT32_MIN = -(1 << 31)
+PIECE_BYTES: Final = 128 * 1024
+"""How much of logs is read in one step: replaying it takes some ten milliseconds."""
+_INT32_MIN: Final = -(1 << 31)

@@ -104,28 +104,30 @@ class HostedShard:
         self._replies = []
         context.begin_loading(self)
 
-    def load_piece(self) -> None:
-        """Read a piece of the log; at its end the shard begins to coordinate."""
+    def load_piece(self, bytes_max: int) -> int:
+        """Read a piece of the log, and give its size; at the end of the log the shard begins to coordinate."""
         load, shard = self._load, self._shard
         assert load is not None, "it is loading"
         assert shard is not None, "it is loading"
         log = self._context.replicas.leader_log(self._partition)
         if isinstance(log, ErrorCode):
             self._fail(load.next_offset, log.name)
-            return
+            return 0
+        before = load.bytes_read
         try:
-            failure = load.read_piece(log)
+            failure = load.read_piece(log, bytes_max)
         except OSError as error:
             self._context.replicas.disk_failed(log, error)
             self._fail(load.next_offset, str(error))
-            return
+            return 0
         except Exception:  # noqa: BLE001 - a fault of ours costs this partition's groups, not the node
             self._fail(load.next_offset, format_exc())
-            return
+            return 0
         if failure is not None:
             self._fail(failure.offset, failure.reason)
         elif load.is_done:
             self._begin(shard, load)
+        return load.bytes_read - before
 
     def close(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Coordinate no more: whoever waits is told so."""

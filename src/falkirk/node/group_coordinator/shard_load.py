@@ -5,7 +5,7 @@ All of the log is read, what is not committed yet too: answers that rest on that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
 from falkirk.coordinator.log_entry import log_entries
@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.log.unified_log import UnifiedLog
 
-PIECE_BYTES: Final = 128 * 1024
-"""How much is read in one step: replaying it takes some ten milliseconds at most."""
-
 
 class ShardLoad:
-    """`next_offset`: up to where the log was read. `is_done`: nothing is left."""
+    """`next_offset`, `bytes_read`: how far, and how much, the log was read. `is_done`: nothing is left."""
 
     def __init__(self, shard: GroupCoordinatorShard) -> None:
         self.next_offset = 0
         self.record_count = 0
+        self.bytes_read = 0
         self.is_done = False
         self._loader = PartitionLoader(shard)
 
@@ -38,12 +36,12 @@ class ShardLoad:
         """How many records were skipped, by the type of their key."""
         return self._loader.unknown_types
 
-    def read_piece(self, log: UnifiedLog) -> LoadFailure | None:
-        """Take in the next piece; say what cannot be loaded. Raises OSError if the disk fails."""
+    def read_piece(self, log: UnifiedLog, bytes_max: int) -> LoadFailure | None:
+        """Take in the next piece, one batch at least; say what cannot be loaded. Raises OSError if the disk fails."""
         self.next_offset = max(self.next_offset, log.log_start_offset)
         before = self.next_offset
         if before < log.log_end_offset:
-            read = log.read(before, PIECE_BYTES, FetchIsolation.LOG_END, is_one_batch_needed=True)
+            read = log.read(before, bytes_max, FetchIsolation.LOG_END, is_one_batch_needed=True)
             failure = self._take(memoryview(read.records))
             if failure is not None:
                 return failure
@@ -64,6 +62,7 @@ class ShardLoad:
             except RemoteProtocolError as error:
                 return LoadFailure(self.next_offset, error.reason)
             position = batch.end_position
+            self.bytes_read += batch.size
             failure = self._take_batch(batch)
             if failure is not None:
                 return failure
