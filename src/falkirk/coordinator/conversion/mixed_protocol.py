@@ -116,8 +116,6 @@ class MixedProtocol:
         reply = Reply(token, left(client.api_version, responses))
         if not members:
             return Outcome(replies=[reply])
-        for member_id in members:
-            self._timers.cancel(group.group_id, member_id)
         outcome = self._consumer.remove(group, list(members.values()))
         return replace(outcome, replies=[*outcome.replies, reply])
 
