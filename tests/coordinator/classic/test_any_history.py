@@ -1,4 +1,4 @@
-"""Whatever clients ask, in any order, with any coordinator taking over at any time, a classic group keeps its promises."""
+"""Whatever clients ask, in any order, and whoever takes over at any time: a classic group keeps its promises."""
 
 from collections.abc import Mapping
 
@@ -76,7 +76,7 @@ class ClassicGroupHistory(RuleBasedStateMachine):
         member_id, instance = self.pick(pick)
         group = self.group
         if group is not None:
-            assignments = {each: b"%d" % group.generation_id for each in group.members}
+            assignments = dict.fromkeys(group.members, b"%d" % group.generation_id)
             generation = group.generation_id - stale
             self.world.sync(member_id, generation, assignments, instance=instance, protocol_name=group.protocol_name)
 
