@@ -25,6 +25,7 @@ from falkirk.protocol.messages import (
     GROUP_COORDINATOR_VALUES,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
+    GroupMetadataKey,
 )
 from falkirk.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
 from falkirk.versions.message_layouts import layout_in
@@ -105,6 +106,7 @@ class ConsumerWorld:
         self.settings = GroupSettings(**settings)
         self.batches: list[list[CoordinatorRecord]] = []
         self.conversions = NoConversions()
+        self.refusal: ErrorCode | None = None
         self.topics = FakeTopics().with_("foo", 4).with_("bar", 2)
         self.group_configs: dict[str, dict[str, str]] = {}
         self._load(1_000_000, [])
@@ -176,12 +178,18 @@ class ConsumerWorld:
         return self.beat(member_id, 0, timeout_ms=timeout_ms, topics=subscription, **{"owned": {}, **asked})
 
     def apply(self, outcome: Outcome) -> list[Reply]:
-        """Write and replay what comes of something."""
+        """Write and replay what comes of something, unless the log refuses it (`refusal`)."""
+        if outcome.records and self.refusal is not None:
+            return list(outcome.on_refused(self.refusal)) if outcome.on_refused is not None else []
         if outcome.records:
             self.batches.append(list(outcome.records))
         for record in outcome.records:
-            self.protocol.replay(record.key, record.value)
-        return list(outcome.replies)
+            if isinstance(record.key, GroupMetadataKey):
+                assert record.value is None
+                del self.context.groups[record.key.group]
+            else:
+                self.protocol.replay(record.key, record.value)
+        return [*outcome.replies, *(outcome.on_written() if outcome.on_written is not None else ())]
 
     # --- the world
 

@@ -47,7 +47,7 @@ from falkirk.protocol.messages.consumer_group_heartbeat_response import Assignme
 from falkirk.protocol.uuid import random_uuid, uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from falkirk.coordinator.consumer.conversions import Conversions
     from falkirk.coordinator.shard.client import ClientContext
@@ -131,23 +131,26 @@ class ConsumerProtocol:
     # --- members that go
 
     def fence(self, group_id: str, member_id: str) -> Outcome:
-        """Take a member out of its group, if both are there."""
+        """Take a member out of its group as its time has come, if both are there; try again if it cannot be written."""
         group = self._context.groups.get(group_id)
         member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
         if member is None or not isinstance(group, ConsumerGroup):
             return NOTHING
-        return self.remove(group, [member])
+        return replace(self.remove(group, [member]), on_refused=lambda _: self.timers.fence_later(group_id, member_id))
 
     def remove(self, group: ConsumerGroup, members: Collection[ConsumerGroupMember]) -> Outcome:
         """Take members out of a group; it may become a classic one thereby."""
-        for member in members:
-            self.timers.cancel(group.group_id, member.member_id)
         downgraded = self._conversions.downgrade(group, members)
         if downgraded is not None:
             return downgraded
         update = GroupUpdate(self.services, group)
         update.remove_members(members)
-        return Outcome(records=update.records)
+        return Outcome(records=update.records, on_written=lambda: self._removed(group, members))
+
+    def _removed(self, group: ConsumerGroup, members: Collection[ConsumerGroupMember]) -> Sequence[Reply]:
+        for member in members:
+            self.timers.cancel(group.group_id, member.member_id)
+        return ()
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> _Decided | Refusal:
         group = self._context.groups.get(request.group_id)

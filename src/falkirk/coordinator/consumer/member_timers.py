@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.shard.outcome import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from falkirk.coordinator.consumer.services import ConsumerServices
-    from falkirk.coordinator.shard.outcome import Outcome
+    from falkirk.coordinator.shard.outcome import Outcome, Reply
 
 
 class MemberTimers:
@@ -53,6 +53,15 @@ class MemberTimers:
             lambda: self._fence_unless_moved(group_id, member),
         )
 
+    def fence_later(self, group_id: str, member_id: str) -> Sequence[Reply]:
+        """Fence a member in a while, as the log would not have it now."""
+        self._context.timers.schedule(
+            _session_key(group_id, member_id),
+            self._context.now_ms + _RETRY_MS,
+            lambda: self._fence(group_id, member_id),
+        )
+        return ()
+
     def cancel(self, group_id: str, member_id: str) -> None:
         """Stop both."""
         self._context.timers.cancel(_session_key(group_id, member_id))
@@ -64,6 +73,10 @@ class MemberTimers:
         if member is None or member.member_epoch != then.member_epoch:
             return NOTHING
         return self._fence(group_id, then.member_id)
+
+
+# How long Kafka's coordinator waits before it tries again what a timer wanted.
+_RETRY_MS: Final = 500
 
 
 def _session_key(group_id: str, member_id: str) -> str:
