@@ -36,7 +36,7 @@ from falkirk.logdir.in_place import Ending, finish_interrupted
 from falkirk.logdir.inspect import inspect_cluster
 from falkirk.logdir.locate import find_nodes, interrupted_log_dirs
 from falkirk.logdir.locks import hold_locks
-from falkirk.logdir.plan import Plan, make_plan
+from falkirk.logdir.plan import Plan, make_plan, with_tombstones
 from falkirk.logdir.target import parse_target
 from falkirk.logdir.undo import undo
 from falkirk.logdir.verify import verify, verify_files
@@ -86,6 +86,13 @@ OutOption = Annotated[
 UnsafeOption = Annotated[
     bool, typer.Option("--unsafe", help="Go on although something is lost; it is kept in the bundle.")
 ]
+TombstonesOption = Annotated[
+    bool,
+    typer.Option(
+        "--tombstone-orphaned-groups",
+        help="Write tombstones for records of groups that nothing writes at the target's levels.",
+    ),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="List every loss, not only the first ones of each kind.")]
 
 
@@ -108,6 +115,7 @@ def plan(
     *,
     to: ToOption,
     release: ReadByOption = None,
+    tombstone_orphaned_groups: TombstonesOption = False,
     everything: AllOption = False,
     json: JsonOption = False,
 ) -> NoReturn:
@@ -116,7 +124,7 @@ def plan(
     Exit status: 1 if something is in the way, else 3 if something would be lost, else 0.
     """
     with hold_locks(nodes := find_nodes(directories)):
-        made = _plan_of(nodes, to, release)
+        made = _plan_of(nodes, to, release, tombstones=tombstone_orphaned_groups)
     choose_output(json=json).show(PlanView(made, everything=everything))
     raise typer.Exit(_status(made))
 
@@ -133,6 +141,7 @@ def downgrade_command(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be done, as `plan` does.")] = False,
     release: ReadByOption = None,
+    tombstone_orphaned_groups: TombstonesOption = False,
     everything: AllOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -144,7 +153,14 @@ def downgrade_command(
         raise WrongUsageError("name a place for the result with --out, or say --in-place")
     output = choose_output(json=json)
     if dry_run:
-        plan(directories, to=to, release=release, everything=everything, json=json)
+        plan(
+            directories,
+            to=to,
+            release=release,
+            tombstone_orphaned_groups=tombstone_orphaned_groups,
+            everything=everything,
+            json=json,
+        )
     if in_place:
         ledger = _finish_interrupted(directories)
         if ledger is not None:
@@ -153,7 +169,7 @@ def downgrade_command(
     elif out is not None:
         check_out(out)
     with hold_locks(nodes := find_nodes(directories)):
-        made = _plan_of(nodes, to, release)
+        made = _plan_of(nodes, to, release, tombstones=tombstone_orphaned_groups)
         try:
             if in_place:
                 result = downgrade_in_place(PosixDisk(), made, out, unsafe=unsafe)
@@ -225,11 +241,12 @@ def diff(
     choose_output(json=json).show(DifferenceView(list(differences(clusters[0].image, clusters[1].image)), *clusters))
 
 
-def _plan_of(nodes: list[NodeDirs], to: str, release: str | None) -> Plan:
+def _plan_of(nodes: list[NodeDirs], to: str, release: str | None, *, tombstones: bool) -> Plan:
     target = parse_target(to, read_by=release)
     with reading():
         cluster = read_cluster(PosixDisk(), nodes)
-        return make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
+        made = make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
+        return with_tombstones(PosixDisk(), made) if tombstones else made
 
 
 def _status(made: Plan) -> ExitCode:

@@ -13,23 +13,23 @@ from falkirk.logdir.bundle import LEDGER_FILE, write_bundle
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.in_place import change_in_place
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
-from falkirk.logdir.segment_rewrite import remove_records
+from falkirk.logdir.segment_rewrite import append_batches, remove_records
 from falkirk.logdir.unknown_tags import kept_tag
 from falkirk.logdir.write_tree import out_names, write_file, write_tree
-from falkirk.metadata.undo_bundle import Bundle
+from falkirk.metadata.undo_bundle import Bundle, RemovedBatch
 from falkirk.metadata.undo_objects import object_changes
 from falkirk.metadata.writer import write_values
 from falkirk.storage.log_dir_names import UNDO_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from falkirk.logdir.changes import NodeChanges
     from falkirk.logdir.locate import NodeDirs
     from falkirk.logdir.plan import Plan
     from falkirk.metadata.loss import Loss
-    from falkirk.metadata.undo_bundle import KeptTag, RemovedBatch
+    from falkirk.metadata.undo_bundle import KeptTag
     from falkirk.storage.disk import Disk
 
 
@@ -160,7 +160,7 @@ def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
         voters=None if plan.cluster.log is None else plan.cluster.log.voters,
     )
     nodes = metadata_changes(plan.cluster, new)
-    removed = _remove_group_records(disk, plan, nodes)
+    removed = _change_group_records(disk, plan, nodes)
     return nodes, _bundle(plan, removed)
 
 
@@ -169,19 +169,39 @@ def _features(plan: Plan) -> dict[str, int]:
     return {name: level for name, level in plan.features_after.items() if name not in skipped}
 
 
-def _remove_group_records(disk: Disk, plan: Plan, nodes: list[NodeChanges]) -> dict[str, tuple[RemovedBatch, ...]]:
-    """Rewrite each replica that holds records to go; give what was taken out, by the partition's directory name."""
+def _change_group_records(disk: Disk, plan: Plan, nodes: list[NodeChanges]) -> dict[str, tuple[RemovedBatch, ...]]:
+    """Rewrite each replica that holds records to go or gets tombstones; give what was taken out, by directory name."""
     removed: dict[str, tuple[RemovedBatch, ...]] = {}
     for node in nodes:
         for changes in node.log_dirs:
-            for name, offsets in plan.groups.removed_offsets(changes.log_dir).items():
-                rewrite = remove_records(disk, str(changes.log_dir / name), offsets)
-                for file, data in rewrite.files.items():
+            going, coming = plan.groups.removed_offsets(changes.log_dir), plan.tombstones.of(changes.log_dir)
+            for name in sorted(going.keys() | coming.keys()):
+                directory = str(changes.log_dir / name)
+                files: dict[str, bytes] = {}
+                if name in going:
+                    rewrite = remove_records(disk, directory, going[name])
+                    files |= rewrite.files
+                    # Replicas hold the same batches; the longest one tells of all.
+                    if len(rewrite.removed) > len(removed.get(name, ())):
+                        removed[name] = rewrite.removed
+                if name in coming:
+                    files |= append_batches(disk, directory, coming[name], files)
+                for file, data in files.items():
                     changes.write_bytes(f"{name}/{file}", data)
-                # Replicas hold the same batches; the longest one tells of all.
-                if len(rewrite.removed) > len(removed.get(name, ())):
-                    removed[name] = rewrite.removed
     return removed
+
+
+def _with_orphans(
+    removed: dict[str, tuple[RemovedBatch, ...]], orphans: Mapping[str, tuple[RemovedBatch, ...]]
+) -> dict[str, tuple[RemovedBatch, ...]]:
+    """Give what undo puts back: records that go, and those that a cleaner takes because of tombstones."""
+    merged = {}
+    for name in sorted(removed.keys() | orphans.keys()):
+        offsets: dict[bytes, frozenset[int]] = {}
+        for batch in (*removed.get(name, ()), *orphans.get(name, ())):
+            offsets[batch.data] = offsets.get(batch.data, frozenset()) | batch.offsets
+        merged[name] = tuple(RemovedBatch(data=data, offsets=found) for data, found in offsets.items())
+    return merged
 
 
 def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
@@ -201,7 +221,8 @@ def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
         kraft_version_after=plan.kraft.after,
         voters=log.voters if log is not None and plan.kraft.before > 0 else None,
         objects=tuple(object_changes(image, plan.report, plan.options, kept)),
-        groups=removed,
+        groups=_with_orphans(removed, plan.tombstones.orphans),
+        tombstones=plan.tombstones.offsets(),
     )
 
 

@@ -101,7 +101,7 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
     losses: list[dict[str, Any]] = []  # Any: JSON values
     conversions: list[str] = []
     removed: dict[Path, dict[str, frozenset[int]]] = {}
-    for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
+    for replicas in group_replicas(disk, cluster).values():
         longest = _longest(replicas)
         for replica in replicas:
             answer = _judged(replica, release)
@@ -127,8 +127,20 @@ def judged_partitions(disk: Disk, cluster: Cluster, release: Release) -> Iterato
 
     Raises CorruptFileError.
     """
-    for replicas in _by_partition(disk, cluster, GROUPS_TOPIC).values():
+    for replicas in group_replicas(disk, cluster).values():
         yield _judged(_longest(replicas), release)
+
+
+def group_replicas(disk: Disk, cluster: Cluster) -> dict[int, list[Replica]]:
+    """Give the replicas of each partition of `__consumer_offsets` that are here."""
+    return _by_partition(disk, cluster, GROUPS_TOPIC)
+
+
+def coordinator_of(release: Release, node: NodeDirs) -> CoordinatorKind | None:
+    """Say which coordinator the node will run, as far as its server.properties are here; None: the release's own."""
+    if node.server_properties is None:
+        return None
+    return configured_coordinator(release, node.server_properties.as_dict())
 
 
 def _longest(replicas: list[Replica]) -> Replica:
@@ -136,7 +148,7 @@ def _longest(replicas: list[Replica]) -> Replica:
 
 
 def _judged(replica: Replica, release: Release) -> GroupsReadability:
-    return readable_groups(release, {replica.partition: replica}, _coordinator(release, replica.node))
+    return readable_groups(release, {replica.partition: replica}, coordinator_of(release, replica.node))
 
 
 def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Replica]]:
@@ -148,13 +160,6 @@ def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Re
                     replica = Replica(disk=disk, node=node, log_dir=log_dir, name=name, partition=partition)
                     found.setdefault(partition, []).append(replica)
     return dict(sorted(found.items()))
-
-
-def _coordinator(release: Release, node: NodeDirs) -> CoordinatorKind | None:
-    """Say which coordinator the node will run, as far as its server.properties are here; None: the release's own."""
-    if node.server_properties is None:
-        return None
-    return configured_coordinator(release, node.server_properties.as_dict())
 
 
 def _goes(answer: GroupsReadability) -> frozenset[int]:
@@ -192,7 +197,7 @@ def _coordinator_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
                 f"node {node.node_id}: its group.coordinator.rebalance.protocols names {', '.join(unknown)}, "
                 f"and Kafka {release.word} does not start with that"
             )
-    kinds = {node.node_id: _coordinator(release, node) or default_coordinator(release) for node in brokers}
+    kinds = {node.node_id: coordinator_of(release, node) or default_coordinator(release) for node in brokers}
     if len(set(kinds.values())) > 1:
         named = ", ".join(f"node {node_id} the {kind}" for node_id, kind in kinds.items())
         yield (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from falkirk.coordinator.prediction.group_losses import tombstoned
 from falkirk.logdir.kraft_conversion import KraftConversion, plan_kraft_version
+from falkirk.logdir.orphaned_groups import Tombstones, plan_tombstones
 from falkirk.metadata.locate import locate
 from falkirk.metadata.writer import LossReport, WriterOptions, assess
 from falkirk.protocol.uuid import uuid_text
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.logdir.group_records import GroupPlan
     from falkirk.logdir.target import Target
     from falkirk.metadata.loss import Loss
+    from falkirk.storage.disk import Disk
     from falkirk.versions.metadata_version import MetadataVersion
 
 
@@ -35,6 +38,7 @@ class Plan:
     groups: GroupPlan
     blockers: tuple[str, ...]
     warnings: tuple[str, ...]
+    tombstones: Tombstones = field(default_factory=Tombstones)
 
     @property
     def is_lossless(self) -> bool:
@@ -49,7 +53,11 @@ class Plan:
     @property
     def losses(self) -> list[dict[str, Any]]:  # Any: JSON values
         """Give all losses as JSON has them, those of the metadata first."""
-        return [*(loss.as_json() for loss in self.report.losses), *self.groups.losses]
+        deleted = {group.group_id for group in self.tombstones.groups}
+        of_groups = (
+            tombstoned(loss) if loss["key_fields"]["group"] in deleted else loss for loss in self.groups.losses
+        )
+        return [*(loss.as_json() for loss in self.report.losses), *of_groups]
 
     @property
     def features_after(self) -> dict[str, int]:
@@ -78,7 +86,7 @@ class Plan:
             )
         elr = [loss for loss in self.report.losses if loss.kind in _ELR_CONVERSIONS]
         found += [f"{loss.key_text}: {_replica_change(loss)}" for loss in elr]
-        return [*found, *self.groups.conversions]
+        return [*found, *self.groups.conversions, *(group.sentence for group in self.tombstones.groups)]
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Give the document of `plan --json`, which `downgrade --json` and the ledger repeat."""
@@ -99,8 +107,18 @@ class Plan:
                 "reasons": [loss.detail for loss in self.report.dropped_features],
             },
             "groups": self.groups.as_json(),
+            "tombstones": [group.as_json() for group in self.tombstones.groups],
             "controller_quorum_voters": self.kraft.quorum_voters,
         }
+
+
+def with_tombstones(disk: Disk, plan: Plan) -> Plan:
+    """Give the plan with tombstones for what groups leave behind that nothing writes at the target's levels.
+
+    Raises CorruptFileError.
+    """
+    tombstones = plan_tombstones(disk, plan)
+    return replace(plan, tombstones=tombstones, warnings=(*plan.warnings, *tombstones.left_alone))
 
 
 _ELR_CONVERSIONS = {"elr_to_isr", "last_known_leader_to_isr"}

@@ -15,12 +15,12 @@ from falkirk.protocol.batch_filter import filter_batch
 from falkirk.protocol.record_batch import RecordBatch, read_batches
 from falkirk.storage.cleaner import clean_segment
 from falkirk.storage.index import format_offset_index, format_time_index, rebuild_indexes
-from falkirk.storage.partition_log import read_segments
+from falkirk.storage.partition_log import list_partition, read_segments
 from falkirk.storage.producer_state import ProducerStates
 from falkirk.storage.segment import SegmentFile, format_segment_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from falkirk.protocol.record import Record
     from falkirk.storage.disk import Disk
@@ -37,12 +37,7 @@ class Rewrite:
 def remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewrite:
     """Take the records at these offsets out. Raises CorruptFileError."""
     segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
-    producers = ProducerStates()
-    log_end_offset = 0
-    for _, batches in segments:
-        for batch in batches:
-            producers.append(batch)
-            log_end_offset = batch.end_offset
+    producers, log_end_offset = _end_of(segments)
     files: dict[str, bytes] = {}
     removed: list[RemovedBatch] = []
     in_order = sorted(offsets)
@@ -57,15 +52,35 @@ def remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewri
     return Rewrite(files=files, removed=tuple(removed))
 
 
-def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch]) -> tuple[dict[str, bytes], list[int]]:
+def append_batches(
+    disk: Disk, directory: str, batches: Sequence[bytes], rewritten: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Put batches behind the last one of a partition; give the new files by name.
+
+    `rewritten`: files that replace those of the directory, as `remove_records` gives them. Raises OSError.
+    """
+    base_offset = list_partition(disk, directory).segments[-1]
+    name = format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
+    path = f"{directory}/{name}"
+    data = rewritten[name] if name in rewritten else disk.read(path, 0, disk.size(path))
+    return _segment_files(base_offset, [data, *batches])
+
+
+def restore_records(
+    disk: Disk, directory: str, removed: Sequence[RemovedBatch], tombstones: frozenset[int] = frozenset()
+) -> tuple[dict[str, bytes], list[int]]:
     """Put records back that were taken out; give the new files by name, and the offsets of those without a place.
 
-    The partition may have been written to, and cleaned, since.
+    `tombstones` at these offsets go. The partition may have been written to, and cleaned, since.
     """
     files: dict[str, bytes] = {}
     waiting = [(_only_batch(each.data), each.offsets) for each in removed]
     segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
-    for index, (base_offset, batches) in enumerate(segments):
+    end = _end_of(segments)
+    for index, (base_offset, batches_there) in enumerate(segments):
+        batches = _without_tombstones(batches_there, tombstones, *end)
+        if batches is not batches_there:
+            files |= _segment_files(base_offset, [batch.data for batch in batches])
         next_base = segments[index + 1][0] if index + 1 < len(segments) else None
         mine = [
             (batch, offsets)
@@ -78,6 +93,32 @@ def restore_records(disk: Disk, directory: str, removed: Sequence[RemovedBatch])
             waiting += unplaced
             files |= _segment_files(base_offset, chunks)
     return files, sorted(offset for _, offsets in waiting for offset in offsets)
+
+
+def _end_of(segments: Iterable[tuple[int, Iterable[RecordBatch]]]) -> tuple[ProducerStates, int]:
+    """Give the producers, and the offset behind the last batch."""
+    producers = ProducerStates()
+    log_end_offset = 0
+    for _, batches in segments:
+        for batch in batches:
+            producers.append(batch)
+            log_end_offset = batch.end_offset
+    return producers, log_end_offset
+
+
+def _without_tombstones(
+    batches: list[RecordBatch], offsets: frozenset[int], producers: ProducerStates, log_end_offset: int
+) -> list[RecordBatch]:
+    """Give the batches without the tombstones at these offsets; the list itself if it has none of them."""
+    in_order = sorted(offsets)
+    if not any(not batch.is_control and _removed_batch(batch, in_order) for batch in batches):
+        return batches
+
+    def stays(record: Record) -> bool:
+        return record.value is not None or record.offset not in offsets
+
+    chunks = clean_segment(batches, stays, producers=producers, log_end_offset=log_end_offset)
+    return list(read_batches(b"".join(bytes(chunk) for chunk in chunks)))
 
 
 def _removed_batch(batch: RecordBatch, offsets: list[int]) -> RemovedBatch | None:

@@ -155,7 +155,8 @@ def _restore_groups(disk: Disk, nodes: list[NodeChanges], bundle: Bundle, merged
                 directory = changes.log_dir / name
                 if not directory.is_dir():
                     continue
-                files, unplaced = restore_records(disk, str(directory), removed)
+                gone = bundle.tombstones.get(name, frozenset())
+                files, unplaced = restore_records(disk, str(directory), removed, gone)
                 if unplaced:
                     where = f"{directory}: no place any more for the records at offsets {unplaced}"
                     merged.conflicts.append(f"{where}; what was written since stays")

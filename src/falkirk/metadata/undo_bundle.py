@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -104,9 +104,11 @@ class Bundle:
     objects: tuple[ObjectChange, ...]
     # Name of the partition's directory -> what was taken out of it.
     groups: dict[str, tuple[RemovedBatch, ...]]
+    # Name of the partition's directory -> offsets of tombstones that were put at its end.
+    tombstones: dict[str, frozenset[int]] = field(default_factory=dict)
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, omit_defaults=True):
     format: int
     cluster_id: str
     level_before: int
@@ -119,6 +121,7 @@ class _Head(msgspec.Struct):
     # How many lines objects.jsonl has, and of which partitions there are records.
     objects: int
     groups: list[str]
+    tombstones: dict[str, list[int]] = {}
 
 
 class _ObjectLine(msgspec.Struct, omit_defaults=True):
@@ -143,6 +146,7 @@ def format_bundle(bundle: Bundle) -> bytes:
         voters=None if bundle.voters is None else codec.encode(bundle.voters, 0).hex(),
         objects=len(bundle.objects),
         groups=list(bundle.groups),
+        tombstones={name: sorted(offsets) for name, offsets in bundle.tombstones.items()},
     )
     data = BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
@@ -189,6 +193,7 @@ def _read(file: zipfile.ZipFile) -> Bundle:
         voters=None if head.voters is None else codec.decode(VotersRecord, 0, bytes.fromhex(head.voters)),
         objects=objects,
         groups={name: _read_group(file, name) for name in head.groups},
+        tombstones={name: frozenset(offsets) for name, offsets in head.tombstones.items()},
     )
 
 

@@ -135,7 +135,9 @@ def _pairs(text: str, servers: str, files: Mapping[str, str]) -> Iterator[Pair]:
     for call, answer in zip(calls, told, strict=True):
         ours = _asked_of_falkirk(_our_words(call.format(own=OUR_OWN, **files).split(), servers))
         theirs = Answer(status=answer.status, output=masked(answer.output))
-        yield Pair(call=call, tool=_in_order(theirs) if "--list" in call else theirs, falkirk=ours)
+        yield Pair(
+            call=call, tool=_in_order(theirs) if "--list" in call and answer.status == 0 else theirs, falkirk=ours
+        )
 
 
 def _in_order(answer: Answer) -> Answer:
@@ -156,7 +158,7 @@ def masked(text: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
-_LISTS_OPTIONS = re.compile(r"Option +Description")
+_LISTS_OPTIONS = re.compile(r"Option( \(\* = required\))? +Description")
 _OF_JAVA = re.compile(r"\tat |\t\.\.\. |(Caused by: )?(java|org|com)\.[\w.$]+(Exception|Error): | at \[Source")
 
 

@@ -81,6 +81,6 @@ def _in_order(text: str) -> str:
     """Kafka lists options, states and types in the order of a hash table that is another one in every process."""
 
     def sort(found: re.Match[str]) -> str:
-        return found["start"] + ", ".join(sorted(found["names"].strip("[]").split(", ")))
+        return found["start"] + ", ".join(sorted(re.findall(r"[\w-]+", found["names"])))
 
     return _OPTION_LIST.sub(sort, text)

@@ -31,6 +31,11 @@ def group_losses(answer: GroupsReadability, *, name: str, source: str) -> list[d
     return found
 
 
+def tombstoned(loss: dict[str, Any]) -> dict[str, Any]:  # Any: JSON values
+    """Give a loss of a group whose records do not stay, because they are deleted."""
+    return loss | {"detail": loss["detail"].replace(_STAYS, _GOES)}
+
+
 def group_conversion(group: GroupReadability, release: Release, *, name: str) -> str | None:
     """Give a sentence on the tombstone that goes so that the group's offsets are served; None: none has to."""
     if group.hidden_by is None:
@@ -51,6 +56,8 @@ def group_detail(group: GroupReadability) -> str:
     return f"not readable: {', '.join(parts)}"
 
 
+_GOES: Final = "undo puts its records back"
+_STAYS: Final = "the records stay, and count again after an upgrade"
 _SHARE_GROUP: Final = "its start offsets and delivery state cannot be used"
 
 
@@ -74,7 +81,7 @@ def _group_loss(
     kind: str, group: GroupReadability, release: Release, source: str, what: str
 ) -> dict[str, Any]:  # Any: JSON values
     goes = any(loss.kind is LossKind.RECORDS for loss in group.losses)
-    stays = "undo puts its records back" if goes else "the records stay, and count again after an upgrade"
+    stays = _GOES if goes else _STAYS
     return {
         "kind": kind,
         "key": f"group {group.group_id}",
