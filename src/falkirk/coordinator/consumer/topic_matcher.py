@@ -20,15 +20,20 @@ from falkirk.coordinator.consumer.topic_pattern import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
-# How much work one question may be, counted in steps of the program looked at; enough for any sane expression.
-_WORK_MAX: Final = 2_000_000
-_PROGRAM_MAX: Final = 10_000
+# How much work one question may be, counted in steps of the program looked at: some tenths of a second, and enough for
+# an alternative of a thousand names.
+_WORK_MAX: Final = 500_000
+# As long as a subscription may be (32 767 bytes), unless repetitions unfold.
+_PROGRAM_MAX: Final = 40_000
 # States kept; beyond, they are made anew.
 _STATES_MAX: Final = 2_000
 _TOO_LARGE: Final = "expression too large"
+# What a name is made of, to assertions: its ends, characters of words, and others.
 _END: Final = ""
+_WORD: Final = "w"
+_OTHER: Final = "."
 
 
 class TopicMatcher:
@@ -45,7 +50,7 @@ class TopicMatcher:
         """Read an expression. Raises TopicPatternError."""
         program: list[_Step] = []
         _compile(parse_topic_pattern(pattern), program)
-        program.append(_Match())
+        program.append(_Take(frozenset((_END,))))
         return cls(program)
 
     def matching(self, names: Iterable[str]) -> frozenset[str]:
@@ -61,50 +66,58 @@ class TopicMatcher:
 
     def _made(self, state: _State, character: str) -> _State:
         """Find the state behind a character; behind the end it has steps if the name matches."""
-        steps = self._steps_after(state, character)
-        before = "w" if _is_word(character) else "."
-        after = self._states.get((steps, before))
+        kind = _kind(character)
+        reached = state.reached.get(kind)
+        if reached is None:
+            reached = state.reached[kind] = self._reached(state, kind)
+        self._spend(len(reached))
+        steps = frozenset(at for at, of in reached if character in of)
+        after = self._states.get((steps, kind))
         if after is None:
             if len(self._states) >= _STATES_MAX:
                 self._states.clear()
                 self._start = _State(self._start.steps, _END)
-            after = self._states[steps, before] = _State(steps, before)
+            after = self._states[steps, kind] = _State(steps, kind)
         state.after[character] = after
         return after
 
-    def _steps_after(self, state: _State, character: str) -> frozenset[int]:
+    def _reached(self, state: _State, kind: str) -> list[tuple[int, Container[str]]]:
+        """Follow all that takes no character; give which characters would be taken, and where that leads."""
+        program = self._program
         seen: set[int] = set()
-        after: set[int] = set()
+        reached: list[tuple[int, Container[str]]] = []
         waiting = list(state.steps)
         while waiting:
             at = waiting.pop()
             if at in seen:
                 continue
             seen.add(at)
-            match self._program[at]:
-                case _Take(of=of) if character in of:
-                    after.add(at + 1)
-                case _Fork(to=to):
-                    waiting += to
-                case _Assert(kind=kind) if _holds(kind, state.before, character):
-                    waiting.append(at + 1)
-                case _Match() if character == _END:
-                    after.add(at)
-        self._work += len(seen)
+            step = program[at]
+            if isinstance(step, _Take):
+                reached.append((at + 1, step.of))
+            elif isinstance(step, _Fork):
+                waiting += step.to
+            elif _holds(step.kind, state.before, kind):
+                waiting.append(at + 1)
+        self._spend(len(seen))
+        return reached
+
+    def _spend(self, steps: int) -> None:
+        self._work += steps
         if self._work > _WORK_MAX:
             raise TopicPatternError(_TOO_LARGE)
-        return frozenset(after)
 
 
 class _State:
-    """Where the program may be, behind what kind of character (`w`: of a word), and what follows as far as is known."""
+    """Where the program may be, behind what kind of character, and what follows as far as is known."""
 
-    __slots__ = ("after", "before", "steps")
+    __slots__ = ("after", "before", "reached", "steps")
 
     def __init__(self, steps: frozenset[int], before: str) -> None:
         self.steps = steps
         self.before = before
         self.after: dict[str, _State] = {}
+        self.reached: dict[str, list[tuple[int, Container[str]]]] = {}
 
 
 class _Take:
@@ -128,11 +141,7 @@ class _Assert:
         self.kind = kind
 
 
-class _Match:
-    __slots__ = ()
-
-
-_Step = _Take | _Fork | _Assert | _Match
+_Step = _Take | _Fork | _Assert
 
 
 def _compile(node: Node, program: list[_Step]) -> None:
@@ -187,14 +196,16 @@ def _compile_repetition(node: Repetition, program: list[_Step]) -> None:
         fork.to.append(len(program))
 
 
-def _holds(kind: str, before: str, character: str) -> bool:
+def _holds(kind: str, before: str, after: str) -> bool:
     if kind == "^":
         return before == _END
     if kind == "$":
-        return character == _END
-    is_boundary = (before == "w") != _is_word(character)
+        return after == _END
+    is_boundary = (before == _WORD) != (after == _WORD)
     return is_boundary == (kind == "b")
 
 
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _kind(character: str) -> str:
+    if character == _END:
+        return _END
+    return _WORD if character.isalnum() or character == "_" else _OTHER

@@ -3,7 +3,7 @@ r"""Regular expressions of subscriptions: RE2's syntax, read into an automaton's
 Only names of topics are matched, which have but 65 characters: every class of characters is a set of these.
 
 Differs from Kafka (RE2J 1.8): `\p{...}` knows general categories and the scripts Latin and Common, other scripts are
-refused; groups nest up to 100 deep; an expression whose repetitions unfold to more than 10 000 steps is refused. The
+refused; groups nest up to 100 deep; an expression whose repetitions unfold to more than 40 000 steps is refused. The
 texts of errors are RE2J's.
 Source: https://github.com/google/re2/wiki/Syntax
 """
