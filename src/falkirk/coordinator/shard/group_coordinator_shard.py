@@ -1,11 +1,13 @@
 """One partition of `__consumer_offsets`: finds the group of a request and lets the part answer that knows its type.
 
-shard = GroupCoordinatorShard(context)
-loader = PartitionLoader(shard)                           # reads what stands in the log; then
-outcome = shard.loaded()
-context.now_ms = now_ms
-outcome = shard.join_group(client, request, token)        # an Outcome: see `outcome.py` for what becomes of it
-shard.replay(record, offset=17, producer=None)            # as soon as a record of it has an offset
+    shard = GroupCoordinatorShard(context)
+    loader = PartitionLoader(shard)                           # reads what stands in the log; then
+    outcome = shard.loaded()
+    context.now_ms = now_ms
+    outcome = shard.join_group(client, request, token)        # an Outcome: see `outcome.py` for what becomes of it
+    shard.replay(record, offset=17, producer=None)            # as soon as a record of it has an offset
+
+Groups that nobody here coordinates answer as Kafka's do to who takes them for groups of another type.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.description import describe
 from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.classic.leaves import leaving_members
 from falkirk.coordinator.classic.protocol import ClassicProtocol
-from falkirk.coordinator.classic.responses import join_error, leave_error, sync_error
+from falkirk.coordinator.classic.responses import join_error, left, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.description import described_group
 from falkirk.coordinator.conversion.group_conversions import GroupConversions
@@ -30,6 +33,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse
 from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
+from falkirk.protocol.messages.leave_group_response import MemberResponse
 from falkirk.protocol.messages.list_groups_response import ListedGroup
 
 if TYPE_CHECKING:
@@ -96,7 +100,15 @@ class GroupCoordinatorShard:
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
         """Answer LeaveGroup with a LeaveGroupResponse."""
         if self._is_foreign(request.group_id):
-            return _reply(token, leave_error(ErrorCode.UNKNOWN_MEMBER_ID))
+            responses = [
+                MemberResponse(
+                    member_id=member.member_id,
+                    group_instance_id=member.group_instance_id,
+                    error_code=ErrorCode.UNKNOWN_MEMBER_ID,
+                )
+                for member in leaving_members(request, client.api_version)
+            ]
+            return _reply(token, left(client.api_version, responses))
         return self._protocol_of(request.group_id).leave_group(client, request, token)
 
     def consumer_group_heartbeat(

@@ -1,0 +1,87 @@
+"""What a shard loads is what its release loads: the same failures, groups, members and offsets."""
+
+import pytest
+from coordinator_logs import OFFSETS_TOPIC, RELEASES, TARGETS, judged_logs, real_partitions, variants
+from offsets_world import empty_shard, load
+
+from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.loader.partition_loader import LoadFailure
+from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.prediction.loading import PartitionLoad
+from falkirk.coordinator.record_type import GroupType
+from falkirk.versions.release import Release
+
+SIMPLE_AND_EMPTY = (GroupType.SIMPLE, 0)
+
+
+def groups_of(shard):
+    """Give type and members of each group; one that but holds offsets is SIMPLE."""
+    return {
+        group_id: (
+            GroupType.SIMPLE if isinstance(group, ClassicGroup) and group.is_simple else group.type,
+            len(group.members),
+        )
+        for group_id, group in shard.context.groups.items()
+    }
+
+
+def check_against_prediction(release, kind, entries):
+    """Load, and if that fails load without the record that failed, and so on."""
+    judge = PartitionLoad(Release.parse(release), kind)
+    predicted = {entry.offset: verdict.reason for entry in entries if (verdict := judge.replay(entry)).fails}
+    left = list(entries)
+    for offset, reason in predicted.items():
+        assert load(empty_shard(release, kind), left) == LoadFailure(offset, reason)
+        left = [entry for entry in left if entry.offset != offset]
+    shard = empty_shard(release, kind)
+    stops = judge.finish()
+    assert load(shard, left) == (LoadFailure(*stops[0]) if stops else None)
+    if stops:
+        return
+    store = shard.offsets.store
+    assert {group: set(positions) for group, positions in store.committed.items()} == judge.offsets.committed
+    pending = {group: set(store.pending_positions(group)) for group in store.groups_with_pending()}
+    assert pending == judge.offsets.pending_by_group()
+    expected = {
+        group_id: (group.type, group.members)
+        for group_id, group in judge.groups().items()
+        # Differs from Kafka: a group that was made by offsets, and has none left, is not loaded.
+        if (group.type, group.members) != SIMPLE_AND_EMPTY or group_id in {*store.committed, *pending}
+    }
+    found = groups_of(shard)
+    kept = {group_id: group for group_id, group in found.items() if group != SIMPLE_AND_EMPTY or group_id in expected}
+    assert kept == expected
+
+
+@pytest.mark.slow
+def test_logs_that_kafka_judged_load_as_it_said():
+    for entries, verdicts in judged_logs():
+        records = [entry for entry in entries if isinstance(entry, LoggedRecord)]
+        for (release, kind), letters in verdicts.items():
+            failing = [record.offset for record, letter in zip(records, letters, strict=False) if letter == "F"]
+            failure = load(empty_shard(release, CoordinatorKind(kind)), entries)
+            if failing:
+                assert failure is not None
+                assert failure.offset == failing[0]
+            else:
+                assert (failure is None) == (not letters.endswith("!"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_real_logs_load_as_predicted_in_every_release(release):
+    for entries in real_partitions(release, OFFSETS_TOPIC).values():
+        for target in TARGETS:
+            check_against_prediction(target, CoordinatorKind.NEW, entries)
+            if Release.parse(target).has_zookeeper:
+                check_against_prediction(target, CoordinatorKind.OLD, entries)
+
+
+@pytest.mark.slow
+def test_logs_of_any_kind_load_as_predicted():
+    for number, entries in enumerate(variants(7, 24)):
+        release = TARGETS[number % len(TARGETS)]
+        check_against_prediction(release, CoordinatorKind.NEW, entries)
+        if Release.parse(release).has_zookeeper:
+            check_against_prediction(release, CoordinatorKind.OLD, entries)
