@@ -15,7 +15,7 @@ class BareOptionsCommand(typer.core.TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # Any: Click's context, which Typer has a copy of
         """Parse the command line with the empty values put in."""
         filled: list[str] = []
-        for word, following in zip(args, [*args[1:], "-"], strict=True):
+        for word, following in zip(args, [*args[1:], "-"], strict=False):
             filled.append(word)
             if word in self.bare_options and following.startswith("-"):
                 filled.append("")
