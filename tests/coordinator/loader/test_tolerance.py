@@ -163,6 +163,27 @@ def test_a_group_that_has_lost_all_its_offsets_is_not_loaded():
         assert list(shard.context.groups) == ["with a record"]
 
 
+@pytest.mark.parametrize("release", TARGETS)
+def test_the_tolerant_do_not_look_at_the_order_of_tombstones(release):
+    log = Log(release)
+    log.value(3, GROUP, epoch=1)
+    log.value(5, member(GROUP), subscribed_topic_names=("t",))
+    log.value(6, GROUP, assignment_epoch=1)
+    log.value(7, member(GROUP), topic_partitions=[])
+    log.value(8, member(GROUP), member_epoch=1)
+    # The other way round than any coordinator writes them.
+    first = log.tombstone(3, GROUP)
+    for type_ in (5, 7, 8):
+        log.tombstone(type_, member(GROUP))
+    log.tombstone(6, GROUP)
+    failure = load(empty_shard(release), log.entries)
+    assert failure is not None
+    assert failure.offset == first.offset
+    shard = empty_shard(release, is_tolerant=True)
+    assert load(shard, log.entries) is None
+    assert shard.context.groups == {}
+
+
 REAL = [entries for entries in real_partitions("4.4.0", OFFSETS_TOPIC).values() if len(entries) > 20]
 
 
