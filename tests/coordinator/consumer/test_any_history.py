@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from consumer_world import GROUP, REBALANCE_MS, SESSION_MS, Consumer, ConsumerWorld, state_of
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -148,5 +149,15 @@ class AnyHistory(RuleBasedStateMachine):
                 consumer.abandon()
 
 
-TestAnyHistory = AnyHistory.TestCase
-TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+@pytest.mark.slow
+class TestAnyHistory(AnyHistory.TestCase):  # type: ignore[misc]  # made by Hypothesis
+    """In `make test`."""
+
+    settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.full
+class TestManyHistories(AnyHistory.TestCase):  # type: ignore[misc]  # made by Hypothesis
+    """The same for longer."""
+
+    settings = settings(max_examples=1_000, stateful_step_count=50, deadline=None)

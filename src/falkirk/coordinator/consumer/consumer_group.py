@@ -110,7 +110,9 @@ class ConsumerGroup:
         An epoch that is past, but not before one at which the member got a partition, is for
         `why_partition_commit_refused` to judge (KIP-1251).
         """
-        if generation_id < 0 and (not self.members or _is_producer_alone(member_id, group_instance_id, generation_id)):
+        if generation_id < 0 and not self.members:
+            return ErrorCode.NONE
+        if is_transactional and (member_id, group_instance_id, generation_id) == _NO_MEMBER:
             return ErrorCode.NONE
         member = self.members.get(member_id)
         if member is None:
@@ -284,12 +286,17 @@ class ConsumerGroup:
     def _count(self, before: ConsumerGroupMember | None, after: ConsumerGroupMember | None) -> None:
         if before is not None:
             self._count_one(before, -1)
-            if before.instance_id is not None and self.static_members.get(before.instance_id) == before.member_id:
-                del self.static_members[before.instance_id]
         if after is not None:
             self._count_one(after, 1)
-            if after.instance_id is not None:
-                self.static_members[after.instance_id] = after.member_id
+        instance_before = before.instance_id if before is not None else None
+        instance_after = after.instance_id if after is not None else None
+        # Who gave its place to another does not get it again by a record of its assignment.
+        if instance_before == instance_after:
+            return
+        if before is not None and self.static_members.get(instance_before or "") == before.member_id:
+            del self.static_members[instance_before or ""]
+        if after is not None and instance_after is not None:
+            self.static_members[instance_after] = after.member_id
 
     def _count_one(self, member: ConsumerGroupMember, by: int) -> None:
         for topic in member.subscribed_topics:
@@ -308,9 +315,8 @@ class ConsumerGroup:
 _FIRST_OFFSET_COMMIT_VERSION: Final = 9
 
 
-def _is_producer_alone(member_id: str, group_instance_id: str | None, generation_id: int) -> bool:
-    """Say whether a commit is that of a transactional producer that names no member."""
-    return member_id == "" and group_instance_id is None and generation_id == -1
+# What a transactional producer says that names no member.
+_NO_MEMBER: Final = ("", None, -1)
 
 
 def _why_epoch_refused(member: ConsumerGroupMember, epoch: int) -> ErrorCode:
