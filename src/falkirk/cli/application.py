@@ -34,7 +34,7 @@ class Command:
 
 COMMANDS: Final = (
     Command("features", "falkirk.cli.features", "What feature levels need and default to (kafka-features)."),
-    Command("groups", "falkirk.cli.groups", "Groups, their offsets, and what a release could read of them."),
+    Command("groups", "falkirk.cli.groups", "Consumer groups and their offsets (kafka-consumer-groups)."),
     Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
     Command("serve", "falkirk.cli.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
     Command("cluster", "falkirk.cli.cluster", "Run a whole cluster on this machine."),
