@@ -36,6 +36,7 @@ from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from falkirk.coordinator.shard.topics import Topics
+    from falkirk.protocol.chance import Chance
 
 GROUP = "g"
 SESSION_MS = 10_000
@@ -54,15 +55,19 @@ class ClassicWorld:
     `refusal`: the log refuses everything with it. Whatever has no api version of its own is asked in the newest.
     """
 
-    def __init__(self, *, kind: CoordinatorKind = CoordinatorKind.NEW, **settings: int) -> None:
+    def __init__(
+        self, *, kind: CoordinatorKind = CoordinatorKind.NEW, random: "Chance | None" = None, **settings: int
+    ) -> None:
         self.settings = GroupSettings(**settings)  # type: ignore[arg-type]
         self.kind = kind
         self.log: list[tuple[bytes, bytes | None]] = []
         self.refusal: ErrorCode | None = None
+        self.requests: list[tuple[str, int, int, bytes]] = []
+        """All requests: name, version, token, bytes."""
         self.answers: dict[int, WireMessage] = {}
         self._asked: dict[int, tuple[str, int]] = {}
         self._last_token = 0
-        self.random = Random(1)
+        self.random = random or Random(1)
         self.context = self._context(1_000_000)
         self.protocol = ClassicProtocol(self.context)
 
@@ -252,6 +257,7 @@ class ClassicWorld:
         name = type(request).__name__.removesuffix("Request")
         self._asked[token] = name, client.api_version
         data = codec.encode(request, client.api_version)
+        self.requests.append((name, client.api_version, token, data))
         received = codec.decode(type(request), client.api_version, data)
         self.apply(method(client, received, token))  # type: ignore[operator]
         return token

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pytest
 from classic_world import GROUP, SESSION_MS, ClassicWorld
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -171,6 +172,7 @@ def _gist(value: object) -> object:
     return value.protocol_type, value.protocol, value.generation, value.leader, members
 
 
+@pytest.mark.slow
 def test_a_classic_group_keeps_its_promises_through_any_history():
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         ClassicGroupHistory, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -14,6 +14,7 @@ from falkirk.coordinator.classic.responses import join_error, joined
 from falkirk.coordinator.classic.state import ClassicGroupState
 from falkirk.coordinator.classic.static_members import replace_static_member
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.uuid import random_uuid
 
 if TYPE_CHECKING:
     from falkirk.coordinator.classic.decision import Decision
@@ -134,5 +135,5 @@ def _refuse(joining: Joining, error: ErrorCode, member_id: str, decision: Decisi
 
 
 def _new_member_id(prefix: str, random: Chance) -> str:
-    text = random.randbytes(16).hex()
+    text = random_uuid(random).hex()
     return f"{prefix}-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
