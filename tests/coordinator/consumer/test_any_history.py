@@ -7,7 +7,14 @@ import hypothesis.strategies as st
 import pytest
 from consumer_world import GROUP, REBALANCE_MS, SESSION_MS, Consumer, ConsumerWorld, state_of
 from hypothesis import settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from legal_compactions import legal_compactions
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
@@ -150,14 +157,10 @@ class AnyHistory(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-class TestAnyHistory(AnyHistory.TestCase):  # type: ignore[misc]  # made by Hypothesis
-    """In `make test`."""
-
-    settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+def test_no_partition_has_two_owners_and_a_group_comes_to_rest():
+    run_state_machine_as_test(AnyHistory, settings=settings(max_examples=25, stateful_step_count=30, deadline=None))
 
 
 @pytest.mark.full
-class TestManyHistories(AnyHistory.TestCase):  # type: ignore[misc]  # made by Hypothesis
-    """The same for longer."""
-
-    settings = settings(max_examples=1_000, stateful_step_count=50, deadline=None)
+def test_no_partition_has_two_owners_in_many_long_histories():
+    run_state_machine_as_test(AnyHistory, settings=settings(max_examples=1_000, stateful_step_count=50, deadline=None))

@@ -27,6 +27,7 @@ PATTERNS = st.recursive(ATOMS, _repeated, max_leaves=8)
 NAMES = st.text("abcA1._-", min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(pattern=PATTERNS, names=st.lists(NAMES, max_size=5))
 def test_a_whole_name_matches_as_in_python(pattern: str, names: list[str]):
     expected = frozenset(name for name in names if re.fullmatch(pattern, name))
@@ -72,12 +73,14 @@ def test_many_states_are_made_again_rather_than_kept():
     assert found == {name for name in names if name[-8] == "a"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "((a?){100}){1000}"])
 def test_an_expression_without_measure_is_refused(pattern: str):
     with pytest.raises(TopicPatternError, match="expression too large"):
         TopicMatcher.compiled(pattern)
 
 
+@pytest.mark.slow
 def test_a_question_without_measure_is_refused():
     matcher = TopicMatcher.compiled("(a?b?){1000}(a?b?){900}")
     names = [f"{number:0249b}".replace("0", "a").replace("1", "b") for number in range(0, 2**249, 2**249 // 50)]
