@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 # One process per core; the tests are parallel-safe.
 JOBS ?= auto
 
+# Where it is set, every node and every command that a test starts would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-all lint format bench docs lock generate clean
 
 setup: $(STAMP)
