@@ -1,4 +1,4 @@
-"""Offsets are deleted by request, with their group, and with their partitions."""
+"""Offsets are deleted by request, and with their group."""
 
 from group_records import Log, subscription
 from offsets_world import GROUP, OffsetsWorld
@@ -58,18 +58,6 @@ def test_a_group_with_members_is_not_deleted():
     world = OffsetsWorld().reloaded(log.entries)
     assert _delete(world, GROUP) == ErrorCode.NON_EMPTY_GROUP
     assert not world.written
-
-
-def test_offsets_of_partitions_that_are_gone_go_in_all_groups():
-    world = OffsetsWorld()
-    world.commit(partition=0)
-    world.commit(partition=1)
-    world.commit(partition=0, topic="u")
-    world.commit_pending(7, partition=0, group="other")
-    world.apply(world.shard.partitions_deleted([("t", 0), ("t", 2)]))
-    world.end(7, commit=True)
-    assert world.offsets() == {("t", 1): 5, ("u", 0): 5}
-    assert world.offsets("other") == {}
 
 
 def _delete(world, group):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.offsets.deleted_partitions import DeletedPartitions
 from falkirk.coordinator.offsets.offset_commits import OffsetCommits, commit_refusal, transaction_refusal
 from falkirk.coordinator.offsets.offset_expiry import OffsetExpiry
 from falkirk.coordinator.offsets.offset_fetches import fetch_offsets
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 
 class OffsetManager:
-    """`store` is the state, `expiry` the timer; `store` changes only by replay."""
+    """`store` is the state, and changes only by replay; what time and deleted topics do to it is in the other two."""
 
     def __init__(self, context: ShardContext, store: OffsetStore) -> None:
         self.store = store
         self.expiry = OffsetExpiry(context, store)
+        self.deleted_partitions = DeletedPartitions(context, store)
         self._context = context
         self._commits = OffsetCommits(context)
 
@@ -80,17 +82,6 @@ class OffsetManager:
         """Give the tombstones of all that a group has, committed or pending."""
         positions = dict.fromkeys((*self.store.of_group(group_id), *self.store.pending_positions(group_id)))
         return [offset_tombstone(group_id, position) for position in positions]
-
-    def partitions_deleted(self, partitions: Iterable[tuple[str, int]]) -> list[CoordinatorRecord]:
-        """Give the tombstones of what all groups have of partitions that are gone."""
-        positions = [offset_position(topic, partition) for topic, partition in partitions]
-        groups = dict.fromkeys((*self.store.committed, *self.store.groups_with_pending()))
-        return [
-            offset_tombstone(group_id, position)
-            for group_id in groups
-            for position in positions
-            if self._has(group_id, position)
-        ]
 
     def _tombstones(self, group_id: str, topic: str, indexes: Iterable[int]) -> list[CoordinatorRecord]:
         positions = dict.fromkeys(offset_position(topic, index) for index in indexes)

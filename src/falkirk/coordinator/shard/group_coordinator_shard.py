@@ -241,8 +241,8 @@ class GroupCoordinatorShard:
         return NOTHING
 
     def partitions_deleted(self, partitions: Iterable[tuple[str, int]]) -> Outcome:
-        """Give the tombstones of offsets of topics' partitions that are gone for good."""
-        return Outcome(records=self.offsets.partitions_deleted(partitions))
+        """Give the tombstones of offsets of topics' partitions that are gone for good, or of the first of them."""
+        return self.offsets.deleted_partitions.delete(partitions)
 
     def _is_foreign(self, group_id: str) -> bool:
         return isinstance(self.context.groups.get(group_id), ForeignGroup)
