@@ -228,6 +228,22 @@ def test_groups_that_do_not_read_a_topic_are_left_alone():
     assert len(world.batches) == written
 
 
+def test_what_the_log_did_not_take_is_decided_again():
+    world = ConsumerWorld()
+    consumer = Consumer(world, "a", "foo", regex="f.*")
+    consumer.beat()
+    world.change_topic("foo", 5)
+    world.change_topic("fun", 1)
+    world.pass_time(10_001)
+    world.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
+    consumer.beat(is_lost=True)
+
+    world.refusal = None
+    consumer.beat()
+
+    assert consumer.assigned == world.parts(foo=range(5), fun=[0])
+
+
 def test_a_topic_that_comes_again_is_another():
     world = ConsumerWorld()
     consumer = Consumer(world, "a", "bar")

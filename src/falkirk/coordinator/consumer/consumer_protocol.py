@@ -289,15 +289,15 @@ def _advance(
 ) -> ConsumerGroupMember | Refusal:
     """Take what the member says of itself, assign anew if that asks for it, and lead the member on."""
     after = _described(member, client, request)
-    assignor = update.assignor_name()
+    # Differs from Kafka before 4.4: a change of the assignor that most ask for assigns anew at once.
+    assignor = None if after.server_assignor == member.server_assignor else update.assignor_name()
     try:
         is_regex_other = update.put_regex(member, after, is_describable)
     except TopicPatternError as error:
         return _bad_regex(after.subscribed_regex, error)
     has_subscription_changed = update.put_member(member, after) or is_regex_other
     is_bumped = update.refresh_regexes(is_describable) or has_subscription_changed
-    # Differs from Kafka before 4.4: a change of the assignor that most ask for assigns anew at once.
-    is_bumped = is_bumped or update.assignor_name() != assignor
+    is_bumped = is_bumped or (assignor is not None and update.assignor_name() != assignor)
     if is_bumped or update.is_refresh_due:
         update.refresh_subscription(is_bumped=is_bumped)
     update.refresh_target()

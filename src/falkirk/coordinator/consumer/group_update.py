@@ -122,14 +122,19 @@ class GroupUpdate:
             # Kafka may have had no time yet to find the topics of an expression when its coordinator went.
             if is_due or regex not in resolved:
                 is_changed |= self._resolve_again(regex, is_describable)
-        if is_due:
+        # What changed has its own time, if the log takes it.
+        if is_due and not is_changed:
             self.group.regexes_refreshed = ResolvedRegex(frozenset(), self._context.topics.offset, self._context.now_ms)
         return is_changed
 
     @property
     def is_refresh_due(self) -> bool:
-        """Say whether the members' topics are to be compared with the metadata, though no member changed."""
-        return self._context.now_ms >= self.group.metadata_refresh_due_ms
+        """Say whether the members' topics are to be compared with the metadata, though no member changed.
+
+        That is so at times, when a topic changed, and when the log did not take what came of it the last time.
+        """
+        group = self.group
+        return self._context.now_ms >= group.metadata_refresh_due_ms or group.group_epoch < group.metadata_refresh_epoch
 
     def refresh_subscription(self, *, is_bumped: bool) -> None:
         """Look at the topics that the members read now; if they changed, or have to count as changed, bump the epoch.
@@ -150,6 +155,7 @@ class GroupUpdate:
             self.group_epoch += 1
             self.records.append(consumer_records.group_epoch_record(group.group_id, self.group_epoch, metadata_hash))
         group.metadata_refresh_due_ms = context.now_ms + METADATA_REFRESH_INTERVAL_MS
+        group.metadata_refresh_epoch = self.group_epoch
 
     def refresh_target(self) -> None:
         """Assign anew if the epoch was bumped since the last time; who is to have what he had gets no record.
