@@ -28,7 +28,7 @@ test: setup
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup -m "not full"
 
 test-all: setup
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup --hypothesis-profile full
 
 lint: setup
 	$(BIN)/ruff check .

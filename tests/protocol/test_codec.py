@@ -15,6 +15,8 @@ from falkirk.protocol.codec.reference import decode_reference, encode_reference
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError, UnsupportedVersionError
 
 CASES = cases()
+# As many as other tests have for one message.
+MANY = settings().max_examples
 
 
 @st.composite
@@ -24,7 +26,7 @@ def message_and_version(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=4 * MANY, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(message_and_version())
 def test_decode_is_the_inverse_of_encode(case):
     message, version, layout = case
@@ -36,7 +38,7 @@ def test_decode_is_the_inverse_of_encode(case):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=2 * MANY, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(message_and_version())
 def test_the_json_form_holds_the_whole_message(case):
     message, version, layout = case

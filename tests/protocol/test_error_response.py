@@ -69,7 +69,7 @@ def test_every_api_and_version_that_a_profile_offers_has_an_answer_that_tells_th
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_any_request_can_be_refused(data):
     key, version = data.draw(st.sampled_from(OFFERED))

@@ -1,7 +1,7 @@
 """Records that are read together are read as one by one."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.protocol import record_scan
@@ -39,7 +39,6 @@ STEPS = st.sampled_from([0, 1, 30, 5_000, -1, -70, 10**12])
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(sizes=SIZES, step=STEPS, key=st.none() | st.binary(max_size=3), data=st.data())
 def test_a_scan_finds_the_same_whether_records_are_read_together_or_not(sizes, step, key, data):
     values = [b"v" * size for size, count in sizes for _ in range(count)]

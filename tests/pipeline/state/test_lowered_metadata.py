@@ -79,7 +79,6 @@ def test_a_snapshot_behind_a_log_that_is_not_cleaned_yet_tells_which_features_we
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
 @given(st.integers(0, 1 << 32), st.sampled_from(LEVELS))
 def test_the_state_is_that_of_the_image_wherever_the_level_goes(seed, level):
     made = random_partition(seed, level, moves=LEVELS)

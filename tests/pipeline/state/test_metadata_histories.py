@@ -101,7 +101,6 @@ def test_what_contradicts_itself_is_left_out_and_told_record_by_record(seed, lev
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(SEEDS, LEVELS)
 def test_whatever_happens_to_the_files_what_is_called_complete_is_what_the_rows_say(seed, level):
     cluster = MemoryCluster(files=damaged(random_partition(seed, level).files(), Random(seed)))

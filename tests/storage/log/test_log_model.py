@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from data_logs import DIRECTORY, NOW, contents, opened, produced, replayed, stored
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.protocol.record_batch import RecordBatch, read_batches
@@ -181,7 +181,6 @@ def producers_of(log: UnifiedLog) -> dict[int, object]:
 
 
 @given(st.lists(OPERATIONS, max_size=25), st.booleans())
-@settings(max_examples=60)
 def test_a_log_holds_what_a_list_of_batches_would(operations, had_clean_shutdown):
     disk, model = SimulatedDisk(random.Random(1)), Model()
     log = opened(disk, **CONFIG)
@@ -216,7 +215,6 @@ def test_a_log_holds_what_a_list_of_batches_would(operations, had_clean_shutdown
     st.booleans(),
     st.integers(0, 99),
 )
-@settings(max_examples=120)
 def test_a_crash_anywhere_leaves_what_was_or_what_was_to_be_and_nothing_that_was_flushed_is_lost(
     operations, changes, outcome, is_power_lost, seed
 ):
