@@ -150,6 +150,21 @@ def test_a_static_member_that_does_not_join_again_in_time_stays_until_its_sessio
     assert world.synced(world.sync(ids[1], 2, instance="i1")).assignment == b"kept"
 
 
+def test_a_static_member_that_comes_back_while_others_join_waits_with_them():
+    world = ClassicWorld()
+    ids = world.stable(1)
+    world.join(instance="i0")
+    token = world.join(instance="i0")
+
+    for _ in range(3):
+        world.pass_time(SESSION_MS - 1)
+        world.heartbeat(ids[0], 1)
+
+    assert token in world.open_tokens
+    world.join(ids[0])
+    assert world.joined(token).generation_id == 2
+
+
 def test_a_member_that_was_replaced_before_it_synced_is_waited_for_under_its_new_id():
     world = ClassicWorld()
     leader, _ = world.members(2, static=True)

@@ -209,6 +209,8 @@ class ClassicGroup:
             self.pending_syncs.pop(member.member_id)
             self.pending_syncs[member_id] = None
         member.member_id = member_id
+        # Who came back knows how to: like any member it may wait for a rebalance without heartbeats.
+        member.is_new = False
         self.members[member_id] = member
         self.static_members[member.group_instance_id] = member_id
 
