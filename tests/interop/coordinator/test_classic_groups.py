@@ -92,25 +92,46 @@ class History:
             self._refuse_from_now_on(None)
         self.ids.prefix = instance or "c"
         protocols = dict(self.random.choice(PROTOCOLS))
-        token = self._do(lambda: self.world.join(version=version, instance=instance, protocols=protocols))
+        timeouts = self._timeouts()
+        type_ = self.random.choice(("consumer",) * 9 + ("connect",))
+        token = self._do(
+            lambda: self.world.join(
+                version=version, instance=instance, protocols=protocols, protocol_type=type_, **timeouts
+            )
+        )
         answer = self.world.answers.get(token)
-        if isinstance(answer, JoinGroupResponse) and answer.member_id:
+        if not isinstance(answer, JoinGroupResponse) or not answer.member_id:
+            return
+        if answer.error_code != ErrorCode.MEMBER_ID_REQUIRED:
             self.known.append((answer.member_id, instance))
-            if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED and self.random.random() < 0.8:
-                self._do(lambda: self.world.join(answer.member_id, version=version, protocols=protocols))
+        elif self.random.random() < 0.8:
+            # At once or never: members are in the order in which their ids were made.
+            self._do(
+                lambda: self.world.join(
+                    answer.member_id, version=version, protocols=protocols, protocol_type=type_, **timeouts
+                )
+            )
+        elif self.random.random() < 0.5:
+            self._do(lambda: self.world.leave(answer.member_id, version=version % 6))
 
     def _join_again(self) -> None:
         member_id, instance = self._member()
         version = self.random.randrange(5, 10)
         protocols = dict(self.random.choice(PROTOCOLS))
-        self._do(lambda: self.world.join(member_id, version=version, instance=instance, protocols=protocols))
+        timeouts = self._timeouts()
+        self._do(
+            lambda: self.world.join(member_id, version=version, instance=instance, protocols=protocols, **timeouts)
+        )
 
     def _rebalance(self) -> None:
         for member in list(self._members()):
             protocols = {each.name: each.metadata for each in member.protocols}
             self._do(
                 lambda member=member, protocols=protocols: self.world.join(
-                    member.member_id, instance=member.group_instance_id, protocols=protocols
+                    member.member_id,
+                    instance=member.group_instance_id,
+                    protocols=protocols,
+                    protocol_type=self.world.group().protocol_type,
                 )
             )
         self._do(lambda: self.world.pass_time(6_000), "T 6000")
@@ -121,21 +142,27 @@ class History:
         self._sync_as(*self._member())
 
     def _sync_as(self, member_id: str, instance: str | None) -> None:
-        group = self.world.context.groups.get(GROUP)
-        generation = 0 if group is None else self.world.group().generation_id
+        group = self._group()
+        generation = 0 if group is None else group.generation_id
         version = self.random.randrange(3, 6)
         assignments = {each.member_id: each.member_id.encode() for each in self._members()}
-        name = None if group is None else self.world.group().protocol_name
+        name, type_ = (None, "consumer") if group is None else (group.protocol_name, group.protocol_type)
         self._do(
             lambda: self.world.sync(
-                member_id, generation, assignments, version=version, instance=instance, protocol_name=name or "range"
+                member_id,
+                generation,
+                assignments,
+                version=version,
+                instance=instance,
+                protocol_name=name or "range",
+                protocol_type=type_,
             )
         )
 
     def _heartbeat(self) -> None:
         member_id, instance = self._member()
-        group = self.world.context.groups.get(GROUP)
-        generation = 0 if group is None else self.world.group().generation_id - self.random.randrange(2)
+        group = self._group()
+        generation = 0 if group is None else group.generation_id - self.random.randrange(2)
         self._do(
             lambda: self.world.heartbeat(member_id, generation, version=self.random.randrange(3, 5), instance=instance)
         )
@@ -169,6 +196,12 @@ class History:
 
     # --- inside
 
+    def _timeouts(self) -> dict[str, int]:
+        return {
+            "session_ms": self.random.choice((6_000, 10_000, 30_000)),
+            "rebalance_ms": self.random.choice((2_000, 5_000, 20_000, 60_000)),
+        }
+
     def _begin(self) -> None:
         """Let Kafka's shard load the same log."""
         self.lines.append(f"N {self.world.context.now_ms} {self.size_max}")
@@ -192,8 +225,12 @@ class History:
             self.ours.append((answers, self.world.written[written:], self._described()))
         return result
 
+    def _group(self):
+        return self.world.group() if GROUP in self.world.context.groups else None
+
     def _members(self):
-        return self.world.group().members.values() if GROUP in self.world.context.groups else ()
+        group = self._group()
+        return () if group is None else group.members.values()
 
     def _member(self) -> tuple[str, str | None]:
         members = [(each.member_id, each.group_instance_id) for each in self._members()]

@@ -45,7 +45,7 @@ class ClassicGroup:
         self.waiting_joins = 0
         self.subscribed_topics: frozenset[str] | None = None
         self.is_new_member_added = False
-        """A member came while the initial rebalance waits for more."""
+        """A member came while an initial rebalance waited; the next such wait may use it up, as in Kafka."""
         self._supporters: dict[str, int] = {}
 
     @classmethod

@@ -53,7 +53,6 @@ class Rebalances:
         is_initial = group.is_empty
         group.transition_to(ClassicGroupState.PREPARING_REBALANCE, self._context.now_ms)
         if is_initial:
-            group.is_new_member_added = False
             delay_ms = self._context.settings.group_initial_rebalance_delay_ms
             self._delay_initial(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
         elif group.have_all_joined:
