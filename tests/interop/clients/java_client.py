@@ -1,4 +1,4 @@
-"""Kafka's own clients of a release: `java/ClientCommands.java` as a process that answers line by line."""
+"""Kafka's own clients of a release: `java/ClientCommands.java`, or the like, as a process that answers line by line."""
 
 import base64
 import json
@@ -17,10 +17,11 @@ _NOT_CONNECTED = {"SaslAuthenticationException", "SslAuthenticationException", "
 
 
 class JavaPrograms:
-    """One JVM for each release of the clients, shared by all that use it."""
+    """One JVM for each release of the clients, shared by all that use it; `program`: what it runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = _PROGRAM) -> None:
         self._folder = folder
+        self._program = program
         self._running: dict[str, subprocess.Popen[str]] = {}
         self._errors: list[IO[bytes]] = []
 
@@ -32,7 +33,7 @@ class JavaPrograms:
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
-            raise AssertionError(f"{_PROGRAM} has ended: {self._errors_file(release).read_text()[-4000:]}")
+            raise AssertionError(f"{self._program} has ended: {self._errors_file(release).read_text()[-4000:]}")
         told = json.loads(line)
         if "error" not in told:
             return told["result"]
@@ -54,8 +55,8 @@ class JavaPrograms:
         self._running.clear()
 
     def _start(self, release: str) -> subprocess.Popen[str]:
-        jars = [program_jar(_PROGRAM, release)]
-        command = jvm_command(release, _PROGRAM, [], heap_mb=256, log_level="error", jars=jars)
+        jars = [program_jar(self._program, release)]
+        command = jvm_command(release, self._program, [], heap_mb=256, log_level="error", jars=jars)
         errors = self._errors_file(release).open("wb")
         self._errors.append(errors)
         process = subprocess.Popen(

@@ -1,0 +1,186 @@
+"""Consumers of every library as members of groups, asked alike."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import confluent_kafka as ck
+from java_client import JavaPrograms
+from kafka import KafkaConsumer
+
+# Library, and the protocol that it speaks.
+CLASSIC = ("librdkafka", "kafka-python", "java-3.7.2", "java-4.3.1")
+CONSUMER = ("librdkafka-consumer", "java-4.3.1-consumer")
+_NUMBERS = itertools.count(1)
+_PATIENCE_S = 60
+_POLL_MS = 100
+
+# Partition, offset, value.
+Read = tuple[int, int, str]
+
+
+class GroupConsumer(Protocol):
+    """A member of a group, which reads one topic from the start, or from where the group is."""
+
+    def poll(self) -> Sequence[Read]:
+        """Give what has come; the member lives as long as it is asked."""
+
+    def assignment(self) -> frozenset[int]:
+        """The partitions that it has."""
+
+    def commit(self) -> None:
+        """Commit all that it was given."""
+
+    def close(self) -> None:
+        """Leave the group."""
+
+
+class LibrdkafkaConsumer:
+    """librdkafka, by way of confluent-kafka."""
+
+    def __init__(self, servers: str, group: str, topic: str, **config: Any) -> None:
+        common = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", "log_level": 0}
+        self._consumer = ck.Consumer(common | {"enable.auto.commit": False} | config)
+        self._consumer.subscribe([topic])
+
+    def poll(self) -> Sequence[Read]:
+        found = self._consumer.consume(500, timeout=_POLL_MS / 1000)
+        # Errors of connections come as messages, too: the library tries again by itself.
+        return [(one.partition(), one.offset(), one.value().decode()) for one in found if one.error() is None]
+
+    def assignment(self) -> frozenset[int]:
+        return frozenset(one.partition for one in self._consumer.assignment())
+
+    def commit(self) -> None:
+        for one in self._consumer.commit(asynchronous=False) or ():
+            assert one.error is None, one.error
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class KafkaPythonConsumer:
+    """kafka-python."""
+
+    def __init__(self, servers: str, group: str, topic: str) -> None:
+        self._consumer = KafkaConsumer(
+            topic,
+            bootstrap_servers=servers.split(","),
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            heartbeat_interval_ms=300,
+        )
+
+    def poll(self) -> Sequence[Read]:
+        found = self._consumer.poll(timeout_ms=_POLL_MS)
+        return [(one.partition, one.offset, one.value.decode()) for each in found.values() for one in each]
+
+    def assignment(self) -> frozenset[int]:
+        return frozenset(one.partition for one in self._consumer.assignment())
+
+    def commit(self) -> None:
+        self._consumer.commit()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class JavaConsumer:
+    """Kafka's own of a release."""
+
+    def __init__(
+        self, programs: JavaPrograms, release: str, servers: str, group: str, topic: str, **config: str
+    ) -> None:
+        self._programs = programs
+        self._release = release
+        self._name = f"member-{next(_NUMBERS)}"
+        common = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
+        wanted = common | {"enable.auto.commit": "false"} | config
+        self._ask("subscribe", config=wanted, topic=topic)
+
+    def poll(self) -> Sequence[Read]:
+        return [(partition, offset, value) for partition, offset, value in self._ask("poll", ms=_POLL_MS)]
+
+    def assignment(self) -> frozenset[int]:
+        return frozenset(self._ask("assignment"))
+
+    def commit(self) -> None:
+        self._ask("commit")
+
+    def close(self) -> None:
+        self._ask("close")
+
+    def _ask(self, command: str, **fields: Any) -> Any:  # Any: JSON values
+        return self._programs.ask(self._release, {"command": command, "name": self._name} | fields)
+
+
+class Members:
+    """Members of one group, each of any library; `read` has what all were given, in order."""
+
+    def __init__(self, servers: str, group: str, topic: str, programs: JavaPrograms) -> None:
+        self.read: list[Read] = []
+        self._where = (servers, group, topic)
+        self._programs = programs
+        self.all: list[GroupConsumer] = []
+
+    def join(self, library: str) -> GroupConsumer:
+        """Begin a member of a library (CLASSIC or CONSUMER)."""
+        member = self._made(library)
+        self.all.append(member)
+        return member
+
+    def leave(self, member: GroupConsumer) -> None:
+        self.all.remove(member)
+        member.close()
+
+    def close(self) -> None:
+        for member in list(self.all):
+            self.leave(member)
+
+    def poll_until(self, condition: Callable[[], bool]) -> None:
+        """Let all members live until something is so. Raises AssertionError."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, ([sorted(one.assignment()) for one in self.all], len(self.read))
+            for member in self.all:
+                self.read += member.poll()
+
+    def poll_until_shared(self, partitions: int) -> None:
+        """Let them live until each has as many partitions as the others, and all are somebody's."""
+
+        def is_shared() -> bool:
+            owned = [one.assignment() for one in self.all]
+            return sorted(itertools.chain(*owned)) == list(range(partitions)) and len({len(one) for one in owned}) == 1
+
+        self.poll_until(is_shared)
+
+    def poll_until_read(self, count: int) -> None:
+        """Let them live until they have been given so many records."""
+        self.poll_until(lambda: len(self.read) >= count)
+
+    def commit(self) -> None:
+        for member in self.all:
+            member.commit()
+
+    def _made(self, library: str) -> GroupConsumer:
+        name = library.removesuffix("-consumer")
+        # Members of the consumer protocol are told by the coordinator how often to ask.
+        config = {"heartbeat.interval.ms": "300"} if name == library else {"group.protocol": "consumer"}
+        if name.startswith("java-"):
+            return JavaConsumer(self._programs, name.removeprefix("java-"), *self._where, **config)
+        if name == "kafka-python":
+            return KafkaPythonConsumer(*self._where)
+        return LibrdkafkaConsumer(*self._where, **config)
+
+
+@contextmanager
+def members(servers: str, group: str, topic: str, programs: JavaPrograms) -> Iterator[Members]:
+    """Members that leave at the end of the block."""
+    made = Members(servers, group, topic, programs)
+    try:
+        yield made
+    finally:
+        made.close()
