@@ -35,7 +35,7 @@ class LogWatch:
         self.history = history
         self.image: MetadataImage | None = None
         self.seen: dict[tuple[int, PartitionKey], Seen] = {}
-        # Brokers that lost power while they were in sync, and are still called so, by partition.
+        # Brokers that lost power while they were in sync or eligible, and are still called so, by partition.
         self.suspects: dict[PartitionKey, set[int]] = {}
         self._checkers = checkers
         self._fresh: set[tuple[int, PartitionKey]] = set()
@@ -91,7 +91,7 @@ class LogWatch:
             return
         for topic in self.image.topics:
             for partition_id, partition in topic.items():
-                if broker_id in partition.isr:
+                if broker_id in _successors(partition):
                     key = PartitionKey(topic.topic_id, partition_id)
                     self.suspects.setdefault(key, set()).add(broker_id)
                     self._judge(key)
@@ -143,13 +143,19 @@ class LogWatch:
                 checker.leads(broker_id, log)
 
     def _judge(self, key: PartitionKey) -> None:
-        """Give a partition up for lost where nobody is in sync who surely has all; forget who is not in sync now."""
+        """Give a partition up for lost where no successor surely has all; forget who is no successor now."""
         partition = self.partition(key)
         if partition is None:
             del self.suspects[key]
             return
-        self.suspects[key] &= set(partition.isr)
+        successors = _successors(partition)
+        self.suspects[key] &= successors
         if not self.suspects[key]:
             del self.suspects[key]
-        elif self.suspects[key] == set(partition.isr):
+        elif self.suspects[key] == successors:
             self.history.lossy.add(key)
+
+
+def _successors(partition: Partition) -> set[int]:
+    """Give who may lead next: who is in sync, or eligible in its place (KIP-966)."""
+    return {*partition.isr, *partition.eligible_leader_replicas}

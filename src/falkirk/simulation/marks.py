@@ -54,6 +54,9 @@ MARKS: Final = (
     "node stopped that could not run what is finalized",
     "node waited for before an older release was started",
     "level kept back by a ghost",
+    "eligible.leader.replicas.version raised",
+    "eligible.leader.replicas.version lowered",
+    "replica eligible to lead",
 )
 
 

@@ -15,6 +15,7 @@ from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.decided_equals_committed import DecidedEqualsCommitted
+from falkirk.simulation.checkers.eligible_replicas_fit import EligibleReplicasFit
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
@@ -148,7 +149,7 @@ class _Run:
         self._world = World(seed, keeps_timeline=keeps_timeline)
         if scenario is None:
             scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
-            scenario = scenario.with_roll(self._world.chance("roll"))
+            scenario = scenario.with_roll(self._world.chance("roll")).with_elr(self._world.chance("elr"))
         self._scenario = scenario
         self._crash = crash
         self._history = History()
@@ -175,6 +176,7 @@ class _Run:
             self._lowered_logs,
             UnlowerableAreLed(),
             DecidedEqualsCommitted(),
+            EligibleReplicasFit(self._marks),
             *self._begin_rolls(),
         )
         self._world.network.watch = WireWatch((AnswersWereNegotiated(), ToldEpochNeverFalls()))

@@ -127,6 +127,13 @@ class Scenario:
         kinds = self.faults.kinds - {REPEATED_REQUESTS}
         return replace(self, roll=plan, faults=replace(self.faults, kinds=kinds))
 
+    def with_elr(self, chance: Chance) -> Scenario:
+        """Let the operator switch eligible leader replicas on and off, half of the time; see `RollPlan.with_elr`."""
+        if self.roll is None or chance.random() < 0.5:
+            return self
+        releases = {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)}
+        return replace(self, roll=self.roll.with_elr(chance, releases, self.metadata_version))
+
     @property
     def scripted_release(self) -> Release:
         """Give what scripted brokers are: where levels move, one that runs them all."""

@@ -157,6 +157,18 @@ def test_the_last_known_leader_leads_when_nobody_is_eligible():
     assert change(empty, elr=False, alive=(2,)) is None
 
 
+def test_whoever_was_alone_when_the_leader_went_before_elr_was_switched_on_is_the_last_known_leader():
+    alone = partition(isr=(2,), leader=-1)
+    found = {"isr": (), "last_known_elr": (2,)}
+    assert change(alone, elr=True, alive=(), isr=(), unclean_shutdown=(2,)) == found
+    eligible = partition(isr=(), leader=-1, eligible_leader_replicas=(2,))
+    found = {"eligible_leader_replicas": (), "last_known_elr": (2,)}
+    assert change(eligible, elr=True, alive=(), unclean_shutdown=(2,)) == found
+    # Of two nobody knows who led.
+    two = partition(isr=(2, 1), leader=-1)
+    assert change(two, elr=True, alive=(), isr=(), unclean_shutdown=(1, 2)) == {"isr": ()}
+
+
 def test_a_last_known_leader_that_is_no_replica_any_more_does_not_lead():
     empty = partition(isr=(), leader=-1, last_known_elr=(4,))
     assert change(empty, elr=True, alive=(4,)) is None

@@ -4,17 +4,28 @@ from types import SimpleNamespace
 
 import pytest
 
-from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.protocol.codec import encode
 from falkirk.protocol.connection import Connection, Role
-from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from falkirk.protocol.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FeatureLevelRecord,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionRecord,
+    TopicRecord,
+)
 from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
 from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.checkers.eligible_replicas_fit import EligibleReplicasFit
 from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
 from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
 from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
+from falkirk.simulation.marks import Marks
 from falkirk.simulation.rolls.feature_questions import FeatureHistory
 from falkirk.simulation.rolls.level_watch import LevelChange, LevelWatch
 from falkirk.simulation.wire_watch import Conversation, WireWatch
@@ -43,6 +54,53 @@ def test_a_log_that_begins_before_a_lowering_or_without_a_snapshot_behind_it_is_
         checker.at_end({1: replica(start=19, snapshot=20)})
     with pytest.raises(InvariantViolatedError, match="node 1 has no snapshot"):
         checker.at_end({1: replica(start=20, snapshot=None)})
+
+
+TOPIC_ID = bytes(15) + b"\x09"
+
+
+def with_partition(*, isr, leader, eligible=(), last_known=(), is_enabled=True) -> SimpleNamespace:
+    """A node with one partition of brokers 1 to 3."""
+    delta = MetadataDelta(EMPTY)
+    delta.replay(FeatureLevelRecord("metadata.version", HIGH.level))
+    delta.replay(FeatureLevelRecord("eligible.leader.replicas.version", int(is_enabled)))
+    delta.replay(TopicRecord("orders", TOPIC_ID))
+    delta.replay(
+        PartitionRecord(
+            0, TOPIC_ID, (1, 2, 3), isr, leader=leader, eligible_leader_replicas=eligible, last_known_elr=last_known
+        )
+    )
+    return SimpleNamespace(node_id=1, image=delta.apply(Provenance(9, 1, 0)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"isr": (1,), "leader": 1, "eligible": (2,), "is_enabled": False}, "the feature is off"),
+        ({"isr": (), "leader": -1, "last_known": (1,), "is_enabled": False}, "the feature is off"),
+        ({"isr": (1, 2), "leader": 1, "eligible": (2,)}, "not different replicas"),
+        ({"isr": (1,), "leader": 1, "eligible": (4,)}, "not different replicas"),
+        ({"isr": (1,), "leader": 2, "eligible": (2,)}, "its leader is not in sync"),
+    ],
+)
+def test_replicas_that_cannot_be_eligible_are_told(fields, problem):
+    marks = Marks()
+    checker = EligibleReplicasFit(marks)
+    checker.after_step(with_partition(isr=(1,), leader=1, eligible=(2, 3), last_known=()))
+    assert marks.counts["replica eligible to lead"] == 1
+    with pytest.raises(InvariantViolatedError, match=problem):
+        checker.after_step(with_partition(**fields))
+
+
+def test_replicas_that_stay_eligible_when_the_feature_is_switched_off_are_told():
+    checker = EligibleReplicasFit(Marks())
+    node = with_partition(isr=(1,), leader=1, eligible=(2,))
+    checker.after_step(node)
+    delta = MetadataDelta(node.image)
+    delta.replay(FeatureLevelRecord("eligible.leader.replicas.version", 0))
+    node.image = delta.apply(Provenance(10, 1, 0))
+    with pytest.raises(InvariantViolatedError, match="the feature is off"):
+        checker.after_step(node)
 
 
 def test_a_level_that_nobody_asked_for_is_told():

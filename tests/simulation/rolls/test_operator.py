@@ -1,10 +1,22 @@
 """Clusters whose nodes and level move: down and up again, and what an operator must not do yet."""
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 from rolling_clusters import NODES, level, lines, played, roll, scenario
 
 from falkirk.protocol.upgrade_type import UpgradeType
-from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, RollPlan, StartTooEarly
+from falkirk.simulation.rolls.plan import (
+    AskTooEarly,
+    Pause,
+    Restart,
+    RollPlan,
+    SetFeature,
+    SetLevel,
+    StartTooEarly,
+)
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION as ELR
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
@@ -61,6 +73,34 @@ def test_what_is_lost_is_refused_first_and_then_agreed_to():
     assert (tried.is_dry_run, bool(tried.message), bool(refused.message), done.message) == (True, True, True, "")
     assert done.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE
     assert {loss["kind"] for loss in done.details.losses} == {"cidr_allow_acl"}
+
+
+@pytest.mark.slow
+def test_eligible_replicas_go_before_the_level_that_has_them_or_with_it():
+    on, off = (SetFeature(name=ELR, to=to) for to in (1, 0))
+    together = replace(level("3.9"), switched_off=(ELR,))
+    result = played(8, scenario(on, level("4.0"), off, level("3.9"), level("4.3"), on, Pause(for_ms=1000), together))
+    assert result.marks["eligible.leader.replicas.version raised"] == 2
+    assert result.marks["eligible.leader.replicas.version lowered"] == 1
+    assert [answer.to.level for answer in result.answers if not answer.is_dry_run] == [25, 21, 30, 21]
+
+
+def test_random_plans_never_ask_for_a_level_below_that_of_eligible_replicas_that_are_on():
+    switched = 0
+    for seed in range(300):
+        releases = dict.fromkeys(NODES, Release.parse("4.2"))
+        at = releases[1].latest_metadata_version
+        plan = RollPlan.of(Random(seed), releases, at, brokers=[21], has_dynamic_voters=False, move_count=4)
+        is_on = False
+        for step in plan.with_elr(Random(seed), releases, at).steps:
+            if isinstance(step, SetFeature):
+                assert is_on == (step.to == 0)
+                is_on = step.to == 1
+                switched += 1
+            elif isinstance(step, SetLevel):
+                is_on &= ELR not in step.switched_off
+                assert step.to.elr_supported or not is_on
+    assert switched > 100
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ class PartitionChange:
         if is_unclean or (isr != partition.isr and (isr or self.surroundings.elr_enabled)):
             record.isr = isr
             self._bump_for_isr_shrink(record, isr)
-        self._keep_last_known_leader(record)
+        self._keep_last_known_leader(record, has_candidates=bool(isr or elr))
         self._assign(record, target)
         state = self.leader_recovery_state
         if state is not None and state != partition.leader_recovery_state:
@@ -154,8 +154,12 @@ class PartitionChange:
         if is_due and not _holds(isr, self.partition.isr):
             record.leader = self.partition.leader
 
-    def _keep_last_known_leader(self, record: PartitionChangeRecord) -> None:
-        """With ELR, the list of last known replicas holds the leader that went last, until there is one again."""
+    def _keep_last_known_leader(self, record: PartitionChangeRecord, *, has_candidates: bool) -> None:
+        """With ELR, the list of last known replicas holds the leader that went last, until there is one again.
+
+        Differs from Kafka: where the leader went before ELR was switched on, it was who then is the only one that may
+        lead; Kafka forgets it, and nobody leads any more without an operator.
+        """
         partition = self.partition
         if not self.surroundings.elr_enabled:
             return
@@ -164,6 +168,9 @@ class PartitionChange:
                 record.last_known_elr = (partition.leader,)
         elif record.leader >= 0 and partition.last_known_elr:
             record.last_known_elr = ()
+        elif not has_candidates and not partition.last_known_elr and partition.leader == NO_LEADER:
+            candidates = (*partition.isr, *partition.eligible_leader_replicas)
+            record.last_known_elr = candidates if len(candidates) == 1 else None
 
     def _assign(self, record: PartitionChangeRecord, target: Reassignment) -> None:
         partition = self.partition

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class InSyncReplicasHaveCommitted(DataChecker):
     """When a leader raises the high watermark, every replica that the controllers call in sync has its log up to there.
 
-    So has who joins them. A broker that is down counts with what it had: the crash of a process takes nothing away.
+    So has who joins them, and who is eligible to lead in their place (KIP-966). A broker that is down counts with what
+    it had: the crash of a process takes nothing away.
     """
 
     def __init__(self) -> None:
@@ -36,10 +37,11 @@ class InSyncReplicasHaveCommitted(DataChecker):
         if log.led_epoch is None or partition is None or self.is_lossy(key):
             return
         self._committed[key] = max(self._committed.get(key, 0), to_offset)
-        for member in partition.isr:
+        for member in (*partition.isr, *partition.eligible_leader_replicas):
             end = self.watch.seen.get((member, key), Seen()).end
             if end < to_offset and member not in self.watch.suspects.get(key, ()):
+                is_what = "in sync" if member in partition.isr else "eligible"
                 raise self.violated(
                     f"{self.place(broker_id, key)} has high watermark {to_offset}, "
-                    f"broker {member} is in sync and its log ends at {end}"
+                    f"broker {member} is {is_what} and its log ends at {end}"
                 )

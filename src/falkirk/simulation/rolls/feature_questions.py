@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelAnswer:
-    """What an active controller said to a wish for a level. `message` is empty where it said yes."""
+    """What an active controller said to a wish for a level. `message` is empty where it said yes.
 
-    to: MetadataVersion
+    `to` None: the wish was for another feature.
+    """
+
+    to: MetadataVersion | None
     upgrade_type: UpgradeType
     is_dry_run: bool
     message: str
@@ -82,6 +85,13 @@ def level_update(
     return Operation(what, request, update_error, lambda _: None if is_dry_run else history.levels.acknowledge())
 
 
+def feature_update(name: str, level: int, upgrade_type: UpgradeType) -> Operation:
+    """Ask for the level of a feature that is not metadata.version."""
+    key = FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)
+    request = UpdateFeaturesRequest(feature_updates=[key])
+    return Operation(f"make {upgrade_type.name} of {name} to {level}", request, update_error, lambda _: None)
+
+
 def lowered_features(finalized: Mapping[str, int], release: Release) -> dict[str, int]:
     """Give the features that a release does not support as they are, with the highest level that it does."""
     supported = release.supported_features()
@@ -104,7 +114,7 @@ def update_error(response: UpdateFeaturesResponse) -> int:
 
 
 def level_answer(
-    to: MetadataVersion, upgrade_type: UpgradeType, response: WireMessage, *, is_dry_run: bool
+    to: MetadataVersion | None, upgrade_type: UpgradeType, response: WireMessage, *, is_dry_run: bool
 ) -> LevelAnswer:
     """Read what was answered."""
     assert isinstance(response, UpdateFeaturesResponse)

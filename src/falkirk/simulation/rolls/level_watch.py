@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
+from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.lowering import lowering_options
 from falkirk.metadata.writer import assess
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.loss import Loss
     from falkirk.versions.metadata_version import MetadataVersion
@@ -26,6 +29,17 @@ class LevelChange(NamedTuple):
     def is_lowering(self) -> bool:
         """Say whether the level fell."""
         return self.after < self.before
+
+
+def _without_elr(image: MetadataImage) -> MetadataImage:
+    """Give the image as the records of the same update leave it that switch the feature off."""
+    if not image.features.is_elr_enabled:
+        return image
+    delta = MetadataDelta(image)
+    for record, _ in scrub_eligible_leader_replicas(image).records:
+        delta.replay(record)
+    delta.replay(FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, 0))
+    return delta.apply(image.provenance)
 
 
 class LevelWatch:
@@ -54,7 +68,9 @@ class LevelWatch:
         self.level = after
         if before is None or after is None or before == after:
             return
-        losses = None
-        if image_before is not None:
-            losses = tuple(assess(image_before, lowering_options(after)).losses) if after < before else ()
+        losses: tuple[Loss, ...] | None = None if image_before is None else ()
+        if image_before is not None and after < before:
+            if not image.features.is_elr_enabled:
+                image_before = _without_elr(image_before)
+            losses = tuple(assess(image_before, lowering_options(after)).losses)
         self.changes.append(LevelChange(image.provenance.end_offset, before, after, losses))

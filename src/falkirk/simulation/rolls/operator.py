@@ -14,12 +14,13 @@ from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.rolls.feature_questions import (
     FeatureHistory,
     LevelAnswer,
+    feature_update,
     level_answer,
     level_update,
     lowered_features,
     unregistration,
 )
-from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, SetLevel, StartTooEarly, runs_level
+from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, SetFeature, SetLevel, StartTooEarly, runs_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,6 +133,8 @@ class Operator:
                     yield from self._restart(node_id, step.release, kills=step.kills)
             case SetLevel():
                 yield from self._set_level(step)
+            case SetFeature():
+                yield from self._set_feature(step)
             case StartTooEarly():
                 yield from self._start_too_early(step)
             case AskTooEarly():
@@ -229,11 +232,27 @@ class Operator:
         self._marks.add("metadata.version lowered" if is_lowered else "metadata.version raised")
         yield lambda: self._levels.level == to
 
+    def _set_feature(self, step: SetFeature) -> Waiting:
+        is_raised = step.to > 0
+        kind = UpgradeType.UPGRADE if is_raised else UpgradeType.SAFE_DOWNGRADE
+        while True:
+            yield from self._ask(feature_update(step.name, step.to, kind))
+            assert self._answer is not None, "it was waited for"
+            answer = level_answer(None, kind, self._answer[0], is_dry_run=False)
+            if not answer.message:
+                break
+            self.last_refusal = answer.message
+            if answer.loses and not is_raised:
+                kind = UpgradeType.UNSAFE_DOWNGRADE
+            yield from self._remove_ghost(answer)
+            yield self._over(_RETRY_MS)
+        self._marks.add(f"{step.name} {'raised' if is_raised else 'lowered'}")
+
     def _ask_for(self, step: SetLevel, kind: UpgradeType, *, is_dry_run: bool) -> Waiting:
-        others: dict[str, int] = {}
+        others = dict.fromkeys(step.switched_off, 0)
         if step.release is not None and kind is not UpgradeType.UPGRADE:
             yield lambda: self._cluster.finalized_features is not None
-            others = lowered_features(self._cluster.finalized_features or {}, step.release)
+            others |= lowered_features(self._cluster.finalized_features or {}, step.release)
         yield from self._ask(level_update(step.to, others, kind, self._history, is_dry_run=is_dry_run))
         assert self._answer is not None, "it was waited for"
         self.answers.append(level_answer(step.to, kind, self._answer[0], is_dry_run=is_dry_run))

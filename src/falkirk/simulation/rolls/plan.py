@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSIONS, MetadataVersion
 from falkirk.versions.release import Release
 
@@ -36,17 +37,31 @@ class Restart:
 class SetLevel:
     """Raise or lower metadata.version, a lower one after a dry run, safely if that loses nothing.
 
-    `release`: other features go to what it supports in the same update; None: they stay. `patience_ms`: how long the
-    operator asks again when he is refused before he gives the whole plan up; None: for ever.
+    `release`: other features go to what it supports in the same update; None: they stay, but for those that are
+    `switched_off`. `patience_ms`: how long the operator asks again when he is refused before he gives the whole plan
+    up; None: for ever.
     """
 
     to: MetadataVersion
     release: Release | None = None
     patience_ms: int | None = None
+    switched_off: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it as in the timeline."""
-        return f"finalizes {self.to}"
+        return " without ".join((f"finalizes {self.to}", *self.switched_off))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFeature:
+    """Raise or lower another feature, safely if that loses nothing."""
+
+    name: str
+    to: int
+
+    def __str__(self) -> str:
+        """Say it as in the timeline."""
+        return f"finalizes {self.name} {self.to}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +102,7 @@ class Pause:
         return f"waits for {self.for_ms} ms"
 
 
-Step = Restart | SetLevel | StartTooEarly | AskTooEarly | Pause
+Step = Restart | SetLevel | SetFeature | StartTooEarly | AskTooEarly | Pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +137,13 @@ class RollPlan:
         unlowerable = frozenset(each for each in brokers if chance.random() < 0.2)
         return cls(steps=tuple(steps), has_ghost=has_ghost, unlowerable=unlowerable)
 
+    def with_elr(self, chance: Chance, releases: Mapping[int, Release], level: MetadataVersion) -> RollPlan:
+        """Switch eligible leader replicas on and off in between, wherever nodes and level allow it (KIP-966).
+
+        `releases`, `level`: as in `of`. They go at the latest with the level that has them, or in an update before.
+        """
+        return replace(self, steps=tuple(_with_elr(self.steps, chance, dict(releases), level)))
+
     def __str__(self) -> str:
         """List the steps."""
         unlowerable = [f"{node_id} cannot lower" for node_id in sorted(self.unlowerable)]
@@ -131,6 +153,31 @@ class RollPlan:
 def runs_level(release: Release, level: MetadataVersion) -> bool:
     """Say whether a release supports a metadata.version."""
     return not release.unsupported_features({"metadata.version": level.level})
+
+
+def _with_elr(
+    steps: Sequence[Step], chance: Chance, releases: dict[int, Release], level: MetadataVersion
+) -> Iterator[Step]:
+    is_on = False
+    for step in (None, *steps):
+        if isinstance(step, Restart):
+            releases.update(dict.fromkeys(step.node_ids, step.release))
+        elif isinstance(step, SetLevel):
+            level = step.to
+            if is_on and not level.elr_supported:
+                is_on = False
+                if chance.random() < 0.5:
+                    yield replace(step, switched_off=(ELIGIBLE_LEADER_REPLICAS_VERSION,))
+                    continue
+                yield SetFeature(name=ELIGIBLE_LEADER_REPLICAS_VERSION, to=0)
+        if step is not None:
+            yield step
+        can_be_on = level.elr_supported and all(
+            ELIGIBLE_LEADER_REPLICAS_VERSION in release.supported_features() for release in releases.values()
+        )
+        if can_be_on and chance.random() < (0.15 if is_on else 0.5):
+            is_on = not is_on
+            yield SetFeature(name=ELIGIBLE_LEADER_REPLICAS_VERSION, to=int(is_on))
 
 
 class _Planner:

@@ -1,0 +1,55 @@
+"""EligibleReplicasFit: who may lead in place of those in sync is a replica, and only while KIP-966 is in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.image.partition import NO_LEADER
+from falkirk.simulation.checkers.checker import Checker
+
+if TYPE_CHECKING:
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topics import TopicsImage
+    from falkirk.simulation.marks import Marks
+    from falkirk.simulation.replica_view import ReplicaView
+
+
+class EligibleReplicasFit(Checker):
+    """Looks at the partitions of each node's image that have changed, at all when the feature is switched.
+
+    No replica is in sync and eligible at once, all of them are replicas, each once, and leaders are in sync.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+        # By node: the topics that were looked at, and whether the feature was on.
+        self._seen: dict[int, tuple[TopicsImage, bool]] = {}
+
+    def after_step(self, replica: ReplicaView) -> None:
+        """Look at what is new."""
+        topics, is_enabled = replica.image.topics, replica.image.features.is_elr_enabled
+        before, was_enabled = self._seen.get(replica.node_id, (None, not is_enabled))
+        if before is topics and is_enabled == was_enabled:
+            return
+        self._seen[replica.node_id] = topics, is_enabled
+        for topic in topics:
+            if before is not None and is_enabled == was_enabled and before.topic_by_id(topic.topic_id) is topic:
+                continue
+            for partition_id, partition in topic.items():
+                problem = _problem(partition, is_enabled=is_enabled)
+                if problem is not None:
+                    raise self.violated(f"node {replica.node_id}, {topic.name}-{partition_id}: {problem}: {partition}")
+                if partition.eligible_leader_replicas:
+                    self._marks.add("replica eligible to lead")
+
+
+def _problem(partition: Partition, *, is_enabled: bool) -> str | None:
+    isr, eligible = partition.isr, partition.eligible_leader_replicas
+    if not is_enabled and (eligible or partition.last_known_elr):
+        return "it has eligible leader replicas, and the feature is off"
+    members = [*isr, *eligible]
+    if len(set(members)) < len(members) or not set(members) <= set(partition.replicas):
+        return "in sync and eligible are not different replicas of it"
+    if partition.leader != NO_LEADER and partition.leader not in isr:
+        return "its leader is not in sync"
+    return None
