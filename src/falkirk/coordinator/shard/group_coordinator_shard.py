@@ -217,6 +217,10 @@ class GroupCoordinatorShard:
         producer_id = None if producer is None else producer.producer_id
         self.replays.replay(record, log_offset=offset, producer_id=producer_id)
 
+    def as_written(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
+        """Give the records of an outcome as they are to be written and replayed: see KeptTags."""
+        return self.replays.kept_tags.restore(records)
+
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """Apply a marker."""
         self.offsets.store.end_transaction(producer_id, is_commit=is_commit)

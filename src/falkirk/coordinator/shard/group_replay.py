@@ -8,6 +8,7 @@ from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.record_type import PARTS, GroupType, Part
 from falkirk.coordinator.records.offset_records import offset_position, offset_value_bytes
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
+from falkirk.coordinator.shard.kept_tags import KeptTags
 from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class GroupReplay:
         self._store = store
         self._classic = classic
         self._consumer = consumer
+        self.kept_tags = KeptTags()
 
     def replay(self, record: CoordinatorRecord, *, log_offset: int, producer_id: int | None) -> None:
         """Apply a record; `producer_id`: it waits for the end of this producer's transaction."""
@@ -38,7 +40,9 @@ class GroupReplay:
             data = None if value is None else offset_value_bytes(value, record.version)
             position = offset_position(key.topic, key.partition)
             self.replay_offset(key.group, position, data, log_offset=log_offset, producer_id=producer_id)
-        elif isinstance(key, GroupMetadataKey):
+            return
+        self.kept_tags.replay(key, value)
+        if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_classic(key, value)
         else:

@@ -11,7 +11,7 @@ reads wait as writes do.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from traceback import format_exc
 from typing import TYPE_CHECKING, Final
@@ -290,6 +290,9 @@ class HostedShard:
         log = self._writable_log()
         if isinstance(log, ErrorCode):
             return log
+        records = shard.as_written(outcome.records)
+        if records is not outcome.records:
+            outcome = replace(outcome, records=records)
         entries = self._context.encoder.encode(outcome.records)
         size_max = log.config.max_message_bytes
         if outcome.producer is not None:
