@@ -70,8 +70,8 @@ class ConsumerGroup:
         self.owners: dict[bytes, dict[int, str]] = {}
         self._has_epoch = False
         self._has_target_epoch = False
-        # Known to this coordinator alone: when the members' topics are to be looked at again (0: at once), and what epoch
-        # came of it the last time, if the log took it; when, and at which end offset of the metadata, all regular
+        # Known to this coordinator alone: when the members' topics are to be looked at again (0: at once), and what
+        # epoch came of it the last time, if the log took it; when, and at which end offset of the metadata, all regular
         # expressions last were tried in vain.
         self.metadata_refresh_due_ms = 0
         self.metadata_refresh_epoch = 0
