@@ -1,7 +1,11 @@
-"""One of our nodes as a process: the installed `falkirk serve`, on directories that `falkirk storage format` made."""
+"""Our nodes as processes: the installed `falkirk serve`, on directories that `falkirk storage format` made."""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 from falkirk_program import PROGRAM, FalkirkError, falkirk
-from kafka_node import KafkaNode
+from kafka_cluster import KafkaCluster
+from kafka_node import KafkaNode, NodeLayout, Quorum
 
 
 class FalkirkNode(KafkaNode):
@@ -26,3 +30,10 @@ class FalkirkNode(KafkaNode):
 
     def _command(self) -> list[str]:
         return [str(PROGRAM), "serve", str(self.properties_file), "--release", self.release]
+
+
+class OurCluster(KafkaCluster):
+    """Nodes of ours in the place of real ones."""
+
+    def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
+        return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,14 @@ def logdir(command: str, *arguments: str | Path) -> dict[str, Any]:  # Any: a JS
 
 
 def downgraded(
-    source: KafkaCluster, release: str, out: Path, *, settings: Mapping[str, str] | None = None
+    source: KafkaCluster,
+    release: str,
+    out: Path,
+    *,
+    settings: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
 ) -> tuple[KafkaCluster, dict[str, Any]]:  # Any: same
-    """Take a stopped cluster to a release with `--unsafe`, and check the result with `verify`.
+    """Take a stopped cluster to a release with `--unsafe` and further `options`; check the result with `verify`.
 
     Returns the cluster on the result, still stopped, and the ledger. The result is in `out / "result"`, what the nodes
     log in `out / "run"`. Where the ledger names static voters, exactly these are configured; `settings` are for
@@ -67,7 +72,8 @@ def downgraded(
     """
     level = release.rpartition(".")[0]
     result = out / "result"
-    ledger = logdir("downgrade", *log_dirs(source), "--to", level, "--release", release, "--out", result, "--unsafe")
+    words = ["--to", level, "--release", release, "--out", result, "--unsafe", *options]
+    ledger = logdir("downgrade", *log_dirs(source), *words)
     logdir("verify", result, "--release", release)
     voters = ledger["controller_quorum_voters"]
     return source.moved_to(

@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from falkirk_node import FalkirkNode
+from falkirk_node import OurCluster
 from feature_calls import FeatureCall, asked_of_falkirk, masked, recorded_calls
 from feature_differences import LOWEST_LEVEL, OF_OUR_NODES, OF_OUR_TOOL, REFUSALS, difference, documented
 from kafka_cluster import COMBINED, Clusters, KafkaCluster
-from kafka_node import KafkaNode, NodeLayout, Quorum
 from kafka_tools import FEATURES, run_tools
 
 from falkirk.protocol.messages import FeatureLevelRecord
@@ -40,13 +39,6 @@ CHOSEN_OF_OURS = {("3.9.1", "seeded at 3.9-IV0"), ("4.3.1", "seeded at 4.3-IV0")
 # What follows a lowering that only nodes of ours refuse, until the level is set anew.
 LEFT_OUT = {("4.3.1", "--release-version 4.2-IV1"): slice(4, 18)}
 COMMANDS = ("describe", "upgrade", "downgrade", "disable")
-
-
-class OurCluster(KafkaCluster):
-    """Nodes of ours in the place of real ones."""
-
-    def _node(self, layout: NodeLayout, quorum: Quorum, home, settings) -> KafkaNode:
-        return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)
 
 
 def states(chosen):

@@ -1,16 +1,18 @@
 """`falkirk groups` beside kafka-consumer-groups and kafka-groups of 4.3.1: the same answers of the same groups."""
 
 import pytest
+from falkirk_node import OurCluster
 from group_calls import CHANGED, OUR_OWN, TOOLS_OWN, changing_pairs, reading_pairs
 from group_differences import RULES, difference, documented
-from kafka_cluster import Clusters
+from kafka_cluster import Clusters, KafkaCluster
 from live_groups import LONG_TOPIC, ORDERS, commit_without_members, leave_groups, live_groups, make_topics
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 
 
-def test_falkirk_tells_and_changes_groups_as_the_tools_do(clusters: Clusters, tmp_path):
-    cluster = clusters.new("4.3.1")
+@pytest.mark.parametrize("kind", [KafkaCluster, OurCluster])
+def test_falkirk_tells_and_changes_groups_as_the_tools_do(clusters: Clusters, tmp_path, kind):
+    cluster = clusters.adopt(kind.new("4.3.1", tmp_path / "cluster"))
     cluster.format()
     with cluster.running():
         servers = cluster.bootstrap_servers
