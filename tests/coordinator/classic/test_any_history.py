@@ -175,5 +175,5 @@ def _gist(value: object) -> object:
 @pytest.mark.slow
 def test_a_classic_group_keeps_its_promises_through_any_history():
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        ClassicGroupHistory, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
+        ClassicGroupHistory, settings=settings(max_examples=30, stateful_step_count=40, deadline=None)
     )
