@@ -1,5 +1,6 @@
 """Committed offsets and pending ones, against a model that keeps all of history; any compaction gives the same."""
 
+import pytest
 from group_records import offset_key, offset_value
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,17 +88,20 @@ def expected(entries):
     return committed, pending
 
 
+@pytest.mark.slow
 @given(LOGS)
 def test_the_newest_record_that_counts_is_what_is_committed(entries):
     assert state(stored(entries)) == expected(entries)
 
 
+@pytest.mark.slow
 @given(LOGS, st.data())
 def test_any_compaction_leaves_the_same_offsets(entries, data):
     left = data.draw(legal_compactions(entries))
     assert state(stored(left)) == state(stored(entries))
 
 
+@pytest.mark.slow
 @given(LOGS)
 def test_nothing_is_left_of_transactions_that_have_ended(entries):
     store = stored(entries)
