@@ -305,12 +305,25 @@ def _advance(
     return update.reconcile(after, owned, has_subscription_changed=has_subscription_changed) or _UNKNOWN_STATE
 
 
+# No names, no expression, no rack, no assignor.
+_NOTHING_SAID = (None, None, None, None)
+
+
 def _described(
     member: ConsumerGroupMember, client: ClientContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupMember:
     """Take what a request says; what it leaves out is as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
+    if (
+        (names, regex, request.rack_id, request.server_assignor) == _NOTHING_SAID
+        and timeout_ms == -1
+        and not member.uses_classic_protocol
+        and request.instance_id == member.instance_id
+        and (client.client_id, client.client_host) == (member.client_id, member.client_host)
+    ):
+        # Most heartbeats say nothing but that the member lives.
+        return member
     return replace(
         member,
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,

@@ -90,7 +90,7 @@ class GroupUpdate:
     def put_member(self, before: ConsumerGroupMember, after: ConsumerGroupMember) -> bool:
         """Take what a member says of itself; give whether the topics that it names are others than before."""
         self._members[after.member_id] = after
-        if after != before or not before.has_metadata:
+        if (after is not before and after != before) or not before.has_metadata:
             self.records.append(consumer_records.member_record(self._context.release, self.group.group_id, after))
         return after.subscribed_topics != before.subscribed_topics
 
@@ -116,6 +116,8 @@ class GroupUpdate:
         Differs from Kafka: done at once, not in another thread, and written down only where the topics changed.
         """
         resolved = self.group.resolved_regexes
+        if not self.group.regex_subscribers and not resolved:
+            return False
         is_changed = False
         is_due = self._are_regexes_due()
         for regex in sorted(self._subscribed_regexes().difference(self._regexes)):
