@@ -82,7 +82,11 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
 
 
 @pytest.mark.parametrize(
-    ("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)], ids=["ctrl-c", "sigterm"]
+    ("number", "send"),
+    [
+        pytest.param(signal.SIGINT, os.killpg, id="ctrl-c"),
+        pytest.param(signal.SIGTERM, os.kill, id="sigterm", marks=pytest.mark.full),
+    ],
 )
 def test_an_interrupted_demo_leaves_no_process_behind(
     demo: Demo, number: signal.Signals, send: Callable[[int, int], None]

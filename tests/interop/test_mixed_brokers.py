@@ -180,7 +180,7 @@ def test_all_replicas_move_from_the_real_brokers_to_ours_and_back(cluster: Mixed
         finish(load)
 
 
-@pytest.mark.parametrize("node_id", [OURS, 11])
+@pytest.mark.parametrize("node_id", [OURS, pytest.param(11, marks=pytest.mark.full)])
 def test_a_real_broker_opens_the_directory_of_ours_and_ours_that_of_a_real_one(
     cluster: MixedCluster, tmp_path: Path, tools_api: Path, node_id: int
 ) -> None:

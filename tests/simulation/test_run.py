@@ -15,7 +15,7 @@ from falkirk.simulation.run import CrashPoint, SimulationResult, Verdict, simula
 from falkirk.simulation.scenario import Scenario
 from falkirk.versions.release import Release
 
-CHUNKS = 8
+CHUNKS = 5
 SEEDS_IN_A_CHUNK = 3
 LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 20
@@ -64,7 +64,7 @@ def test_all_states_worth_testing_are_reached():
 def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
     script = (
         "import json; from falkirk.simulation.run import simulate\n"
-        "results = [simulate(seed) for seed in (3, 9, 17)]\n"
+        "results = [simulate(seed) for seed in (9, 17)]\n"
         "print(json.dumps([[result.digest, result.counts, result.marks, list(result.timeline)] for result in results]))"
     )
 
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
 
     first = run("1")
     assert first == run("2")
-    assert len({digest for digest, *_ in first}) == 3
+    assert len({digest for digest, *_ in first}) == 2
 
 
 @pytest.mark.slow

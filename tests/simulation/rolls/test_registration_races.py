@@ -4,7 +4,7 @@ The steps are `r` (the registration reaches the active controller), `u` (the upd
 committed) and `x` (the active controller is gone, and another one takes over).
 """
 
-from itertools import permutations, product
+from itertools import permutations
 
 import pytest
 
@@ -163,7 +163,12 @@ def orders(steps: str) -> list[str]:
     return sorted({"".join(order) for order in permutations(steps)})
 
 
-@pytest.fixture(params=product((broker_registration, controller_registration), (True, False)))
+# Who registers, and whether what the leader appends reaches its followers.
+WAYS = [(broker_registration, True), (controller_registration, False)]
+OTHER_WAYS = [(broker_registration, False), (controller_registration, True)]
+
+
+@pytest.fixture(params=[*WAYS, *(pytest.param(way, marks=pytest.mark.full) for way in OTHER_WAYS)])
 def races(request):
     """Give a function: it plays these steps in every order, and gives each order and its race."""
     registration, reaches_followers = request.param
