@@ -77,6 +77,7 @@ class MixedWorld(ConsumerWorld):
         self.refusal: ErrorCode | None = None
         self._tokens = _FIRST_TOKEN
         self._asking = 0
+        self._random = Random(1)
         self._has_crashed = False
         super().__init__(**given)
 
@@ -217,7 +218,7 @@ class MixedWorld(ConsumerWorld):
             release=self.release,
             kind=CoordinatorKind.NEW,
             topics=self.topics,
-            random=Random(1),
+            random=self._random,
             now_ms=now_ms,
             settings=self.settings,
             feature_levels=self.levels,
@@ -290,6 +291,7 @@ class ClassicConsumer:
         self.generation = -1
         self.owned: Partitions = {}
         self.has_to_join = True
+        self.is_leader = False
         self.is_dead = False
         self.errors: list[ErrorCode] = []
         self._token: int | None = None
@@ -371,7 +373,8 @@ class ClassicConsumer:
             return
         self.member_id, self.generation = answer.member_id, answer.generation_id
         assignments = {}
-        if answer.leader == answer.member_id and not answer.skip_assignment:
+        self.is_leader = answer.leader == answer.member_id
+        if self.is_leader and not answer.skip_assignment:
             assignments = _assigned(answer.members, self.world, is_eager=self.assignor == "range")
         request = SyncGroupRequest(
             group_id=GROUP,

@@ -308,6 +308,21 @@ def test_when_the_epoch_has_moved_both_say_so():
     assert world.heartbeat(member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
+def test_a_topic_that_grows_is_noticed_where_all_members_use_the_classic_protocol():
+    world, new = _world(consumer_migration_policy="upgrade")
+    consumer = ClassicConsumer(world, "foo")
+    consumer.settle()
+    new.leave()
+    consumer.settle()
+    assert world.heartbeat(consumer.member_id, consumer.generation) is ErrorCode.NONE
+
+    world.change_topic("foo", 6)
+    consumer.settle()
+    consumer.settle()
+
+    assert consumer.names() == {"foo": set(range(6))}
+
+
 def test_a_member_that_does_not_sync_in_time_is_fenced():
     world, new = _world()
     member_id = _join(world, version=3).member_id

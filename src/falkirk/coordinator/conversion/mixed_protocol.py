@@ -5,7 +5,8 @@ answered at once, and a SyncGroup fetches what the member may have by now. Whoev
 get more, is told to join again.
 
 Differs from Kafka: 4.3 and later tell a member to join again only when there is a new assignment; none is made before
-somebody asks for one, and where all members use the classic protocol nobody would.
+somebody asks for one, and where all members use the classic protocol nobody would. For the same reason a Heartbeat
+looks at the topics of the group when it is time: there, only members of the new protocol notice that one has grown.
 Source: KIP-848, "Migrating"; Kafka's GroupMetadataManager, classicGroupJoinToConsumerGroup and its neighbours.
 """
 
@@ -18,6 +19,7 @@ from falkirk.coordinator.classic.joining import Joining
 from falkirk.coordinator.classic.leaves import leaving_members
 from falkirk.coordinator.classic.responses import join_error, left, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
+from falkirk.coordinator.consumer.group_update import GroupUpdate
 from falkirk.coordinator.consumer.heartbeat_checks import why_static_refused
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.conversion.classic_joins import ClassicJoins
@@ -92,11 +94,14 @@ class MixedProtocol:
         if isinstance(member, ErrorCode):
             return _reply(token, HeartbeatResponse(error_code=member))
         self._consumer.timers.start_session(group.group_id, member)
+        update = GroupUpdate(self._consumer.services, group)
+        if update.is_refresh_due:
+            update.refresh_subscription(is_bumped=False)
         error = ErrorCode.NONE
-        if _has_to_join(group, member):
+        if member.member_epoch < update.group_epoch or _has_to_join(group, member):
             self._timers.expect_join(group.group_id, member)
             error = ErrorCode.REBALANCE_IN_PROGRESS
-        return _reply(token, HeartbeatResponse(error_code=error))
+        return Outcome(records=update.records, replies=[Reply(token, HeartbeatResponse(error_code=error))])
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
         """Take a LeaveGroup (key 13), v0-5. An operator may take out members of either protocol with it."""
@@ -188,7 +193,7 @@ def _is_behind(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
 
 def _has_to_join(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
     """Say whether a member has to give back partitions, or what it waits for is free by now."""
-    if member.member_epoch < group.group_epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
+    if member.state is MemberState.UNREVOKED_PARTITIONS:
         return True
     return member.state is MemberState.UNRELEASED_PARTITIONS and not group.is_waiting_for_partitions(member)
 
