@@ -86,6 +86,20 @@ def test_a_rebalance_that_no_member_joins_goes_on_until_their_sessions_end():
     assert world.group().generation_id == 2
 
 
+def test_a_rebalance_that_no_member_joined_in_time_waits_as_long_again():
+    world = ClassicWorld()
+    ids = world.stable(3, static=True, session_ms=90_000, rebalance_ms=20_000)
+    world.leave(("", "i2"))
+    world.pass_time(25_000)
+
+    token = world.join(ids[1], instance="i1", session_ms=90_000, rebalance_ms=20_000)
+    world.pass_time(14_999)
+    assert token in world.open_tokens
+    world.pass_time(1)
+
+    assert world.joined(token).leader == ids[1]
+
+
 def test_a_member_without_heartbeats_is_taken_out_and_the_others_rebalance():
     world = ClassicWorld()
     ids = world.stable(2)
