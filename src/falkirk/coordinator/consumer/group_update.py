@@ -156,13 +156,14 @@ class GroupUpdate:
         if is_bumped:
             self.group_epoch += 1
             self.records.append(consumer_records.group_epoch_record(group.group_id, self.group_epoch, metadata_hash))
+            context.counters.consumer_group_rebalances += 1
         group.metadata_refresh_due_ms = context.now_ms + METADATA_REFRESH_INTERVAL_MS
         group.metadata_refresh_epoch = self.group_epoch
 
     def refresh_target(self) -> None:
         """Assign anew if the epoch was bumped since the last time; who is to have what he had gets no record.
 
-        Differs from Kafka (4.4): there is no group.consumer.assignment.interval.ms to wait for.
+        Differs from Kafka (4.3 and later): there is no group.consumer.assignment.interval.ms to wait for.
         """
         if self.target_epoch >= self.group_epoch:
             return
