@@ -78,6 +78,18 @@ def test_if_the_log_refuses_the_empty_group_whoever_left_is_told_so():
     assert (answer.error_code, answer.members) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, [])
 
 
+def test_if_the_log_refuses_the_empty_group_whoever_waited_has_to_begin_anew():
+    world = ClassicWorld()
+    ids = world.stable(2, static=True)
+    waits = world.join(ids[0], instance="i0")
+    world.refusal = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    answer = world.leave(("", "i0"), ("", "i1"))
+
+    assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.joined(waits).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_an_id_that_was_given_out_is_given_back():
     world = ClassicWorld()
     leader = world.stable(1)[0]

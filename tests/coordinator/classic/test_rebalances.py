@@ -162,6 +162,19 @@ def test_who_does_not_ask_for_its_assignment_in_time_is_left_out():
     assert world.group().state_name == "PreparingRebalance"
 
 
+def test_who_did_not_ask_for_its_assignment_may_still_join_again_when_the_next_rebalance_has_begun():
+    world = ClassicWorld()
+    leader, follower, third = world.members(3, session_ms=100_000)
+    world.sync(leader, 1, {})
+    world.pass_time(REBALANCE_MS // 2)
+    world.leave(third)
+
+    world.pass_time(REBALANCE_MS // 2)
+
+    assert list(world.group().members) == [leader, follower]
+    assert world.group().state_name == "PreparingRebalance"
+
+
 def test_a_leader_that_does_not_assign_in_time_is_left_out_and_the_others_join_again():
     world = ClassicWorld()
     leader, follower = world.members(2, session_ms=100_000)

@@ -41,21 +41,21 @@ class Syncs:
         if group.state is ClassicGroupState.STABLE:
             decision.answer(waiting, synced(group, member))
             return
-        if member.waiting_sync is not None:
-            # It was sent on a connection that the member has given up.
-            decision.answer(member.waiting_sync, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
-        member.waiting_sync = waiting
+        earlier, member.waiting_sync = member.waiting_sync, waiting
         if group.leader_id == member.member_id:
+            assert earlier is None, "a leader's is not kept waiting"
             self._write(group, request, decision)
+        elif earlier is not None:
+            # It was sent on a connection that the member has given up.
+            decision.answer(earlier, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
 
     def _write(self, group: ClassicGroup, request: SyncGroupRequest, decision: Decision) -> None:
         """Write down what the leader assigns; who is not in it, gets an empty assignment."""
         said = {each.member_id: each.assignment for each in request.assignments}
         assignments = {member_id: said.get(member_id, b"") for member_id in group.members}
-        superseded = list(decision.replies)
         decision.record = group_metadata_record(group, assignments=assignments)
         decision.on_written = partial(self._written, group, assignments)
-        decision.on_refused = lambda error: [*superseded, *self._refused(group, error)]
+        decision.on_refused = partial(self._refused, group)
 
     def _written(self, group: ClassicGroup, assignments: dict[str, bytes]) -> Sequence[Reply]:
         decision = Decision()
