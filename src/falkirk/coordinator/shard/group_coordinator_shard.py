@@ -65,11 +65,11 @@ class GroupCoordinatorShard:
     """
 
     def __init__(self, context: ShardContext) -> None:
-        rules = loader_rules(context.release, context.kind)
+        self._rules = loader_rules(context.release, context.kind)
         self.context = context
         self.offsets = OffsetManager(
             context,
-            OffsetStore(tombstones_end_pending=context.is_tolerant or rules.tombstones_end_pending_offsets),
+            OffsetStore(tombstones_end_pending=context.is_tolerant or self._rules.tombstones_end_pending_offsets),
         )
         self.classic = ClassicProtocol(context)
         conversions = GroupConversions(context, self.classic)
@@ -236,6 +236,9 @@ class GroupCoordinatorShard:
             elif isinstance(group, ConsumerGroup):
                 self.consumer.loaded(group)
         self.offsets.expiry.start()
+        if self.context.is_tolerant or self._rules.any_value_makes_consumer_group:
+            # Others would fail at such tombstones when they load.
+            self.replays.orphaned_records.bury()
         return Outcome(replies=replies)
 
     def topics_changed(self, topics: Topics, changed: Collection[str]) -> Outcome:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.record_type import PARTS, GroupType, Part
 from falkirk.coordinator.records.offset_records import offset_position, offset_value_bytes
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.kept_tags import KeptTags
+from falkirk.coordinator.shard.orphaned_records import OrphanedRecords
 from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class GroupReplay:
         self._classic = classic
         self._consumer = consumer
         self.kept_tags = KeptTags()
+        self.orphaned_records = OrphanedRecords(context)
 
     def replay(self, record: CoordinatorRecord, *, log_offset: int, producer_id: int | None) -> None:
         """Apply a record; `producer_id`: it waits for the end of this producer's transaction."""
@@ -68,6 +71,8 @@ class GroupReplay:
 
     def _replay_classic(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
         group = self._context.groups.get(key.group)
+        if isinstance(group, ConsumerGroup):
+            self.orphaned_records.add(group)
         if value is None and group is not None and not isinstance(group, ClassicGroup):
             # The tombstone of what a group was once, behind records of what it is: as in Kafka it has the last word.
             del self._context.groups[key.group]
@@ -78,11 +83,12 @@ class GroupReplay:
         type_ = key.SCHEMA.info.key
         assert type_ is not None, "it is a record's key"
         group_type, part = PARTS[type_]
+        group_id: str = getattr(key, "group_id")  # noqa: B009  # all of these keys have one
         if group_type is GroupType.CONSUMER:
             self._consumer.replay(key, value)
+            self.orphaned_records.replay(group_id, key)
             return
         groups = self._context.groups
-        group_id: str = getattr(key, "group_id")  # noqa: B009  # all of these keys have one
         group = groups.get(group_id)
         if not isinstance(group, ForeignGroup) or group.type is not group_type:
             if value is None:
