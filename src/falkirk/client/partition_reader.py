@@ -69,21 +69,21 @@ class _Reading:
                 raise
             return False
         except NodeRefusedError as error:
-            if error.error_code not in LEADER_MOVED or retries.is_last:
+            if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                # The log was cut at its start, or is another one: from its beginning, then.
+                self.end_offset = self.target = None
+                self.batches.clear()
+            elif error.error_code not in LEADER_MOVED:
+                raise
+            if retries.is_last:
                 raise
             return False
         # What comes later is not ours, or a busy partition would have no end.
         self.target = answer.high_watermark if self.target is None else self.target
-        if self._take(answer) or self.is_done:
-            return True
-        if retries.is_last:
-            raise NodeRefusedError(
-                leader.endpoint,
-                f"Fetch of {self.partition}",
-                ErrorCode.OFFSET_NOT_AVAILABLE,
-                f"nothing at offset {self.end_offset} of {self.target}",
-            )
-        return False
+        if not self._take(answer):
+            # Nothing stands between what we have and the high watermark: records there were compacted away.
+            self.end_offset = max(self.target, self.end_offset)
+        return True
 
     def _take(self, answer: PartitionData) -> bool:
         records, position = memoryview(answer.records or b""), 0
