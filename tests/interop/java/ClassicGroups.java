@@ -14,13 +14,16 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.ConsumerGroupHeartbeatResponseData;
 import org.apache.kafka.common.message.DescribeGroupsResponseData;
 import org.apache.kafka.common.message.HeartbeatResponseData;
 import org.apache.kafka.common.message.JoinGroupResponseData;
@@ -33,6 +36,7 @@ import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.MessageUtil;
+import org.apache.kafka.common.requests.ConsumerGroupHeartbeatRequest;
 import org.apache.kafka.common.requests.HeartbeatRequest;
 import org.apache.kafka.common.requests.JoinGroupRequest;
 import org.apache.kafka.common.requests.JoinGroupResponse;
@@ -46,6 +50,7 @@ import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorExecutor;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataDelta;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
@@ -59,10 +64,11 @@ import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
- * Lets a shard of the real group coordinator take requests of the classic protocol, one line of the named file each:
+ * Lets a shard of the real group coordinator take requests of groups' members, one line of the named file each:
  *
  * <pre>
- * N nowMs maxSize               a new shard, without anything
+ * N nowMs maxSize key=value...  a new shard, without anything; configs besides group.max.size
+ * M name id partitions          a topic that is there from the next I on; the id in hex
  * R key value                   a record that it loads, in hex; I: it has loaded
  * U bytes                       the 16 bytes of the next member id
  * X true|false                  whether the log refuses records
@@ -86,12 +92,13 @@ public final class ClassicGroups {
     private long nowMs;
     private long epoch = 0;
     private boolean refuses = false;
+    private final Topics topics = new Topics(new HashMap<>());
 
-    private ClassicGroups(long nowMs, int maxSize) {
+    private ClassicGroups(long nowMs, Map<String, String> configs) {
         this.nowMs = nowMs;
         ConfigDef known = new ConfigDef(GroupCoordinatorConfig.CONFIG_DEF);
         ShareGroupConfig.CONFIG_DEF.configKeys().values().forEach(known::define);
-        AbstractConfig config = new AbstractConfig(known, Map.of("group.max.size", String.valueOf(maxSize)), false);
+        AbstractConfig config = new AbstractConfig(known, configs, false);
         GroupCoordinatorConfig groupConfig = new GroupCoordinatorConfig(config);
         GroupCoordinatorShard.Builder builder = new GroupCoordinatorShard.Builder(
             groupConfig, new GroupConfigManager(Map.of(), groupConfig, new ShareGroupConfig(config)));
@@ -107,7 +114,11 @@ public final class ClassicGroups {
         for (String line : Files.readAllLines(Path.of(arguments[0]))) {
             String[] words = line.split(" ", -1);
             switch (words[0]) {
-                case "N" -> groups = new ClassicGroups(Long.parseLong(words[1]), Integer.parseInt(words[2]));
+                case "N" -> {
+                    IDS.clear();
+                    groups = new ClassicGroups(Long.parseLong(words[1]), configs(words));
+                }
+                case "M" -> groups.topics.add(words[1], HEX.parseHex(words[2]), Integer.parseInt(words[3]));
                 case "R" -> groups.load(words[1], words[2]);
                 case "I" -> groups.begin();
                 case "U" -> IDS.add(HEX.parseHex(words[1]));
@@ -123,6 +134,15 @@ public final class ClassicGroups {
         OUT.flush();
     }
 
+    private static Map<String, String> configs(String[] words) {
+        Map<String, String> configs = new HashMap<>(Map.of("group.max.size", words[2]));
+        for (int at = 3; at < words.length; at++) {
+            String[] parts = words[at].split("=", 2);
+            configs.put(parts[0], parts[1]);
+        }
+        return configs;
+    }
+
     private void load(String key, String value) throws Exception {
         CoordinatorRecord record = (CoordinatorRecord) serde.deserialize(
             ByteBuffer.wrap(HEX.parseHex(key)), value.equals("-") ? null : ByteBuffer.wrap(HEX.parseHex(value)));
@@ -130,7 +150,7 @@ public final class ClassicGroups {
     }
 
     private void begin() {
-        shard.onLoaded(CoordinatorMetadataImage.EMPTY);
+        shard.onLoaded(topics);
         // What every shard does now and then is not asked about.
         timers.cancel("expire-group-metadata");
         timers.cancel("group-size-counter");
@@ -153,12 +173,20 @@ public final class ClassicGroups {
             case "JoinGroup" -> {
                 CompletableFuture<JoinGroupResponseData> future = new CompletableFuture<>();
                 future.thenAccept(answer -> answer(token, new JoinGroupResponse(answer, version).data(), version));
-                run(() -> shard.classicGroupJoin(context, JoinGroupRequest.parse(data, version).data(), future));
+                run(() -> shard.classicGroupJoin(context, JoinGroupRequest.parse(data, version).data(), future),
+                    error -> failed(future, new JoinGroupResponseData().setErrorCode(error.code())));
             }
             case "SyncGroup" -> {
                 CompletableFuture<SyncGroupResponseData> future = new CompletableFuture<>();
                 future.thenAccept(answer -> answer(token, answer, version));
-                run(() -> shard.classicGroupSync(context, SyncGroupRequest.parse(data, version).data(), future));
+                run(() -> shard.classicGroupSync(context, SyncGroupRequest.parse(data, version).data(), future),
+                    error -> failed(future, new SyncGroupResponseData().setErrorCode(error.code())));
+            }
+            case "ConsumerGroupHeartbeat" -> {
+                ConsumerGroupHeartbeatResponseData answer = run(
+                    () -> shard.consumerGroupHeartbeat(context, ConsumerGroupHeartbeatRequest.parse(data, version).data()),
+                    error -> new ConsumerGroupHeartbeatResponseData().setErrorCode(error.code()));
+                answer(token, answer, version);
             }
             case "Heartbeat" -> {
                 HeartbeatResponseData answer = run(
@@ -175,6 +203,12 @@ public final class ClassicGroups {
             }
             default -> throw new IllegalArgumentException(api);
         }
+    }
+
+    /** As the service around the shard does: what was not answered is. */
+    private static <T> Void failed(CompletableFuture<T> future, T answer) {
+        future.complete(answer);
+        return null;
     }
 
     /** As the service around the shard does. */
@@ -240,6 +274,56 @@ public final class ClassicGroups {
             new RequestHeader(ApiKeys.JOIN_GROUP, version, "c", 0), "0", InetAddress.getByName("127.0.0.1"),
             KafkaPrincipal.ANONYMOUS, ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT),
             SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
+    }
+
+    /** The topics that lines tell, none of whose brokers has a rack. */
+    private record Topics(Map<String, Topic> byName) implements CoordinatorMetadataImage {
+        void add(String name, byte[] id, int partitions) {
+            ByteBuffer bits = ByteBuffer.wrap(id);
+            byName.put(name, new Topic(name, new Uuid(bits.getLong(), bits.getLong()), partitions));
+        }
+
+        @Override
+        public Set<Uuid> topicIds() {
+            return byName.values().stream().map(Topic::id).collect(java.util.stream.Collectors.toSet());
+        }
+
+        @Override
+        public Set<String> topicNames() {
+            return byName.keySet();
+        }
+
+        @Override
+        public Optional<TopicMetadata> topicMetadata(String name) {
+            return Optional.ofNullable(byName.get(name));
+        }
+
+        @Override
+        public Optional<TopicMetadata> topicMetadata(Uuid id) {
+            return byName.values().stream().filter(topic -> topic.id().equals(id)).map(TopicMetadata.class::cast).findFirst();
+        }
+
+        @Override
+        public CoordinatorMetadataDelta emptyDelta() {
+            return CoordinatorMetadataDelta.EMPTY;
+        }
+
+        @Override
+        public long version() {
+            return 1;
+        }
+
+        @Override
+        public boolean isEmpty() {
+            return byName.isEmpty();
+        }
+    }
+
+    private record Topic(String name, Uuid id, int partitionCount) implements CoordinatorMetadataImage.TopicMetadata {
+        @Override
+        public List<String> partitionRacks(int partition) {
+            return new java.util.ArrayList<>();
+        }
     }
 
     /** The time that lines tell. */

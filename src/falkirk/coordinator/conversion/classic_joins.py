@@ -41,15 +41,17 @@ class ClassicJoins:
     def join(self, group: ConsumerGroup, joining: Joining) -> Outcome:
         """Take a JoinGroup; `joining.request` is one that any group would take."""
         request = joining.request
+        error = self._why_apart()
+        if error is not ErrorCode.NONE:
+            return _refused(joining, error)
         member_id = request.member_id or uuid_text(random_uuid(self._context.random))
         error = self._why_refused(group, joining, member_id)
         if error is not ErrorCode.NONE:
-            is_given_id = error is ErrorCode.MEMBER_ID_REQUIRED
-            return _refused(joining, error, member_id if is_given_id else request.member_id)
+            return _refused(joining, error, member_id if error is ErrorCode.MEMBER_ID_REQUIRED else "")
         try:
             subscription = decode_embedded(ConsumerProtocolSubscription, request.protocols[0].metadata)
         except RemoteProtocolError:
-            return _refused(joining, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+            return _refused(joining, ErrorCode.UNKNOWN_SERVER_ERROR)
         existing = group.static_member(request.group_instance_id)
         update = GroupUpdate(self._conversions.consumer.services, group)
         if existing is not None and existing.member_id != member_id:
@@ -62,12 +64,16 @@ class ClassicJoins:
             member = group.members.get(member_id) or ConsumerGroupMember(member_id=member_id)
         return self._advance(update, member, joining, subscription)
 
-    def _why_refused(self, group: ConsumerGroup, joining: Joining, member_id: str) -> ErrorCode:
-        request, release = joining.request, self._context.release
+    def _why_apart(self) -> ErrorCode:
+        release = self._context.release
         if not release.mixes_group_protocols:
             return ErrorCode.GROUP_ID_NOT_FOUND
         if release.keeps_group_protocols_apart and MigrationPolicy.of(self._context) is MigrationPolicy.DISABLED:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        return ErrorCode.NONE
+
+    def _why_refused(self, group: ConsumerGroup, joining: Joining, member_id: str) -> ErrorCode:
+        request = joining.request
         refusal = why_full(group, member_id, self._context.settings.consumer_max_size)
         if refusal is not None:
             return refusal.error_code
@@ -98,7 +104,7 @@ class ClassicJoins:
         owned = _owned(subscription, self._context.topics)
         member = update.reconcile(after, owned, has_subscription_changed=has_subscription_changed)
         if member is None:
-            return _refused(joining, ErrorCode.UNKNOWN_MEMBER_ID, "")
+            return _refused(joining, ErrorCode.UNKNOWN_MEMBER_ID)
         response = JoinGroupResponse(
             generation_id=member.member_epoch,
             protocol_type=CONSUMER_PROTOCOL_TYPE,
@@ -151,5 +157,5 @@ def _owned(subscription: ConsumerProtocolSubscription, topics: Topics) -> dict[b
     return owned
 
 
-def _refused(joining: Joining, error: ErrorCode, member_id: str) -> Outcome:
+def _refused(joining: Joining, error: ErrorCode, member_id: str = "") -> Outcome:
     return Outcome(replies=(Reply(joining.token, join_error(joining.client.api_version, error, member_id)),))
