@@ -175,7 +175,7 @@ class ConsumerWorld:
     ) -> ConsumerGroupHeartbeatResponse:  # Any: whatever `beat` has
         """Send a member's first heartbeat."""
         subscription = topics if topics or "regex" not in asked else None
-        return self.beat(member_id, 0, timeout_ms=timeout_ms, topics=subscription, **{"owned": {}, **asked})
+        return self.beat(member_id, 0, timeout_ms=timeout_ms, **{"owned": {}, "topics": subscription, **asked})
 
     def apply(self, outcome: Outcome) -> list[Reply]:
         """Write and replay what comes of something, unless the log refuses it (`refusal`)."""

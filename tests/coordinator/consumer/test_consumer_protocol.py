@@ -45,6 +45,15 @@ def test_the_first_member_gets_all_partitions_at_once():
     assert [_type(record) for record in world.last_records()] == [5, 3, 7, 6, 8]
 
 
+def test_a_member_that_reads_nothing_is_in_the_group_all_the_same():
+    world = ConsumerWorld()
+
+    response = world.join("a", topics=[])
+
+    assert (response.error_code, response.member_epoch) == (ErrorCode.NONE, 1)
+    assert world.group.state_name == "Stable"
+
+
 def test_a_member_without_an_id_is_given_one_in_version_0():
     world = ConsumerWorld()
 

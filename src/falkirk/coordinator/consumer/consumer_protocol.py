@@ -298,6 +298,8 @@ def _advance(
     has_subscription_changed = update.put_member(member, after) or is_regex_other
     is_bumped = update.refresh_regexes(is_describable) or has_subscription_changed
     is_bumped = is_bumped or (assignor is not None and update.assignor_name() != assignor)
+    # Epoch 0 is that of who has yet to join: a group whose first member reads nothing has another.
+    is_bumped = is_bumped or update.group_epoch == JOINING_EPOCH
     if is_bumped or update.is_refresh_due:
         update.refresh_subscription(is_bumped=is_bumped)
     update.refresh_target()

@@ -82,7 +82,9 @@ class GroupUpdate:
 
     def leave_static_member(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
         """Keep the place of a static member that is away for a while."""
-        after = replace(member, member_epoch=STATIC_LEAVING_EPOCH, revoking=NOTHING_OWNED)
+        # Whoever takes its place commits at epochs that need not be later than those at which it got its partitions.
+        assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
+        after = replace(member, member_epoch=STATIC_LEAVING_EPOCH, assigned=assigned, revoking=NOTHING_OWNED)
         self._members[member.member_id] = after
         self._add_current(after)
         return after
