@@ -16,7 +16,6 @@ QUICK = frozenset({
     "epoch_told_before_it_is_known",
     "epoch_written_with_votes_alone",
     "fenced_broker_keeps_leading",
-    "fenced_brokers_do_not_count",
     "finalized_levels_not_checked",
     "held_back_replica_served",
     "image_ahead_of_the_commit",
@@ -26,7 +25,6 @@ QUICK = frozenset({
     "reply_before_commit",
     "safe_goes_on_whatever_is_lost",
     "snapshot_at_the_level_of_the_release",
-    "snapshot_without_quotas",
     "vote_for_a_shorter_log",
     "vote_twice_in_an_epoch",
 })  # fmt: skip
