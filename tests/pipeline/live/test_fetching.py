@@ -34,7 +34,11 @@ from falkirk.protocol.messages.fetch_response import EpochEndOffset, FetchableTo
 from falkirk.protocol.messages.fetch_snapshot_response import PartitionSnapshot, TopicSnapshot
 from falkirk.protocol.messages.fetch_snapshot_response import SnapshotId as SentSnapshot
 from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
-from falkirk.protocol.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
+from falkirk.protocol.messages.metadata_response import (
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 
 RANGES = ranges(api18="0-4", api1="4-17", api2="1-9", api3="10-12", api59="0-1", api60="0-1")
 CLUSTER = "cluster"
@@ -182,7 +186,8 @@ class Broker:
             case MetadataRequest():
                 partition = MetadataResponsePartition(partition_index=0, leader_id=self.leader_id)
                 topic = MetadataResponseTopic(self.topic_error, "t", self.topic_id, partitions=[partition])
-                return MetadataResponse(topics=[topic])
+                broker = MetadataResponseBroker(1, self.endpoint.host, self.endpoint.port)
+                return MetadataResponse(brokers=[broker], topics=[topic])
             case DescribeClusterRequest():
                 broker = DescribeClusterBroker(1, self.endpoint.host, self.endpoint.port)
                 return DescribeClusterResponse(cluster_id=CLUSTER, controller_id=1, brokers=[broker])
