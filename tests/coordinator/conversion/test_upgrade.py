@@ -230,6 +230,21 @@ def test_whoever_waits_in_a_rebalance_is_told_of_another_one():
     assert world.group.members.keys() == {first.member_id, second.member_id, third.member_id, "new"}
 
 
+def test_a_group_whose_first_members_are_joining_is_converted_too():
+    world = MixedWorld()
+    first = ClassicConsumer(world, "foo")
+    first.settle()
+    assert world.classic_group.generation_id == 0
+
+    new = Consumer(world, "new", "foo")
+    assert new.beat() is ErrorCode.NONE
+
+    for _ in range(4):
+        first.settle()
+        new.beat()
+    assert len(first.names()["foo"]) == len(new.assigned[world.id("foo")]) == 2
+
+
 def test_what_members_still_work_on_while_their_leader_assigns_anew_is_not_given_away():
     world = MixedWorld()
     first, second = stable_group(world)
