@@ -161,7 +161,7 @@ class FeatureControl:
             _why_malformed(update) or (blockers.text if blockers.found else None) or _why_not_asked(update, current)
         )
         if reason is not None:
-            return _invalid_update_version(update, reason)
+            return update.refused(reason)
         if update.name == METADATA_VERSION:
             reason = self._why_not_now(update)
             return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
@@ -170,7 +170,7 @@ class FeatureControl:
             if update.name == KRAFT_VERSION
             else self._why_dependent(update, wanted)
         )
-        return None if reason is None else _invalid_update_version(update, reason)
+        return None if reason is None else update.refused(reason)
 
     def _why_not_now(self, update: FeatureUpdate) -> str | None:
         """Say why metadata.version cannot be changed, whatever it is to be."""
@@ -258,11 +258,6 @@ def _why_not_asked(update: FeatureUpdate, current: int) -> str | None:
     if update.level > current and not is_upgrade:
         return "Can't downgrade to a newer version."
     return None
-
-
-def _invalid_update_version(update: FeatureUpdate, reason: str) -> ApiError:
-    message = f"Invalid update version {update.level} for feature {update.name}. {reason}"
-    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
 
 
 _TRANSACTION: Final = "Feature update"

@@ -124,8 +124,7 @@ def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage,
             "Refusing to perform the requested downgrade because these partitions have eligible leader replicas in "
             f"place of in-sync ones: {bounded_text(partitions, ', ')}"
         )
-        message = f"Invalid update version {update.level} for feature {update.name}. {reason}"
-        lowerings.errors[update.name] = ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+        lowerings.errors[update.name] = update.refused(reason)
     else:
         lowerings.records += scrubbing.records
 
@@ -147,14 +146,13 @@ def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: Metad
     ]
     if update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:
         return
-    head = f"Invalid update version {update.level} for feature {update.name}."
     if found:
         details = bounded_text([item["detail"] for item in found], "; ")
         reason = f"Refusing to perform the requested downgrade because it would cut off what is in use: {details}"
-        lowerings.errors[update.name] = ApiError(ErrorCode.INVALID_UPDATE_VERSION, f"{head} {reason}")
+        lowerings.errors[update.name] = update.refused(reason)
     elif unread:
         reason = f"Nobody knows what it would cut off, for this cannot be read: {bounded_text(unread, '; ')}"
-        lowerings.errors[update.name] = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, f"{head} {reason}")
+        lowerings.errors[update.name] = update.refused(reason, ErrorCode.FEATURE_UPDATE_FAILED)
 
 
 def _lower_metadata_version(

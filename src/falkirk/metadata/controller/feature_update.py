@@ -42,6 +42,10 @@ class FeatureUpdate:
         """Say whether whoever asks knows that the level may fall."""
         return self.upgrade_type in {UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE}
 
+    def refused(self, reason: str, error_code: ErrorCode = ErrorCode.INVALID_UPDATE_VERSION) -> ApiError:
+        """Refuse it, in Kafka's words."""
+        return ApiError(error_code, f"Invalid update version {self.level} for feature {self.name}. {reason}")
+
 
 def read_updates(request: UpdateFeaturesRequest, api_version: int) -> tuple[FeatureUpdate, ...]:
     """Give the updates in the request's order.
