@@ -233,4 +233,10 @@ def _parts(consumer):
 
 @pytest.mark.slow
 def test_any_history():
-    run_state_machine_as_test(AnyHistory, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(AnyHistory, settings=settings(max_examples=25, stateful_step_count=40, deadline=None))
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_any_of_many_more_histories():
+    run_state_machine_as_test(AnyHistory, settings=settings(max_examples=1_000, stateful_step_count=60, deadline=None))
