@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
 from support.kafka_peer import Peer
 from support.line import print_line
 from support.load import Measured, Work, ask, run_load
-from support.server import Server, falkirk_servers, kafka_servers
+from support.server import NO_PROPERTIES, Server, falkirk_servers, kafka_servers
 
 ROLES = "broker,controller"
 AT_ONCE = 100
@@ -65,12 +65,12 @@ class Side:
 
 
 @contextmanager
-def both_sides(kafka: Peer) -> Iterator[tuple[Side, Side]]:
+def both_sides(kafka: Peer, properties: Mapping[str, object] = NO_PROPERTIES) -> Iterator[tuple[Side, Side]]:
     """Run a broker of ours and one of Kafka's."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        kafka_servers(kafka, Path(folder) / "kafka", 1, roles=ROLES) as (peer,),
-        falkirk_servers(Path(folder) / "falkirk", 1, roles=ROLES) as (own,),
+        kafka_servers(kafka, Path(folder) / "kafka", 1, roles=ROLES, properties=properties) as (peer,),
+        falkirk_servers(Path(folder) / "falkirk", 1, roles=ROLES, properties=properties) as (own,),
     ):
         yield Side(own), Side(peer)
 

@@ -5,9 +5,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.kafka_peer import RELEASE, Peer
@@ -30,39 +30,50 @@ SERVER_JVM_OPTIONS = (
 STARTED = re.compile(rb"Kafka Server started")
 START_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 60
+NO_PROPERTIES: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True)
 class Program:
-    """How the nodes of one side are formatted and run; `options` go behind each command."""
+    """How the nodes of one side are formatted and run; `options` go behind each command, `properties` into the file."""
 
     storage: tuple[str, ...]
     serve: tuple[str, ...]
     options: tuple[str, ...] = ()
+    properties: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Server:
-    """A node that serves: its process, and where it listens as a controller and, if it is one, as a broker."""
+    """A node that serves: its process, and where it listens as a controller and, if it is one, as a broker.
+
+    `home` has its `server.log`, and its data in `log`.
+    """
 
     node_id: int
     pid: int
     controller_port: int
     broker_port: int
+    home: Path
 
 
 @contextmanager
-def kafka_servers(kafka: Peer, folder: Path, count: int, *, roles: str) -> Iterator[list[Server]]:
-    """Run a cluster of real nodes with these roles until the block ends."""
+def kafka_servers(
+    kafka: Peer, folder: Path, count: int, *, roles: str, properties: Mapping[str, object] = NO_PROPERTIES
+) -> Iterator[list[Server]]:
+    """Run a cluster of real nodes with these roles until the block ends; in a folder of before it goes on."""
     java = (kafka.java, *SERVER_JVM_OPTIONS, "-cp", kafka.class_path)
-    with _servers(Program((*java, "kafka.tools.StorageTool"), (*java, "kafka.Kafka")), folder, count, roles) as servers:
+    program = Program((*java, "kafka.tools.StorageTool"), (*java, "kafka.Kafka"), properties=properties)
+    with _servers(program, folder, count, roles) as servers:
         yield servers
 
 
 @contextmanager
-def falkirk_servers(folder: Path, count: int, *, roles: str = "controller") -> Iterator[list[Server]]:
+def falkirk_servers(
+    folder: Path, count: int, *, roles: str = "controller", properties: Mapping[str, object] = NO_PROPERTIES
+) -> Iterator[list[Server]]:
     """Run a cluster of our nodes with these roles, as the same release, until the block ends."""
-    program = Program((str(PROGRAM), "storage"), (str(PROGRAM), "serve"), ("--release", RELEASE))
+    program = Program((str(PROGRAM), "storage"), (str(PROGRAM), "serve"), ("--release", RELEASE), properties)
     with _servers(program, folder, count, roles) as servers:
         yield servers
 
@@ -84,11 +95,12 @@ def _servers(program: Program, folder: Path, count: int, roles: str) -> Iterator
     try:
         for index in range(count):
             home = folder / f"node-{index + 1}"
-            home.mkdir(parents=True)
+            home.mkdir(parents=True, exist_ok=True)
             config = home / "server.properties"
-            config.write_text(_properties(index, roles, controllers, brokers[index], home / "log"))
+            own = _properties(index, roles, controllers, brokers[index], home / "log")
+            config.write_text(_text(own | program.properties))
             command = [*program.storage, "format", "--cluster-id", CLUSTER_ID, "--config", str(config)]
-            command += program.options
+            command += ["--ignore-formatted", *program.options]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             log = home / "server.log"
             with log.open("wb") as output:
@@ -98,8 +110,8 @@ def _servers(program: Program, folder: Path, count: int, roles: str) -> Iterator
         for process, log in started:
             _wait_started(process, log)
         yield [
-            Server(index + 1, process.pid, controllers[index], brokers[index])
-            for index, (process, _) in enumerate(started)
+            Server(index + 1, process.pid, controllers[index], brokers[index], log.parent)
+            for index, (process, log) in enumerate(started)
         ]
     finally:
         for process, _ in started:
@@ -112,11 +124,13 @@ def _servers(program: Program, folder: Path, count: int, roles: str) -> Iterator
                 process.wait()
 
 
-def _properties(index: int, roles: str, controllers: Sequence[int], broker_port: int, log_dir: Path) -> str:
+def _properties(
+    index: int, roles: str, controllers: Sequence[int], broker_port: int, log_dir: Path
+) -> dict[str, object]:
     listeners = [f"CONTROLLER://127.0.0.1:{controllers[index]}"]
     if "broker" in roles:
         listeners.append(f"PLAINTEXT://127.0.0.1:{broker_port}")
-    values = {
+    return {
         "process.roles": roles,
         "node.id": index + 1,
         "listeners": ",".join(listeners),
@@ -128,7 +142,11 @@ def _properties(index: int, roles: str, controllers: Sequence[int], broker_port:
         "controller.quorum.append.linger.ms": 0,
         # Registered brokers send no heartbeats while they are of no use but to be there.
         "broker.session.timeout.ms": 3_600_000,
+        "offsets.topic.replication.factor": 1,
     }
+
+
+def _text(values: Mapping[str, object]) -> str:
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
