@@ -46,6 +46,8 @@ class Node:
             f"controller.quorum.voters={voters}",
             f"log.dirs={','.join(self.disks)}",
             "min.insync.replicas=2",
+            "offsets.topic.num.partitions=4",
+            "group.initial.rebalance.delay.ms=0",
         )
         (self._folder / self.properties).write_text("\n".join(lines) + "\n")
 

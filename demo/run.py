@@ -28,9 +28,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import group
 from clients import PARTITIONS, LoadError, Loads
 from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.session import check_java
+from group import Group
 from nodes import ENDING_SIGNALS, FALKIRK, NodeError, Nodes
 
 HERE = Path(__file__).resolve().parent
@@ -41,6 +43,7 @@ REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
 OUT = HERE.parent / "demo-out"
 NODES = 3
 FROM, TO = "4.3", "3.9"
+ORDERS = 400
 # Spark runs for seconds: what Java's optimizing compiler takes is more than what it gives.
 SPARK_OPTIONS = ("--spark-conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
 DONE, BLOCKED, WOULD_LOSE = 0, 1, 3
@@ -61,6 +64,7 @@ class Stage:
         self.cluster = stack.enter_context(Nodes(folder, NODES))
         self.admin = ck_admin.AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})
         self.loads: Loads | None = None
+        self.group: Group | None = None
         # What the ledger told before the change.
         self.losses: list[str] = []
         self._stack = stack
@@ -69,6 +73,11 @@ class Stage:
         """Make the clients; they end before the cluster does."""
         self.loads = self._stack.enter_context(Loads(self.cluster.bootstrap_servers))
         return self.loads
+
+    def open_group(self) -> Group:
+        """Make the group of consumers; it ends before the cluster does."""
+        self.group = self._stack.enter_context(Group(self.cluster.bootstrap_servers))
+        return self.group
 
     def say(self, text: str) -> None:
         """Print a sentence of the story."""
@@ -103,6 +112,10 @@ class Stage:
         """Type a command of `falkirk features` on the running cluster."""
         self.falkirk("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
 
+    def groups(self, command: str, *words: str, status: int) -> None:
+        """Type a command of `falkirk groups` on the running cluster."""
+        self.falkirk("groups", command, "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
+
     @contextmanager
     def waiting(self, text: str) -> Iterator[Callable[[Callable[[], bool]], None]]:
         """Show what is waited for, and how far the clients are; give what waits until a condition holds."""
@@ -131,6 +144,10 @@ class Stage:
         assert self.loads is not None
         self.loads.await_progress()
         self.say(f"  clients: {self.loads.summary()}")
+        if self.group is not None:
+            self.group.order(ORDERS // 10)
+            self.group.await_all()
+            self.say(f"  {self.group.summary()}")
 
     def _is_in_sync(self) -> bool:
         try:
@@ -171,6 +188,38 @@ def work(stage: Stage) -> None:
     loads.start()
     stage.say("librdkafka and kafka-python produce with acks=all and read by offset, from now until all nodes are 3.9.")
     stage.await_clients()
+
+
+def share(stage: Stage) -> None:
+    orders = ck_admin.NewTopic(group.TOPIC, group.PARTITIONS, NODES)
+    for made in stage.admin.create_topics([orders]).values():
+        made.result(_PATIENCE_S)
+    stage.await_in_sync()
+    consumers = stage.open_group()
+    consumers.order(ORDERS)
+    for _ in range(group.MEMBERS):
+        consumers.join(group.CONSUMER)
+    consumers.await_all()
+    stage.say(f"librdkafka, by KIP-848's protocol: {consumers.summary()}")
+    stage.groups("describe", "--group", group.NAME, "--members", "--verbose", status=DONE)
+    stage.features("downgrade", "--feature", "group.version=0", status=WOULD_LOSE)
+    stage.say("\nThis protocol is not known below 4.0. Who uses it is named, and nothing has changed.")
+
+
+def step_back(stage: Stage) -> None:
+    consumers = stage.group
+    assert consumers is not None
+    before = dict(consumers.committed)
+    stage.say("Each consumer is started again with [bold]group.protocol=classic[/], one after the other (KIP-915).")
+    for _ in range(group.MEMBERS):
+        consumers.replace_one(group.CLASSIC)
+        consumers.await_all()
+        stage.say(f"  {consumers.summary()}")
+    if consumers.committed != before:
+        raise DemoError(f"offsets were {before}, and are {consumers.committed}")
+    stage.groups("list", "--type", "--state", status=DONE)
+    stage.groups("check", "--to", TO, status=DONE)
+    stage.say("\nThe last one to leave the new protocol took the group with it; its offsets are the same.")
 
 
 def cordon(stage: Stage) -> None:
@@ -231,6 +280,7 @@ def roll(stage: Stage) -> None:
         stage.await_in_sync()
         stage.await_clients()
     stage.features("describe", "--release", TO, status=DONE)
+    stage.groups("describe", "--group", group.NAME, status=DONE)
 
 
 def count(stage: Stage) -> None:
@@ -297,6 +347,8 @@ clusters:
 STEPS = (
     Step("Three nodes as Kafka 4.3", start),
     Step("Real clients at work", work),
+    Step("A group of consumers by the new protocol", share),
+    Step("The group goes back to the classic protocol, and keeps its offsets", step_back),
     Step("Something that only 4.3 has", cordon),
     Step("What would going to 3.9 cost?", ask),
     Step("SAFE is the default, and refuses", refuse),

@@ -23,7 +23,7 @@ KAFKAS = [("kafka", "3.9.1", 3), ("kafka", "4.3.1", 1)]
 # What is not of the full matrix: one node without the consumer protocol, three with it.
 OLD, NEW = ("falkirk", "3.7.2", 1), ("falkirk", "4.3.1", 3)
 SHARING = {(OLD, "librdkafka"), (NEW, "kafka-python"), (NEW, "java-4.3.1"), *((NEW, library) for library in CONSUMER)}
-OUTLIVING = {(OLD, "librdkafka"), (NEW, "librdkafka"), (NEW, "java-4.3.1-consumer")}
+OUTLIVING = {(NEW, "librdkafka"), (NEW, "java-4.3.1-consumer")}
 
 
 def cases(quick: Collection[tuple[tuple[str, str, int], str]]) -> list[ParameterSet]:
