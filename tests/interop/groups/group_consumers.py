@@ -2,13 +2,13 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import confluent_kafka as ck
 from java_client import JavaPrograms
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
 
 # Library, and the protocol that it speaks.
 CLASSIC = ("librdkafka", "kafka-python", "java-3.7.2", "java-4.3.1")
@@ -33,6 +33,9 @@ class GroupConsumer(Protocol):
     def commit(self) -> None:
         """Commit all that it was given."""
 
+    def commit_offsets(self, offsets: Mapping[int, int]) -> None:
+        """Commit these, by partition. Raises what the library raises."""
+
     def close(self) -> None:
         """Leave the group."""
 
@@ -42,6 +45,7 @@ class LibrdkafkaConsumer:
 
     def __init__(self, servers: str, group: str, topic: str, **config: Any) -> None:
         common = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", "log_level": 0}
+        self._topic = topic
         self._consumer = ck.Consumer(common | {"enable.auto.commit": False} | config)
         self._consumer.subscribe([topic])
 
@@ -57,6 +61,12 @@ class LibrdkafkaConsumer:
         for one in self._consumer.commit(asynchronous=False) or ():
             assert one.error is None, one.error
 
+    def commit_offsets(self, offsets: Mapping[int, int]) -> None:
+        wanted = [ck.TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
+        for one in self._consumer.commit(offsets=wanted, asynchronous=False) or ():
+            if one.error is not None:
+                raise ck.KafkaException(one.error)
+
     def close(self) -> None:
         self._consumer.close()
 
@@ -65,6 +75,7 @@ class KafkaPythonConsumer:
     """kafka-python."""
 
     def __init__(self, servers: str, group: str, topic: str) -> None:
+        self._topic = topic
         self._consumer = KafkaConsumer(
             topic,
             bootstrap_servers=servers.split(","),
@@ -84,6 +95,11 @@ class KafkaPythonConsumer:
     def commit(self) -> None:
         self._consumer.commit()
 
+    def commit_offsets(self, offsets: Mapping[int, int]) -> None:
+        self._consumer.commit(
+            {TopicPartition(self._topic, number): OffsetAndMetadata(offset, "", -1) for number, offset in offsets.items()}
+        )
+
     def close(self) -> None:
         self._consumer.close()
 
@@ -96,6 +112,7 @@ class JavaConsumer:
     ) -> None:
         self._programs = programs
         self._release = release
+        self._topic = topic
         self._name = f"member-{next(_NUMBERS)}"
         common = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
         wanted = common | {"enable.auto.commit": "false"} | config
@@ -109,6 +126,9 @@ class JavaConsumer:
 
     def commit(self) -> None:
         self._ask("commit")
+
+    def commit_offsets(self, offsets: Mapping[int, int]) -> None:
+        self._ask("commit", topic=self._topic, offsets={str(number): offset for number, offset in offsets.items()})
 
     def close(self) -> None:
         self._ask("close")
@@ -128,7 +148,7 @@ class Members:
 
     def join(self, library: str) -> GroupConsumer:
         """Begin a member of a library (CLASSIC or CONSUMER)."""
-        member = self._made(library)
+        member = new_consumer(library, *self._where, self._programs)
         self.all.append(member)
         return member
 
@@ -165,15 +185,18 @@ class Members:
         for member in self.all:
             member.commit()
 
-    def _made(self, library: str) -> GroupConsumer:
-        name = library.removesuffix("-consumer")
-        # Members of the consumer protocol are told by the coordinator how often to ask.
-        config = {"heartbeat.interval.ms": "300"} if name == library else {"group.protocol": "consumer"}
-        if name.startswith("java-"):
-            return JavaConsumer(self._programs, name.removeprefix("java-"), *self._where, **config)
-        if name == "kafka-python":
-            return KafkaPythonConsumer(*self._where)
-        return LibrdkafkaConsumer(*self._where, **config)
+
+
+def new_consumer(library: str, servers: str, group: str, topic: str, programs: JavaPrograms) -> GroupConsumer:
+    """Begin a consumer of a library (CLASSIC or CONSUMER)."""
+    name = library.removesuffix("-consumer")
+    # Members of the consumer protocol are told by the coordinator how often to ask.
+    config = {"heartbeat.interval.ms": "300"} if name == library else {"group.protocol": "consumer"}
+    if name.startswith("java-"):
+        return JavaConsumer(programs, name.removeprefix("java-"), servers, group, topic, **config)
+    if name == "kafka-python":
+        return KafkaPythonConsumer(servers, group, topic)
+    return LibrdkafkaConsumer(servers, group, topic, **config)
 
 
 @contextmanager

@@ -84,6 +84,8 @@ def commit_without_members(servers: str, group: str, offsets: Sequence[tuple[str
 
 CLASSIC = {"partition.assignment.strategy": "range"}
 MODERN = {"group.protocol": "consumer"}
+# A static member leaves without a word, and is to stay in its group for the length of a test.
+STATIC = {"group.instance.id": "instance-1", "session.timeout.ms": "600000"}
 
 
 @contextmanager
@@ -93,7 +95,7 @@ def live_groups(servers: str) -> Iterator[None]:
         for group, configs in (
             ("classic-live", [CLASSIC | {"client.id": "c1"}, CLASSIC | {"client.id": "c2"}]),
             ("modern-live", [MODERN | {"client.id": "m1"}, MODERN | {"client.id": "m2"}]),
-            ("static-live", [CLASSIC | {"group.instance.id": "instance-1"}]),
+            ("static-live", [CLASSIC | STATIC]),
         ):
             members = Members(servers, group, configs, [ORDERS])
             stack.callback(members.close)

@@ -1,0 +1,104 @@
+"""Three nodes with groups on them, which go from release to release: who coordinates, what is committed, the counts."""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import confluent_kafka as ck
+import confluent_kafka.admin as ck_admin
+from falkirk_program import Ended, falkirk
+from kafka_node import KafkaNode, NodeLayout, Quorum
+from kafka_ports import free_ports
+from rolling_cluster import RollingCluster
+
+NODES = 3
+_COUNT = re.compile(r'^kafka_server_group_coordinator_metrics_group_count\{protocol="(\w+)"\} (\S+)$', re.MULTILINE)
+_EMPTY = re.compile(r'^kafka_server_group_coordinator_metrics_consumer_group_count\{state="(\w+)"\} (\S+)$', re.MULTILINE)
+_ANSWER_S = 30
+_PATIENCE_S = 60
+
+# Offset, leader epoch and metadata by topic and partition.
+Committed = dict[tuple[str, int], tuple[int, int | None, str]]
+
+
+class GroupRolls(RollingCluster):
+    """Our nodes, each with its metrics."""
+
+    def __init__(self, release: str, *, home: Path) -> None:
+        self._metrics_ports = dict(zip(range(1, NODES + 1), free_ports(NODES), strict=True))
+        super().__init__(release, NODES, home=home)
+
+    def coordinator(self, group: str) -> KafkaNode:
+        """The node that coordinates a group."""
+        found = self._admin().describe_consumer_groups([group])[group].result(_ANSWER_S)
+        return self.nodes[found.coordinator.id]
+
+    def members(self, group: str) -> tuple[str, int, list[int]]:
+        """A group's state, how many members it has, and all partitions that are theirs."""
+        found = self._admin().describe_consumer_groups([group])[group].result(_ANSWER_S)
+        owned = [one.partition for each in found.members for one in each.assignment.topic_partitions]
+        return found.state.name, len(found.members), sorted(owned)
+
+    def committed(self, group: str) -> Committed:
+        """What OffsetFetch serves; asked again only while no coordinator answers. Raises AssertionError."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                asked = self._admin().list_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group)])
+                found = asked[group].result(_ANSWER_S).topic_partitions
+            except ck.KafkaException as error:
+                assert time.monotonic() < deadline, error
+                time.sleep(0.2)
+            else:
+                return {(one.topic, one.partition): (one.offset, one.leader_epoch, one.metadata or "") for one in found}
+
+    def types(self) -> dict[str, str]:
+        """The type of every group, as `falkirk groups list --type` tells it."""
+        ended = falkirk("groups", "list", "--type", "--bootstrap-server", self.bootstrap_servers, "--json")
+        assert ended.status == 0, ended
+        return {one["group"]: one["type"] for one in ended.document["groups"]}
+
+    def counts(self) -> dict[str, float]:
+        """How many groups there are of each protocol, by the nodes' metrics; without groups of KIP-848 that are empty."""
+        found: Counter[str] = Counter()
+        for port in self._metrics_ports.values():
+            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:  # noqa: S310 - a node of this test
+                text = answer.read().decode()
+            found.update({name: float(count) for name, count in _COUNT.findall(text)})
+            found["consumer"] -= sum(float(count) for state, count in _EMPTY.findall(text) if state.lower() == "empty")
+        return dict(found)
+
+    def try_features(self, *arguments: str) -> Ended:
+        """Run `falkirk features ... --json`, however it ends."""
+        return falkirk("features", "--bootstrap-server", self.bootstrap_servers, *arguments, "--json")
+
+    def lower(self, *arguments: str) -> Mapping[str, list[str]]:
+        """Lower features without losing anything; every node has it then. Gives what is left to do, by node."""
+        lowered = self.features(*arguments, "--wait")
+        assert lowered["losses"] == []
+        left: dict[str, list[str]] = lowered["waited"]["left_to_do"]
+        return left
+
+    def _admin(self) -> ck_admin.AdminClient:
+        return ck_admin.AdminClient({"bootstrap.servers": self.running_servers, "log_level": 0})
+
+    def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
+        metrics = {"falkirk.metrics.listener": f"127.0.0.1:{self._metrics_ports[layout.node_id]}"}
+        return super()._node(layout, quorum, home, dict(settings) | metrics)
+
+
+class KafkaGroupRolls(GroupRolls):
+    """Real Kafka in the place of ours."""
+
+    def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
+        return KafkaNode(self.release, layout, quorum, home=home, settings=settings)
+
+
+def details(document: Mapping[str, Any]) -> str:  # Any: a JSON document
+    """What a refusal names, as one text."""
+    return json.dumps([document.get(key) for key in ("losses", "blockers", "inaccessible")])
