@@ -190,6 +190,7 @@ def test_a_fleet_in_an_object_store_gives_the_rows_of_one_on_disk(spark, falkirk
         words = ("fleet", "ingest", f"{root}/*", "--warehouse", tmp_path / "from-store", "--json")
         done = run_program(*words, **store.environment)
     assert done.returncode == 0, done.stderr
+    assert "log level" not in done.stderr
     local = json.loads(falkirk("fleet", "ingest", "fleet", "--json").stdout)
     assert json.loads(done.stdout)["rows"] == local["rows"]
     told = sorted_rows(spark, tmp_path / "from-store", "topics")
