@@ -147,7 +147,8 @@ def test_a_group_that_would_be_full_stays_classic_and_nobody_who_waits_is_told_a
     assert first.owned
 
 
-def _foreign_group(world, *, protocol_type="consumer", metadata=b"", assignment=b""):
+def _foreign_group(world, *, count=1, protocol_type="consumer", metadata=b"", assignment=b""):
+    """Make a stable group, to all of whose members the leader gives the same."""
     request = JoinGroupRequest(
         group_id=GROUP,
         session_timeout_ms=SESSION_MS,
@@ -155,15 +156,11 @@ def _foreign_group(world, *, protocol_type="consumer", metadata=b"", assignment=
         protocol_type=protocol_type,
         protocols=[JoinGroupRequestProtocol(name="p", metadata=metadata)],
     )
-    token = world.ask("join_group", request, 3)
-    world.pass_time(3_000)
-    member_id = world.answer(token, JoinGroupResponse).member_id
-    request = SyncGroupRequest(
-        group_id=GROUP,
-        generation_id=1,
-        member_id=member_id,
-        assignments=[SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)],
-    )
+    tokens = [world.ask("join_group", request, 3) for _ in range(count)]
+    world.pass_time(6_000)
+    ids = [world.answer(token, JoinGroupResponse).member_id for token in tokens]
+    given = [SyncGroupRequestAssignment(member_id=each, assignment=assignment) for each in ids]
+    request = SyncGroupRequest(group_id=GROUP, generation_id=1, member_id=ids[0], assignments=given)
     world.ask("sync_group", request, 3)
     assert world.classic_group.state_name == "Stable"
 
@@ -201,15 +198,19 @@ def test_what_cannot_be_taken_over_stays(given, why):
 def test_what_a_leader_gave_to_two_or_is_gone_has_one_owner_or_none():
     world = MixedWorld()
     parts = [
-        consumer_protocol_assignment.TopicPartition(topic="foo", partitions=(0, 0, 9)),
+        consumer_protocol_assignment.TopicPartition(topic="foo", partitions=(0, 9)),
         consumer_protocol_assignment.TopicPartition(topic="gone", partitions=(0,)),
     ]
-    _foreign_group(world, metadata=NOTHING_READ, assignment=encode_embedded(ConsumerProtocolAssignment(parts), 0))
+    assignment = encode_embedded(ConsumerProtocolAssignment(parts), 0)
+    _foreign_group(world, count=2, metadata=NOTHING_READ, assignment=assignment)
 
     Consumer(world, "new", "foo").beat()
 
-    (member,) = (each for each in world.group.members.values() if each.uses_classic_protocol)
-    assert {topic: set(each) for topic, each in member.assigned.items()} == world.parts(foo=[0])
+    classics = [each for each in world.group.members.values() if each.uses_classic_protocol]
+    assert [{topic: set(parts) for topic, parts in each.assigned.items()} for each in classics] == [
+        world.parts(foo=[0]),
+        {},
+    ]
 
 
 def test_whoever_waits_in_a_rebalance_is_told_of_another_one():
