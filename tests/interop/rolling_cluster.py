@@ -1,6 +1,6 @@
 """A cluster of ours whose nodes go from release to release one at a time, while clients go on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,17 @@ class RollingCluster(KafkaCluster):
         layouts = node_layouts(home, dict.fromkeys(range(1, count + 1), COMBINED))
         super().__init__(release, layouts, home=home, settings=QUORUM_SETTINGS | _SETTINGS)
 
-    def roll(self, release: str) -> None:
-        """Have one node after the other run as `release`; the next one when all replicas are in sync again."""
+    def roll(self, release: str, left_to_do: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Have one node after the other run as `release`; the next one when all replicas are in sync again.
+
+        `left_to_do`: what a lowering has told to remove, by node.
+        """
         for node in self.nodes.values():
             self.await_in_sync()
             node.stop()
+            for name in (left_to_do or {}).get(str(node.layout.node_id), ()):
+                for path in node.layout.log_dirs:
+                    (path / name).unlink(missing_ok=True)
             node.release = release
             node.start()
             node.wait_started()

@@ -1,4 +1,4 @@
-"""Groups of consumers that read and commit while other things happen; what was acked is compared with what is served."""
+"""Groups of consumers that read and commit while other things happen, and what of it was acked."""
 
 import threading
 import time

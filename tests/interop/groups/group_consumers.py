@@ -97,7 +97,10 @@ class KafkaPythonConsumer:
 
     def commit_offsets(self, offsets: Mapping[int, int]) -> None:
         self._consumer.commit(
-            {TopicPartition(self._topic, number): OffsetAndMetadata(offset, "", -1) for number, offset in offsets.items()}
+            {
+                TopicPartition(self._topic, number): OffsetAndMetadata(offset, "", -1)
+                for number, offset in offsets.items()
+            }
         )
 
     def close(self) -> None:
@@ -184,7 +187,6 @@ class Members:
     def commit(self) -> None:
         for member in self.all:
             member.commit()
-
 
 
 def new_consumer(library: str, servers: str, group: str, topic: str, programs: JavaPrograms) -> GroupConsumer:

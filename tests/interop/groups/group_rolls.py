@@ -18,9 +18,12 @@ from rolling_cluster import RollingCluster
 
 NODES = 3
 _COUNT = re.compile(r'^kafka_server_group_coordinator_metrics_group_count\{protocol="(\w+)"\} (\S+)$', re.MULTILINE)
-_EMPTY = re.compile(r'^kafka_server_group_coordinator_metrics_consumer_group_count\{state="(\w+)"\} (\S+)$', re.MULTILINE)
+_EMPTY = re.compile(
+    r'^kafka_server_group_coordinator_metrics_consumer_group_count\{state="(\w+)"\} (\S+)$', re.MULTILINE
+)
 _ANSWER_S = 30
 _PATIENCE_S = 60
+_PAUSE_S = 0.2
 
 # Offset, leader epoch and metadata by topic and partition.
 Committed = dict[tuple[str, int], tuple[int, int | None, str]]
@@ -35,25 +38,29 @@ class GroupRolls(RollingCluster):
 
     def coordinator(self, group: str) -> KafkaNode:
         """The node that coordinates a group."""
-        found = self._admin().describe_consumer_groups([group])[group].result(_ANSWER_S)
+        admin = self._admin()
+        found = admin.describe_consumer_groups([group])[group].result(_ANSWER_S)
         return self.nodes[found.coordinator.id]
 
     def members(self, group: str) -> tuple[str, int, list[int]]:
         """A group's state, how many members it has, and all partitions that are theirs."""
-        found = self._admin().describe_consumer_groups([group])[group].result(_ANSWER_S)
+        admin = self._admin()
+        found = admin.describe_consumer_groups([group])[group].result(_ANSWER_S)
         owned = [one.partition for each in found.members for one in each.assignment.topic_partitions]
         return found.state.name, len(found.members), sorted(owned)
 
     def committed(self, group: str) -> Committed:
-        """What OffsetFetch serves; asked again only while no coordinator answers. Raises AssertionError."""
+        """What OffsetFetch serves; asked again only while no coordinator answers. Raises KafkaException."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                asked = self._admin().list_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group)])
+                admin = self._admin()
+                asked = admin.list_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group)])
                 found = asked[group].result(_ANSWER_S).topic_partitions
-            except ck.KafkaException as error:
-                assert time.monotonic() < deadline, error
-                time.sleep(0.2)
+            except ck.KafkaException:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_S)
             else:
                 return {(one.topic, one.partition): (one.offset, one.leader_epoch, one.metadata or "") for one in found}
 
@@ -64,10 +71,10 @@ class GroupRolls(RollingCluster):
         return {one["group"]: one["type"] for one in ended.document["groups"]}
 
     def counts(self) -> dict[str, float]:
-        """How many groups there are of each protocol, by the nodes' metrics; without groups of KIP-848 that are empty."""
+        """How many groups there are of each protocol by metrics; groups of KIP-848 that are empty do not count."""
         found: Counter[str] = Counter()
         for port in self._metrics_ports.values():
-            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:  # noqa: S310 - a node of this test
+            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
                 text = answer.read().decode()
             found.update({name: float(count) for name, count in _COUNT.findall(text)})
             found["consumer"] -= sum(float(count) for state, count in _EMPTY.findall(text) if state.lower() == "empty")
@@ -85,6 +92,7 @@ class GroupRolls(RollingCluster):
         return left
 
     def _admin(self) -> ck_admin.AdminClient:
+        """A client of those nodes that run. It has to outlive what it is asked."""
         return ck_admin.AdminClient({"bootstrap.servers": self.running_servers, "log_level": 0})
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:

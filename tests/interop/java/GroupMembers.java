@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -51,7 +52,7 @@ public final class GroupMembers {
             case "subscribe": return subscribe(name, command);
             case "poll": return poll(member, command.get("ms").asInt());
             case "assignment": return member.assignment().stream().map(TopicPartition::partition).sorted().toList();
-            case "commit": member.commitSync(); return null;
+            case "commit": commit(member, command); return null;
             case "close": MEMBERS.remove(name).close(); return null;
             default: throw new IllegalArgumentException("no such command: " + command.get("command"));
         }
@@ -69,6 +70,20 @@ public final class GroupMembers {
             member.subscribe(List.of(command.get("topic").asText()));
         }
         return null;
+    }
+
+    /** Commits what was read, or the offsets that the command has, by partition. */
+    private static void commit(KafkaConsumer<String, String> member, JsonNode command) {
+        if (!command.has("offsets")) {
+            member.commitSync();
+            return;
+        }
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        String topic = command.get("topic").asText();
+        command.get("offsets").fields().forEachRemaining(one -> offsets.put(
+            new TopicPartition(topic, Integer.parseInt(one.getKey())),
+            new OffsetAndMetadata(one.getValue().asLong())));
+        member.commitSync(offsets);
     }
 
     private static Object poll(KafkaConsumer<String, String> member, int ms) {
