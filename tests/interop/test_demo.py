@@ -65,6 +65,11 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
     assert demo.process.wait() == 0, text[-3000:]
 
     story = " ".join(text.split())
+    assert "group shop (consumer, consumer): 400 orders, committed 0:100 1:100 2:100 3:100" in story
+    assert "Refusing to perform the requested downgrade" in story
+    assert "group shop (classic, classic): 400 orders, committed 0:100 1:100 2:100 3:100" in story
+    assert "shop Classic Stable" in story
+    assert "its offsets are the same." in story
     loss = "its cordoned log directories are forgotten"
     assert f"It would lose: broker 1: {loss}" in story
     assert "6 out of 6 operation(s) failed. (exit status 3)" in story
