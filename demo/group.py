@@ -96,6 +96,10 @@ class Group:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let all members leave."""
         for member in self.members:
             member.leave()
         self.members = []
@@ -123,6 +127,11 @@ class Group:
             self.problem = f"{TOPIC}-{partition}: {offset} came again after {self.committed[partition]} was committed"
         self._read[partition].add(offset)
 
+    def check(self) -> None:
+        """Raise LoadError if a consumer met a problem."""
+        if self.problem is not None:
+            raise LoadError(self.problem)
+
     def await_all(self) -> None:
         """Return when the members share the partitions, and have read and committed all orders. Raises LoadError."""
         end = self._ordered // PARTITIONS
@@ -145,10 +154,8 @@ class Group:
 def _until(is_so: Callable[[], bool], group: Group) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     while not is_so():
-        if group.problem is not None:
-            raise LoadError(group.problem)
+        group.check()
         if time.monotonic() > deadline:
             raise LoadError(f"waited {_PATIENCE_S} s in vain until all orders are read: {group.summary()}")
         time.sleep(_POLL_S)
-    if group.problem is not None:
-        raise LoadError(group.problem)
+    group.check()

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from confluent_kafka import KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import admin as ck_admin
 from rich.console import Console
 from rich.markup import escape
@@ -296,9 +296,22 @@ def count(stage: Stage) -> None:
     if any(each.lost or each.duplicated or each.read_meanwhile != each.acked for each in counts):
         raise DemoError("the clients' records are not as they were acked")
     stage.say(f"All {sum(each.acked for each in counts):,} acked records are there, each of them once.")
+    count_group(stage)
     stage.say("Of the metadata is gone what the ledger told beforehand:")
     for loss in stage.losses:
         stage.say(f"  {escape(loss)}")
+
+
+def count_group(stage: Stage) -> None:
+    consumers = stage.group
+    assert consumers is not None
+    consumers.check()
+    consumers.close()
+    asked = stage.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group.NAME)])
+    served = {each.partition: each.offset for each in asked[group.NAME].result(_PATIENCE_S).topic_partitions}
+    if served != consumers.committed:
+        raise DemoError(f"offsets {served} are served, but {consumers.committed} were acked")
+    stage.say(f"All {sum(served.values())} orders are committed, as the consumers were told; none of these came twice.")
 
 
 def stop(stage: Stage) -> None:

@@ -87,7 +87,7 @@ class GroupRolls(RollingCluster):
     def lower(self, *arguments: str) -> Mapping[str, list[str]]:
         """Lower features without losing anything; every node has it then. Gives what is left to do, by node."""
         lowered = self.features(*arguments, "--wait")
-        assert lowered["losses"] == []
+        assert not lowered["losses"]
         left: dict[str, list[str]] = lowered["waited"]["left_to_do"]
         return left
 
