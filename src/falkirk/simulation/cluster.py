@@ -15,6 +15,7 @@ from falkirk.simulation.rolls.operator import GHOST_ID
 from falkirk.simulation.scenario import CLUSTER_ID, RELEASES
 from falkirk.simulation.workload.administrator import Administrator
 from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
+from falkirk.simulation.workload.group_plan import group_properties
 from falkirk.simulation.workload.quorum_administrator import QuorumAdministrator
 from falkirk.simulation.workload.scripted_broker import ScriptedBroker
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.replica_view import ReplicaView
     from falkirk.simulation.scenario import Scenario
     from falkirk.simulation.workload.data_history import DataHistory
+    from falkirk.simulation.workload.group_history import GroupHistory
     from falkirk.simulation.workload.history import History
     from falkirk.simulation.world import World
     from falkirk.versions.release import Release
@@ -70,7 +72,14 @@ class Cluster:
     `releases`: what each node runs as when it starts next; an operator changes it.
     """
 
-    def __init__(self, world: World, scenario: Scenario, history: History, data_history: DataHistory) -> None:
+    def __init__(
+        self,
+        world: World,
+        scenario: Scenario,
+        history: History,
+        data_history: DataHistory,
+        group_history: GroupHistory,
+    ) -> None:
         self._world = world
         self._scenario = scenario
         self._history = history
@@ -97,7 +106,13 @@ class Cluster:
         self._data_clients = None
         if scenario.data is not None:
             self._data_clients = DataClients(
-                world, scenario, scenario.data, data_history, log_dirs=self.log_dirs, epoch_ms=_EPOCH_MS
+                world,
+                scenario,
+                scenario.data,
+                data_history,
+                group_history,
+                log_dirs=self.log_dirs,
+                epoch_ms=_EPOCH_MS,
             )
 
     @property
@@ -372,8 +387,15 @@ class Cluster:
             authorizer_class_name=_AUTHORIZER,
             super_users=_SUPER_USERS,
             downgrade_enable=scenario.roll is None or node_id not in scenario.roll.unlowerable,
-            properties=_PROPERTIES if scenario.data is not None else {},
+            properties=self._properties,
         )
+
+    @property
+    def _properties(self) -> Mapping[str, str]:
+        data = self._scenario.data
+        if data is None:
+            return {}
+        return {**_PROPERTIES, **(group_properties(len(self._scenario.brokers)) if data.groups else {})}
 
     @property
     def log_dirs(self) -> tuple[str, ...]:

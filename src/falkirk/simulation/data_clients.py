@@ -9,6 +9,7 @@ from falkirk.simulation.workload.broker_administrator import BrokerAdministrator
 from falkirk.simulation.workload.broker_client import BrokerClient
 from falkirk.simulation.workload.consumer import Consumer
 from falkirk.simulation.workload.data_administrator import DataAdministrator
+from falkirk.simulation.workload.group_member import GroupMember
 from falkirk.simulation.workload.producer import Producer
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from falkirk.simulation.scenario import Scenario
     from falkirk.simulation.workload.data_history import DataHistory
     from falkirk.simulation.workload.data_plan import ConsumerPlan, DataPlan, ProducerPlan
+    from falkirk.simulation.workload.group_history import GroupHistory
+    from falkirk.simulation.workload.group_plan import GroupPlan
     from falkirk.simulation.world import World
 
 
@@ -33,6 +36,7 @@ class DataClients:
         scenario: Scenario,
         plan: DataPlan,
         history: DataHistory,
+        groups: GroupHistory,
         *,
         log_dirs: Sequence[str],
         epoch_ms: int,
@@ -40,6 +44,7 @@ class DataClients:
         self._world = world
         self._plan = plan
         self._history = history
+        self._groups = groups
         self._controllers = list(scenario.controllers.values())
         self._brokers = scenario.brokers
         self._log_dirs = log_dirs
@@ -49,6 +54,11 @@ class DataClients:
             *([self._add("broker-admin", self._broker_administrator)] if plan.is_administered else []),
             *(self._add(f"producer-{at}", partial(self._producer, each)) for at, each in enumerate(plan.producers, 1)),
             *(self._add(f"consumer-{at}", partial(self._consumer, each)) for at, each in enumerate(plan.consumers, 1)),
+            *(
+                self._add(f"{group.group_id}-member-{at}", partial(self._member, group))
+                for group in plan.groups
+                for at in range(1, group.member_count + 1)
+            ),
         ]
 
     def end(self) -> None:
@@ -82,7 +92,19 @@ class DataClients:
                 behind = host.program.behind(high_watermarks)
                 if behind is not None:
                     return f"{host.name} does not get on: {behind}"
-        return None
+        return next((problem for group in self._plan.groups if (problem := self._unread(group, image))), None)
+
+    def _unread(self, plan: GroupPlan, image: MetadataImage) -> str | None:
+        """Say which partition of a group's topic no member reads, or who is no member."""
+        topic = image.topics.topic(plan.topic)
+        assert topic is not None, "it was looked for before"
+        hosts = [host for host in self.hosts if host.name.startswith(f"{plan.group_id}-")]
+        members = [host.program for host in hosts if isinstance(host.program, GroupMember)]
+        read = sorted(partition for member in members for partition in member.partitions)
+        if read != [(plan.topic, number) for number, _ in topic.items()]:
+            return f"{plan.group_id} reads {read}: {', '.join(member.state for member in members)}"
+        late = next((member for member in members if not member.is_settled), None)
+        return None if late is None else f"{late.name} is not settled: {late.state}"
 
     def _add(self, name: str, make: Callable[[Host], Program]) -> Host:
         return self._world.add_host(name, {}, make, skew_ms=self._epoch_ms)
@@ -96,6 +118,9 @@ class DataClients:
 
     def _producer(self, plan: ProducerPlan, host: Host) -> Program:
         return Producer(host.name, self._brokers, self._world.chance(host.name), self._history, plan=plan)
+
+    def _member(self, plan: GroupPlan, host: Host) -> Program:
+        return GroupMember(host.name, self._brokers, self._world.chance(host.name), self._groups, plan=plan)
 
     def _consumer(self, plan: ConsumerPlan, host: Host) -> Program:
         return Consumer(host.name, self._brokers, self._world.chance(host.name), self._history, plan=plan)

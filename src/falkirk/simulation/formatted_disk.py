@@ -54,8 +54,9 @@ def format_controller_disk(
     """
     format_broker_disk(disk, log_dir, node_id, directory_id, now_ms=now_ms)
     version = min(scenario.metadata_version, release.latest_metadata_version)
-    level = FeatureLevelRecord(name=METADATA_VERSION, feature_level=version.level)
-    values = [encode_metadata_record(level, 0)]
+    levels = {METADATA_VERSION: version.level, **scenario.first_features}
+    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items()]
+    values = [encode_metadata_record(record, 0) for record in records]
     has_records_in_snapshot = release.bootstraps_from_snapshot
     if not has_records_in_snapshot:
         disk.write(f"{log_dir}/{FILE_NAME}", write_bootstrap_checkpoint(values, clock=lambda: now_ms))

@@ -50,6 +50,7 @@ from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.stored_logs import check_stored_logs
 from falkirk.simulation.wire_watch import WireWatch
 from falkirk.simulation.workload.data_history import DataHistory
+from falkirk.simulation.workload.group_history import GroupHistory
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.world import World
 
@@ -73,6 +74,7 @@ _DEFECTS: Final = frozenset(
     (
         "controller-failed",
         "handler-failed",
+        "group-coordinator-broke",
         "response-cannot-be-written",
         "raft-two-leaders",
         "raft-records-refused",
@@ -150,11 +152,13 @@ class _Run:
         if scenario is None:
             scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
             scenario = scenario.with_roll(self._world.chance("roll")).with_elr(self._world.chance("elr"))
+            scenario = scenario.with_groups(self._world.chance("groups"))
         self._scenario = scenario
         self._crash = crash
         self._history = History()
         self._data_history = DataHistory()
-        self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history)
+        self._group_history = GroupHistory(self._data_history)
+        self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history, self._group_history)
         self._marks = Marks()
         self._levels = LevelWatch()
         self._lowered_logs = LoweredLogsBeginBehind(self._levels)
@@ -402,5 +406,6 @@ class _Run:
             "acked": history.acked,
             "given up": history.given_up,
             "read": history.read,
+            "offsets committed": self._group_history.acked,
             "lossy": sum(history.keeping(key) is not None for key in history.lossy),
         }

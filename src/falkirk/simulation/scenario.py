@@ -9,6 +9,7 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.faults import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS, FaultPlan
 from falkirk.simulation.rolls.plan import ROLLING_RELEASES, RollPlan
 from falkirk.simulation.workload.data_plan import DataPlan
+from falkirk.versions.features import GROUP_VERSION
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
@@ -126,6 +127,19 @@ class Scenario:
         )
         kinds = self.faults.kinds - {REPEATED_REQUESTS}
         return replace(self, roll=plan, faults=replace(self.faults, kinds=kinds))
+
+    def with_groups(self, chance: Chance) -> Scenario:
+        """Give brokers with data groups of consumers, half of the time; a scripted broker coordinates none."""
+        if self.data is None or self.roll is not None or chance.random() < 0.5:
+            return self
+        return replace(self, data=self.data.with_groups(chance), broker_count=0)
+
+    @property
+    def first_features(self) -> dict[str, int]:
+        """Give the levels with which the cluster begins, beside `metadata.version`."""
+        has_groups = self.data is not None and bool(self.data.groups)
+        is_known = GROUP_VERSION in min(self.releases, key=lambda each: RELEASES.index(each.word)).features
+        return {GROUP_VERSION: 1} if has_groups and is_known else {}
 
     def with_elr(self, chance: Chance) -> Scenario:
         """Let the operator switch eligible leader replicas on and off, half of the time; see `RollPlan.with_elr`."""

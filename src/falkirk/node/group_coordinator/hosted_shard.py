@@ -334,7 +334,7 @@ class HostedShard:
             return NO_ERROR
         error = self._append(self._pending.take(self._context.state.now_ms))
         if error is not NO_ERROR:
-            self._tell("error", "group-coordinator-broke", {"reason": f"the log refused records: {error.name}"})
+            self._tell("error", "group-coordinator-refused", {"reason": f"the log refused records: {error.name}"})
             self._lose(error)
         return error
 

@@ -27,7 +27,7 @@ class Idempotence(DataChecker):
         """Compare the numbers of a producer's records with the last one before."""
         key = log.key
         seen = self._ends.get(key, 0)
-        if to_offset <= seen or self.is_lossy(key):
+        if to_offset <= seen or self.is_lossy(key) or not self.watch.history.is_produced_to(key):
             return
         self._ends[key] = to_offset
         for batch in log.batches(max(from_offset, seen), to_offset):

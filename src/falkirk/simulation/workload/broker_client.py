@@ -34,7 +34,7 @@ REQUEST_TIMEOUT_MS: Final = 3000
 _REFRESH_MS: Final = 100
 _METADATA_AGE_MS_MAX: Final = 2000
 # No client here sends what is older: with these versions come batches of magic 2, offsets by time, and topic ids.
-_LOWEST: Final[Mapping[int, int]] = {0: 3, 1: 4, 2: 1, 3: 10}
+_LOWEST: Final[Mapping[int, int]] = {0: 3, 1: 4, 2: 1, 3: 10, 8: 2, 9: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +103,13 @@ class BrokerClient(ABC):
             link.waiting.append((request, done))
         else:
             self._send(broker_id, link, request, done)
+
+    def connect(self, broker_id: int) -> bool:
+        """Say whether a broker has told its versions; if not, it is asked for them."""
+        link = self._links.get(broker_id)
+        if link is None:
+            link = self._connect(broker_id)
+        return link.ranges is not None
 
     def version(self, broker_id: int, key: int) -> int | None:
         """Give the version in which a broker would be asked; None: not known yet."""

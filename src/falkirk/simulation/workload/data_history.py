@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.versions.release import CONSUMER_OFFSETS
 
 
 class PartitionKey(NamedTuple):
@@ -96,7 +97,12 @@ class DataHistory:
 
     def keeping(self, key: PartitionKey) -> Keeping | None:
         """Say what is kept of a partition."""
-        return Keeping.of(self.topics.get(key.topic_id, ""))
+        topic = self.topics.get(key.topic_id, "")
+        return Keeping.KEYS if topic == CONSUMER_OFFSETS else Keeping.of(topic)
+
+    def is_produced_to(self, key: PartitionKey) -> bool:
+        """Say whether producers write a partition: the records of all others are not of `make_value`."""
+        return Keeping.of(self.topics.get(key.topic_id, "")) is not None
 
     def name(self, key: PartitionKey) -> str:
         """Name a partition."""

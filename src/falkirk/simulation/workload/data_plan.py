@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.simulation.workload.data_history import Keeping
+from falkirk.simulation.workload.group_plan import GroupPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,13 +45,17 @@ class ConsumerPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPlan:
-    """All of it. `log_dir_count`: of each broker. `is_administered`: topics change while they are used."""
+    """All of it. `log_dir_count`: of each broker. `is_administered`: topics change while they are used.
+
+    `groups`: who reads as a group, and commits.
+    """
 
     topics: tuple[TopicPlan, ...]
     producers: tuple[ProducerPlan, ...]
     consumers: tuple[ConsumerPlan, ...]
     log_dir_count: int
     is_administered: bool
+    groups: tuple[GroupPlan, ...] = ()
 
     @classmethod
     def of(cls, chance: Chance, broker_count: int) -> DataPlan:
@@ -79,6 +84,11 @@ class DataPlan:
             is_administered=chance.random() < 0.7,
         )
 
+    def with_groups(self, chance: Chance) -> DataPlan:
+        """Let groups read the first topic, which is there to stay."""
+        groups = tuple(GroupPlan.of(chance, number, self.topics[0].name) for number in range(chance.choice((1, 1, 2))))
+        return replace(self, groups=groups)
+
     def __str__(self) -> str:
         """Say it in a few words."""
         topics = ", ".join(f"{topic.name} ({topic.partition_count})" for topic in self.topics)
@@ -87,6 +97,7 @@ class DataPlan:
             f"topics {topics} with {self.topics[0].replication_factor} replicas, producers {producers}, "
             f"{len(self.consumers)} consumers, {self.log_dir_count} log dirs"
             f"{', administered' if self.is_administered else ''}"
+            f"{''.join(f', {group}' for group in self.groups)}"
         )
 
 

@@ -1,6 +1,6 @@
 """What members of both protocols have in common.
 
-    request = member.due(now_ms)              # to the coordinator; one at a time
+    request = member.due(now_ms, versions)    # to the coordinator; one at a time
     member.answered(response, now_ms)         # or: member.lost(now_ms), when the connection broke meanwhile
     member.assigned                           # what it may read now
     member.leave()                            # then `due` gives the farewell; `has_left` once that is answered
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable
 
     from falkirk.protocol.schema import WireMessage
     from falkirk.protocol.topic_partition import TopicPartition
+
+    # In which version the coordinator is asked, by API key; None: it does not serve that.
+    Versions = Callable[[int], int | None]
 
 RETRY_BACKOFF_MS: Final = 100
 
@@ -35,7 +38,7 @@ class Membership(Protocol):
     needs_coordinator: bool
     has_left: bool
     failure: ErrorCode | None
-    assigned: AbstractSet[TopicPartition]
+    assigned: frozenset[TopicPartition]
 
     @property
     def epoch(self) -> int:
@@ -47,8 +50,8 @@ class Membership(Protocol):
         """When `due` has something to ask; None while an answer is awaited, or nothing is left to do."""
         ...
 
-    def due(self, now_ms: int) -> WireMessage | None:
-        """Give the request that is to be sent now."""
+    def due(self, now_ms: int, versions: Versions) -> WireMessage | None:
+        """Give the request that is to be sent now; it has the fields of the version that `versions` gives."""
         ...
 
     def answered(self, response: WireMessage, now_ms: int) -> None:

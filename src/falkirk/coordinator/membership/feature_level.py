@@ -5,7 +5,7 @@ it hears of a higher level it makes the group rebalance; the level goes with the
 meets a broker that does not know of the change yet does not fall back, nor does a leader that comes after.
 
     level = FeatureLevel("group.version", supported=SupportedRange(0, 2))
-    level.hear(await admin.describe_features())       # True: the group has to rebalance
+    level.hear({"group.version": 1})                  # what is finalized; True: the group has to rebalance
     level.user_data                                   # in the subscription of each member
     level.decide({member_id: user_data, ...})         # by the leader: what all shall run at, in each assignment
     level.take(user_data)                             # by each member; raises LevelUnsupportedError
@@ -21,7 +21,6 @@ from falkirk.protocol.errors import RemoteProtocolError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.versions.supported_range import SupportedRange
 
 
@@ -44,15 +43,13 @@ class FeatureLevel:
         # What all members had when this one led last: to hear of more gains nothing until somebody joins anew.
         self._all_have = supported.highest
 
-    def hear(self, metadata: FeatureMetadata) -> bool:
-        """Take in what a broker says; say whether the group has something to gain by a rebalance.
+    def hear(self, finalized_levels: Mapping[str, int]) -> bool:
+        """Take in what a broker says is finalized; say whether the group has something to gain by a rebalance.
 
         A lower level, or none, is what a stale broker says: it changes nothing. (To take the feature down, its clients
         are taken down first, says the KIP.)
         """
-        finalized = metadata.finalized_features.get(self._feature)
-        if finalized is not None:
-            self.heard = max(self.heard, finalized.max_version_level)
+        self.heard = max(self.heard, finalized_levels.get(self._feature, self.heard))
         return min(self.heard, self._all_have) > self.level
 
     @property

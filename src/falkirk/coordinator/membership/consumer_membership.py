@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.client.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
+from falkirk.coordinator.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from falkirk.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
@@ -17,6 +17,7 @@ from falkirk.protocol.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from falkirk.coordinator.membership.membership import Versions
     from falkirk.protocol.messages.consumer_group_heartbeat_response import Assignment
     from falkirk.protocol.schema import WireMessage
 
@@ -70,7 +71,7 @@ class ConsumerMembership:
         """When `due` has something to ask."""
         return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
 
-    def due(self, now_ms: int) -> WireMessage | None:
+    def due(self, now_ms: int, versions: Versions) -> WireMessage | None:  # noqa: ARG002 - both versions have the same fields
         """Give the heartbeat that is to be sent now."""
         wakeup_ms = self.next_wakeup_ms
         if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:

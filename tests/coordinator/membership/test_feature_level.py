@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.client.feature_metadata import FeatureMetadata, FinalizedVersionRange
-from falkirk.client.membership.feature_level import FeatureLevel, LevelUnsupportedError
+from falkirk.coordinator.membership.feature_level import FeatureLevel, LevelUnsupportedError
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.versions.supported_range import SupportedRange
 
 
-def told(level: int | None) -> FeatureMetadata:
-    levels = {} if level is None else {"group.version": FinalizedVersionRange(level, level)}
-    return FeatureMetadata(finalized_features=levels, finalized_features_epoch=1, supported_features={})
+def told(level: int | None) -> dict[str, int]:
+    return {} if level is None else {"group.version": level}
 
 
 def member(highest: int = 2) -> FeatureLevel:

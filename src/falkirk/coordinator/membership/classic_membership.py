@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.client.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
+from falkirk.coordinator.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_embedded, encode_embedded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -33,6 +33,7 @@ from falkirk.protocol.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.coordinator.membership.membership import Versions
     from falkirk.protocol.schema import WireMessage
 
     Assign = Callable[[Mapping[str, ConsumerProtocolSubscription]], Mapping[str, ConsumerProtocolAssignment]]
@@ -102,7 +103,7 @@ class ClassicMembership:
         """When `due` has something to ask."""
         return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
 
-    def due(self, now_ms: int) -> WireMessage | None:
+    def due(self, now_ms: int, versions: Versions) -> WireMessage | None:
         """Give the request that is to be sent now."""
         wakeup_ms = self.next_wakeup_ms
         if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
@@ -111,7 +112,7 @@ class ClassicMembership:
             self.has_left = True
             return None
         self._is_asking = True
-        return self._request()
+        return self._farewell(versions) if self._is_leaving else self._request()
 
     def answered(self, response: WireMessage, now_ms: int) -> None:
         """Take the answer to the last request."""
@@ -151,11 +152,15 @@ class ClassicMembership:
         """Take note that the coordinator was looked up."""
         self.needs_coordinator = False
 
+    def _farewell(self, versions: Versions) -> WireMessage:
+        version = versions(_LEAVE_GROUP)
+        if version is None or version < _FIRST_WITH_MEMBERS:
+            return LeaveGroupRequest(self.group_id, self.member_id)
+        leaver = MemberIdentity(self.member_id, self._settings.group_instance_id)
+        return LeaveGroupRequest(self.group_id, members=[leaver])
+
     def _request(self) -> WireMessage:
         settings, instance = self._settings, self._settings.group_instance_id
-        if self._is_leaving:
-            leaver = MemberIdentity(self.member_id, instance)
-            return LeaveGroupRequest(group_id=self.group_id, member_id=self.member_id, members=[leaver])
         if self.state is State.UNJOINED:
             protocol = JoinGroupRequestProtocol(
                 settings.protocol_name, encode_embedded(self._subscribe(), _EMBEDDED_VERSION)
@@ -245,6 +250,8 @@ class ClassicMembership:
         self.state = State.UNJOINED
 
 
+_LEAVE_GROUP: Final = 13
+_FIRST_WITH_MEMBERS: Final = 3
 _NO_GENERATION: Final = -1
 _EMBEDDED_VERSION: Final = 1
 _ANEW: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})

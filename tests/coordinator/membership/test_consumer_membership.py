@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from falkirk.client.membership.consumer_membership import ConsumerMembership, ConsumerSettings
+from falkirk.coordinator.membership.consumer_membership import ConsumerMembership, ConsumerSettings
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from falkirk.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
@@ -15,6 +15,10 @@ from falkirk.protocol.topic_partition import TopicPartition
 T, UNKNOWN = b"t" * 16, b"u" * 16
 
 
+def versions(_api_key: int) -> int:
+    return 5
+
+
 def member(instance: str | None = None) -> ConsumerMembership:
     settings = ConsumerSettings(group_id="g", topics=("t",), instance_id=instance)
     made = ConsumerMembership(settings, member_id="me", name_of={T: "t"}.get)
@@ -23,7 +27,7 @@ def member(instance: str | None = None) -> ConsumerMembership:
 
 
 def heartbeat(made: ConsumerMembership, now_ms: int = 0) -> ConsumerGroupHeartbeatRequest:
-    request = made.due(now_ms)
+    request = made.due(now_ms, versions)
     assert isinstance(request, ConsumerGroupHeartbeatRequest)
     return request
 
@@ -58,7 +62,7 @@ def test_it_says_everything_when_it_joins_and_then_only_what_has_changed() -> No
     assert (second.member_epoch, second.subscribed_topic_names) == (3, None)
     assert second.topic_partitions == [TopicPartitions(T, (0, 1))]
     made.answered(ConsumerGroupHeartbeatResponse(member_id="me", member_epoch=3, heartbeat_interval_ms=1_000), 0)
-    assert made.due(999) is None
+    assert made.due(999, versions) is None
     assert heartbeat(made, 1_000).topic_partitions is None
 
 
@@ -77,7 +81,7 @@ def test_a_topic_that_it_does_not_know_yet_is_not_owned() -> None:
     made.answered(answer(3, 0, topic=UNKNOWN), 0)
 
     assert made.assigned == frozenset()
-    assert made.due(999) is None
+    assert made.due(999, versions) is None
 
 
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID])
@@ -112,7 +116,7 @@ def test_a_coordinator_that_is_elsewhere_is_looked_up() -> None:
 
     assert made.needs_coordinator
     assert made.assigned == {TopicPartition("t", 0)}
-    assert made.due(2_000) is None
+    assert made.due(2_000, versions) is None
 
 
 @pytest.mark.parametrize(("instance", "epoch"), [(None, -1), ("i", -2)])

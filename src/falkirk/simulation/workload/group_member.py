@@ -1,0 +1,381 @@
+"""A member of a group that comes and goes: it joins, commits offsets of what it reads, and looks at what is committed.
+
+Each time that it begins anew it may choose the other protocol, so that groups are converted both ways.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.membership.classic_membership import ClassicMembership, ClassicSettings
+from falkirk.coordinator.membership.consumer_membership import ConsumerMembership, ConsumerSettings
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    ConsumerGroupHeartbeatResponse,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+from falkirk.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
+from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from falkirk.protocol.messages.offset_fetch_request import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.protocol.uuid import random_uuid, uuid_text
+from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.workload.broker_client import BrokerClient
+from falkirk.simulation.workload.group_history import GroupPartition, Holding
+from falkirk.simulation.workload.group_plan import (
+    CLASSIC,
+    CONSUMER,
+    HEARTBEAT_INTERVAL_MS,
+    REBALANCE_TIMEOUT_MS,
+    SESSION_TIMEOUT_MS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.coordinator.membership.membership import Membership
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.workload.group_history import GroupHistory
+    from falkirk.simulation.workload.group_plan import GroupPlan
+
+
+class GroupMember(BrokerClient):
+    """One member of a group, life after life."""
+
+    def __init__(
+        self, name: str, brokers: Mapping[int, Endpoint], chance: Chance, history: GroupHistory, *, plan: GroupPlan
+    ) -> None:
+        super().__init__(name, brokers, chance)
+        self._history = history
+        self._plan = plan
+        self._lives = 0
+        self._coordinator: int | None = None
+        self._is_looking = False
+        self._retry_at_ms = 0
+        self._next_commit_ms = 0
+        # Of the commit or fetch that is under way; and of what is read, what is known to be committed.
+        self._is_asking_offsets = False
+        self._fetched: frozenset[TopicPartition] = frozenset()
+        self._sure_until_ms = 0
+        self._protocol = ""
+        self._given: Mapping[str, int] = {}
+        self._membership = self._begin()
+
+    @property
+    def due_ms(self) -> int | None:
+        """When there is something to ask."""
+        times = [self._retry_at_ms]
+        if not self._membership.needs_coordinator:
+            times = [each for each in (self._membership.next_wakeup_ms,) if each is not None]
+        if not self.is_over:
+            times.append(self._ends_at_ms)
+        if self._may_ask_offsets:
+            times.append(self._next_commit_ms)
+        return min(times, default=None)
+
+    def act(self) -> None:
+        """Look the coordinator up, go on as a member, commit."""
+        self._go_on_living()
+        if self._membership.needs_coordinator:
+            self._look_up()
+        elif self._coordinator is not None and self.connect(self._coordinator):
+            self._ask_as_member(self._coordinator)
+            self._ask_about_offsets(self._coordinator)
+        self._tell()
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """What it reads."""
+        return frozenset(self._membership.assigned)
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether it is a member and knows what is committed of all that it reads."""
+        return self._membership.epoch > 0 and self._fetched >= self.partitions and not self._is_asking_offsets
+
+    @property
+    def state(self) -> str:
+        """How it is, for people."""
+        return f"{self._protocol} member at epoch {self._membership.epoch} with {sorted(self.partitions)}"
+
+    # --- Lives
+
+    def _begin(self, protocol: str | None = None) -> Membership:
+        self._lives += 1
+        self._protocol = protocol or self.chance.choice(self._plan.protocols)
+        self._ends_at_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * self._plan.life_ms)
+        self._fetched = frozenset()
+        self._sure_until_ms = 0
+        if self._protocol == CLASSIC:
+            settings = ClassicSettings(
+                group_id=self._plan.group_id,
+                session_timeout_ms=SESSION_TIMEOUT_MS,
+                rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+                heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+            )
+            return ClassicMembership(settings, subscribe=self._subscription, assign=self._assign)
+        consumer = ConsumerSettings(
+            group_id=self._plan.group_id, topics=(self._plan.topic,), rebalance_timeout_ms=REBALANCE_TIMEOUT_MS
+        )
+        member_id = uuid_text(random_uuid(self.chance))
+        return ConsumerMembership(consumer, member_id=member_id, name_of=self._name_of)
+
+    def _go_on_living(self) -> None:
+        member = self._membership
+        if member.failure is not None:
+            if member.failure not in _MAY_END_IT:
+                raise InvariantViolatedError("OneOwner", f"{self.name} is told {member.failure.name}")
+            self.note(f"cannot be a {self._protocol} member: {member.failure.name}")
+            # A group of the one protocol that a release or a policy does not convert takes members of that alone.
+            self._start_anew(CLASSIC if self._protocol == CONSUMER else None)
+            self._retry_at_ms = self.now_ms + _BACKOFF_MS
+        elif member.has_left:
+            self._start_anew()
+        elif self.now_ms >= self._ends_at_ms and not self.is_over:
+            self._ends_at_ms = self.now_ms + self._plan.life_ms
+            if self.chance.random() < _SHARE_OF_FAREWELLS:
+                member.leave()
+            else:
+                self.note("vanishes")
+                self._start_anew()
+
+    def _start_anew(self, protocol: str | None = None) -> None:
+        self._membership = self._begin(protocol)
+
+    def _subscription(self) -> ConsumerProtocolSubscription:
+        return ConsumerProtocolSubscription((self._plan.topic,))
+
+    def _assign(self, members: Mapping[str, ConsumerProtocolSubscription]) -> Mapping[str, ConsumerProtocolAssignment]:
+        """Deal the partitions out in turn."""
+        count, ids = self._partition_count, sorted(members)
+        self._given = {self._plan.topic: count}
+        return {
+            member_id: ConsumerProtocolAssignment(
+                [AssignedTopic(self._plan.topic, tuple(range(place, count, len(ids))))]
+            )
+            for place, member_id in enumerate(ids)
+        }
+
+    @property
+    def _partition_count(self) -> int:
+        return sum(topic == self._plan.topic for topic, _ in self.places)
+
+    def _name_of(self, topic_id: bytes) -> str | None:
+        names = (topic for (topic, _), place in self.places.items() if place.topic_id == topic_id)
+        return next(names, None)
+
+    # --- Asking
+
+    def _look_up(self) -> None:
+        if self._is_looking or self.now_ms < self._retry_at_ms:
+            return
+        self._retry_at_ms = self.now_ms + _BACKOFF_MS
+        broker_id = self.chance.choice(sorted(self.brokers))
+        if not self.connect(broker_id):
+            return
+        group_id, version = self._plan.group_id, self.version(broker_id, _FIND_COORDINATOR)
+        if version is None:
+            return
+        request = FindCoordinatorRequest(group_id)
+        if version >= _FIRST_WITH_BATCHES:
+            request = FindCoordinatorRequest(coordinator_keys=(group_id,))
+        self._is_looking = True
+        self.ask(broker_id, request, self._found)
+
+    def _found(self, response: WireMessage | None) -> None:
+        self._is_looking = False
+        if response is None:
+            return
+        assert isinstance(response, FindCoordinatorResponse)
+        found = response.coordinators[0] if response.coordinators else response
+        if found.error_code == ErrorCode.NONE and found.node_id in self.brokers:
+            self._coordinator = found.node_id
+            self._membership.found_coordinator()
+
+    def _ask_as_member(self, coordinator: int) -> None:
+        member = self._membership
+        if isinstance(member, ClassicMembership) and self._has_grown(member):
+            member.rejoin(self.now_ms)
+        if self._protocol == CONSUMER and not self._speaks_consumer_protocol(coordinator):
+            self._start_anew(CLASSIC)
+            return
+        request = member.due(self.now_ms, partial(self.version, coordinator))
+        if request is None:
+            return
+        sent_ms = self.now_ms
+
+        def done(response: WireMessage | None) -> None:
+            if response is None:
+                member.lost(self.now_ms)
+                return
+            member.answered(response, self.now_ms)
+            if member is self._membership and isinstance(response, _TELLS_OF_LIFE) and not response.error_code:
+                self._sure_until_ms = sent_ms + min(SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS)
+
+        self.ask(coordinator, request, done)
+
+    def _speaks_consumer_protocol(self, coordinator: int) -> bool:
+        """Say whether the coordinator has it, and this client commits in a version that such members may use."""
+        return (
+            self.version(coordinator, _CONSUMER_GROUP_HEARTBEAT) is not None
+            and (self.version(coordinator, _OFFSET_COMMIT) or 0) >= _FIRST_WITH_MEMBER_EPOCHS
+        )
+
+    def _has_grown(self, member: ClassicMembership) -> bool:
+        """Say whether the leader has more to assign than it has assigned."""
+        given = self._given.get(self._plan.topic)
+        return member.is_leader and bool(member.assigned) and given is not None and self._partition_count > given
+
+    # --- Offsets
+
+    @property
+    def _may_ask_offsets(self) -> bool:
+        member = self._membership
+        if self._is_asking_offsets or member.needs_coordinator or not member.assigned or member.epoch < 0:
+            return False
+        return not self.is_over or not self._fetched >= self.partitions
+
+    def _ask_about_offsets(self, coordinator: int) -> None:
+        if not self._may_ask_offsets or self.now_ms < self._next_commit_ms:
+            return
+        self._next_commit_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * _COMMIT_INTERVAL_MS)
+        if not self._fetched >= self.partitions:
+            self._fetch(coordinator)
+        elif not self.is_over:
+            self._commit(coordinator)
+
+    def _commit(self, coordinator: int) -> None:
+        member, topic = self._membership, self._plan.topic
+        offsets = {each: self._history.next_offset(self._key(each)) for each in sorted(member.assigned)}
+        place = self.places.get((topic, 0))
+        asked = [OffsetCommitRequestPartition(each.partition, offset) for each, offset in offsets.items()]
+        request = OffsetCommitRequest(
+            group_id=self._plan.group_id,
+            generation_id_or_member_epoch=member.epoch,
+            member_id=member.member_id,
+            topics=[
+                OffsetCommitRequestTopic(
+                    name=topic, topic_id=bytes(16) if place is None else place.topic_id, partitions=asked
+                )
+            ],
+        )
+        self._is_asking_offsets = True
+
+        def done(response: WireMessage | None) -> None:
+            self._is_asking_offsets = False
+            if response is None:
+                return
+            assert isinstance(response, OffsetCommitResponse)
+            for each in response.topics[0].partitions:
+                partition = TopicPartition(topic, each.partition_index)
+                self._committed(partition, offsets[partition], each.error_code)
+
+        self.ask(coordinator, request, done)
+
+    def _committed(self, partition: TopicPartition, offset: int, error: int) -> None:
+        key = self._key(partition)
+        if error == ErrorCode.NONE:
+            self._history.take_acked(key, offset)
+        elif error in _NOT_DONE:
+            self._history.take_refused(key, offset)
+        elif error not in _MAYBE_DONE:
+            raise InvariantViolatedError("CommittedOffsetsStay", f"{self.name} is told {ErrorCode(error).name}")
+
+    def _fetch(self, coordinator: int) -> None:
+        topic, wanted = self._plan.topic, self.partitions
+        version = self.version(coordinator, _OFFSET_FETCH)
+        if version is None:
+            return
+        numbers = tuple(sorted(each.partition for each in wanted))
+        at_least = {each: self._history.acked_by_now(self._key(each)) for each in wanted}
+        place = self.places.get((topic, 0))
+        if version >= _FIRST_WITH_GROUPS:
+            topic_id = bytes(16) if place is None else place.topic_id
+            asked = OffsetFetchRequestTopics(name=topic, topic_id=topic_id, partition_indexes=numbers)
+            request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._plan.group_id, topics=[asked])])
+        else:
+            request = OffsetFetchRequest(group_id=self._plan.group_id, topics=[OffsetFetchRequestTopic(topic, numbers)])
+        self._is_asking_offsets = True
+
+        def done(response: WireMessage | None) -> None:
+            self._is_asking_offsets = False
+            if response is None:
+                return
+            assert isinstance(response, OffsetFetchResponse)
+            found = response.groups[0] if response.groups else response
+            if found.error_code:
+                return
+            for each in found.topics[0].partitions:
+                partition = TopicPartition(topic, each.partition_index)
+                if each.error_code == ErrorCode.NONE:
+                    offset = each.committed_offset
+                    self._history.take_served(self._key(partition), offset, at_least[partition], self.name)
+                    self._fetched |= {partition}
+
+        self.ask(coordinator, request, done)
+
+    def _key(self, partition: TopicPartition) -> GroupPartition:
+        return GroupPartition(self._plan.group_id, partition)
+
+    def _tell(self) -> None:
+        self._fetched &= self.partitions
+        self._history.take_holding(
+            self._plan.group_id,
+            self.name,
+            Holding(self.partitions, self._sure_until_ms, self._membership.epoch),
+            self.now_ms,
+        )
+
+
+_OFFSET_COMMIT: Final = 8
+_FIND_COORDINATOR: Final = 10
+_CONSUMER_GROUP_HEARTBEAT: Final = 68
+_FIRST_WITH_MEMBER_EPOCHS: Final = 9
+_OFFSET_FETCH: Final = 9
+_FIRST_WITH_BATCHES: Final = 4
+_FIRST_WITH_GROUPS: Final = 8
+_BACKOFF_MS: Final = 150
+_COMMIT_INTERVAL_MS: Final = 200
+_SHARE_OF_FAREWELLS: Final = 0.6
+_TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+_MAY_END_IT: Final = frozenset(
+    {
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+_NOT_DONE: Final = frozenset(
+    {
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    }
+)
+# The log may have it though this is the answer.
+_MAYBE_DONE: Final = frozenset(
+    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.REQUEST_TIMED_OUT}
+)
