@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import count
 
-from falkirk.client.membership.classic_membership import ClassicMembership, ClassicSettings
-from falkirk.client.membership.consumer_membership import ConsumerMembership, ConsumerSettings
+from falkirk.coordinator.membership.classic_membership import ClassicMembership, ClassicSettings
+from falkirk.coordinator.membership.consumer_membership import ConsumerMembership, ConsumerSettings
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -44,6 +44,7 @@ VERSIONS: dict[type[WireMessage], int] = {
     LeaveGroupRequest: 5,
     ConsumerGroupHeartbeatRequest: 1,
 }
+VERSION_OF_KEY = {request.SCHEMA.info.key: version for request, version in VERSIONS.items()}
 # What keeps members alive that are not heard while the other side has its turn.
 PATIENT_PROPERTIES = {
     "group.consumer.max.session.timeout.ms": 1_800_000,
@@ -115,7 +116,7 @@ class GroupMembers:
             heapq.heappush(self._due, (when, next(self._numbers), member))
 
     def _send(self, member: "_Member", now_ms: int) -> None:
-        request = member.membership.due(now_ms)
+        request = member.membership.due(now_ms, VERSION_OF_KEY.get)
         if request is not None:
             _, data = member.connection.send_request(request, VERSIONS[type(request)])
             member.sock.sendall(data)

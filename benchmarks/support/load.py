@@ -15,6 +15,7 @@ from support.process import run_process
 from support.server import Server
 
 CLIENT_ID = "bench"
+TIMEOUT_S = 120
 # A small heap and no more compiler threads than needed: the generator shares the cores with what it measures.
 JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 Answer = TypeVar("Answer", bound=WireMessage)
@@ -101,7 +102,7 @@ def ask(port: int, request: WireMessage, version: int, answer: type[Answer]) -> 
     """Ask a node one thing on a connection of its own."""
     connection = Connection(role=Role.CLIENT, client_id=CLIENT_ID)
     _, data = connection.send_request(request, version)
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as sock:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as sock:
         sock.sendall(data)
         while True:
             received = sock.recv(1 << 20)

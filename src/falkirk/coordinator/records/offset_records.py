@@ -50,6 +50,12 @@ def offset_position(topic: str, partition: int) -> bytes:
     return _INT16.pack(len(name)) + name + _INT32.pack(partition)
 
 
+def offset_key_bytes(key: OffsetCommitKey) -> bytes:
+    """Give a key as it stands in the log, the record's type before it."""
+    group = key.group.encode()
+    return _KEY_HEAD.pack(_TYPE, len(group)) + group + offset_position(key.topic, key.partition)
+
+
 def offset_value_bytes(value: OffsetCommitValue, version: int) -> bytes:
     """Give a value as it stands in the log, its version before it; quickly for what is written most.
 
@@ -71,6 +77,8 @@ TOPIC_ID_LAYOUT: Final = 1
 """The layout of OffsetCommitValue that has the topic's id (tag 0 of version 4)."""
 _WITH_TOPIC_ID: Final = 4
 _WITHOUT_TAGS: Final = 3
+_TYPE: Final = 1
+_KEY_HEAD: Final = struct.Struct(">hh")
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
