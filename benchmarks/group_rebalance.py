@@ -1,16 +1,14 @@
 """A rebalance of 500 members: a coordinator of ours against one of real Kafka, both protocols.
 
 Budget: not slower than Kafka, processor time of the broker first. One member leaves, or joins, and the rebalance is
-over when every partition of the topic (as many as there are members) has a member again, and all members are of the same
+over when every partition of the topic (as many as there are members) has a member again, and all members are of one
 generation or epoch. Each member has a connection of its own, heartbeats as soon as the coordinator could tell it
 something, and never waits; the members (of both sides the same program) want a share of the clock, too.
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from support.brokers import Side, both_sides, create_topics
 from support.group_members import (
@@ -24,6 +22,7 @@ from support.group_members import (
 )
 from support.kafka_peer import Peer, measure_against_kafka
 from support.line import print_line
+from support.process import cpu_seconds
 
 MEMBERS = 500
 PARTITIONS = MEMBERS
@@ -39,7 +38,6 @@ PROPERTIES = {
     "group.consumer.assignment.interval.ms": 0,
     "group.initial.rebalance.delay.ms": 1_000,
 }
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -121,12 +119,6 @@ def formed(side: Side, protocol: str) -> Group:
         group.join()
     group.members.run(group.is_settled)
     return group
-
-
-def cpu_seconds(pid: int) -> float:
-    """Give the user and system time of a process, of all its threads."""
-    fields = Path("/proc", str(pid), "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,9 @@ def run_process(command: list[str]) -> ProcessRun:
     if process.returncode != 0:
         raise subprocess.CalledProcessError(process.returncode, command, stdout)
     return ProcessRun(stdout, seconds, usage.ru_utime + usage.ru_stime)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Give the user and system time of a process, of all its threads."""
+    fields = Path("/proc", str(pid), "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND

@@ -26,6 +26,8 @@ SERVER_JVM_OPTIONS = (
     # A line for each change that a controller replays is what Kafka logs by default; that is not what is measured.
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
     "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
+    # Tells how long a partition's load took, and little else.
+    "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime=info",
 )
 STARTED = re.compile(rb"Kafka Server started")
 START_TIMEOUT_S = 120
