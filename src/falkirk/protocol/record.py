@@ -51,7 +51,8 @@ def decode_records(
     at = 0
     try:
         for _ in range(count):
-            record, at = _decode_record(data, at, base_offset, base_timestamp, log_append_time)
+            plain = _plain_record(data, at, base_offset, base_timestamp if log_append_time is None else log_append_time)
+            record, at = plain or _decode_record(data, at, base_offset, base_timestamp, log_append_time)
             records.append(record)
     except IndexError as error:
         raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
@@ -150,6 +151,8 @@ _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _NULL = encode_varlong(-1)
 
 
+# What a zigzag varint of one byte stands for; None: there are more bytes.
+_SHORT = tuple((byte >> 1) ^ -(byte & 1) if byte < 0x80 else None for byte in range(0x100))
 _HEADS_MAX = 1 << 17
 _HEADS: list[bytes] = []
 
@@ -160,6 +163,36 @@ def _kraft_head(delta: int) -> bytes:
 
 def _nullable(data: bytes | None) -> bytes:
     return _NULL if data is None else encode_varlong(len(data)) + data
+
+
+def _plain_record(data: bytes, at: int, base_offset: int, timestamp: int) -> tuple[Record, int] | None:
+    """Read a record as coordinators write them, in half the time; None if it is another one, or none at all.
+
+    It has the batch's own timestamp, a key, a value, and no headers.
+    """
+    size, start = _SHORT[data[at]], at + 1
+    if size is None:
+        size, start = _varlong(data, at)
+    end = start + size
+    if size < RECORD_BYTES_MIN or end > len(data) or data[start + 1]:
+        return None
+    offset_delta, at = _SHORT[data[start + 2]], start + 3
+    if offset_delta is None:
+        offset_delta, at = _varlong(data, start + 2)
+    key_bytes, key_start = _SHORT[data[at]], at + 1
+    if key_bytes is None:
+        key_bytes, key_start = _varlong(data, at)
+    value_at = key_start + key_bytes
+    if key_bytes < 0 or not 0 <= offset_delta <= _INT32_MAX or value_at >= end:
+        return None
+    value_bytes, value_start = _SHORT[data[value_at]], value_at + 1
+    if value_bytes is None:
+        value_bytes, value_start = _varlong(data, value_at)
+    value_end = value_start + value_bytes
+    if value_bytes < 0 or value_end + 1 != end or data[value_end]:
+        return None
+    key, value = data[key_start:value_at], data[value_start:value_end]
+    return Record(base_offset + offset_delta, timestamp, key, value, (), data[start]), end
 
 
 def _decode_record(
