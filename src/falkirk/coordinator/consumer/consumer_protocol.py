@@ -90,6 +90,9 @@ class ConsumerProtocol:
         if isinstance(decided, Refusal):
             return _refused(token, decided)
         outcome, response = decided
+        if not outcome.records:
+            # Most heartbeats; `replace` would take a tenth of their time.
+            return Outcome(replies=[*outcome.replies, Reply(token, response)], on_written=outcome.on_written)
         return replace(outcome, replies=[*outcome.replies, Reply(token, response)])
 
     def describe(self, group: ConsumerGroup) -> DescribedGroup:
@@ -238,7 +241,8 @@ class ConsumerProtocol:
             member_epoch=after.member_epoch,
             heartbeat_interval_ms=self.services.heartbeat_interval_ms(group_id),
         )
-        if request.member_epoch == JOINING_EPOCH or _is_full(request) or _partitions(before) != _partitions(after):
+        has_changed = after is not before and _partitions(before) != _partitions(after)
+        if has_changed or request.member_epoch == JOINING_EPOCH or _is_full(request):
             response.assignment = Assignment(
                 topic_partitions=[
                     TopicPartitions(topic_id=topic_id, partitions=tuple(sorted(partitions)))

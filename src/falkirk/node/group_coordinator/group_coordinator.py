@@ -7,6 +7,7 @@ groups.complete()        # before the step is over: what was decided is written
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.loader_rules import CoordinatorKind, configured_coordinator
@@ -62,6 +63,9 @@ class GroupCoordinator:
         self.counters = GroupCounters()
         self._state = state
         self._make_shard = make_shard
+        protocols = static_value(config.properties, config.release, "group.coordinator.rebalance.protocols")
+        assert isinstance(protocols, tuple), "a list"
+        self._is_consumer_protocol_configured = self.kind is not CoordinatorKind.OLD and GroupType.CONSUMER in protocols
         codec = static_value(config.properties, config.release, "offsets.topic.compression.codec")
         assert isinstance(codec, int), "a number"
         self._loading: deque[HostedShard] = deque()
@@ -159,12 +163,11 @@ class GroupCoordinator:
     @property
     def is_consumer_protocol_enabled(self) -> bool:
         """Say whether groups of the consumer protocol may be: by configuration, and by `group.version` from 4.0 on."""
-        config = self._state.config
-        protocols = static_value(config.properties, config.release, "group.coordinator.rebalance.protocols")
-        assert isinstance(protocols, tuple), "a list"
-        if self.kind is CoordinatorKind.OLD or GroupType.CONSUMER not in protocols:
+        if not self._is_consumer_protocol_configured:
             return False
-        return GROUP_VERSION not in config.release.features or self._feature_levels.get(GROUP_VERSION, 0) >= 1
+        return GROUP_VERSION not in self._state.config.release.features or (
+            self._feature_levels.get(GROUP_VERSION, 0) >= 1
+        )
 
     def partition_for(self, group_id: str) -> int:
         """Give the partition of `__consumer_offsets` that a group belongs to."""
@@ -317,6 +320,8 @@ class GroupCoordinator:
         context.group_configs = self._group_configs
 
 
+# Asked with each request, and a loop over the name's characters.
+@lru_cache(maxsize=1 << 11)
 def abs_hash(group_id: str) -> int:
     """Give the absolute value of Java's `String.hashCode`; 0 for the least one (Kafka's Utils.abs)."""
     code = java_string_hash(group_id)

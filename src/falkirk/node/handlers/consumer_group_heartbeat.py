@@ -32,8 +32,10 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     if not is_group_allowed(view, context, AclOperation.READ, request.group_id):
         return error_response(request, context.api_version, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     names = set(request.subscribed_topic_names or ())
-    if GROUP_VERSION in view.release.features and not names <= allowed_topics(
-        view, context, AclOperation.DESCRIBE, names
+    if (
+        names
+        and GROUP_VERSION in view.release.features
+        and not names <= allowed_topics(view, context, AclOperation.DESCRIBE, names)
     ):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     client = client_of(context)
