@@ -39,9 +39,13 @@ for seed in range(first, last):
     if kind == "rolls":
         from rolling_clusters import whole_story
         scenario = whole_story()
-    if kind == "data":
+    if kind in ("data", "groups"):
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
+            continue
+    if kind == "groups":
+        scenario = scenario.with_groups(World(seed).chance("groups"))
+        if not scenario.data.groups:
             continue
     result = simulate(seed, keeps_timeline=False, scenario=scenario)
     if result.verdict is not Verdict.PASSED:
@@ -54,7 +58,8 @@ for seed in range(first, last):
 class PlantedBug:
     """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
 
-    `folder`: `data` where runs with data are to find it, `rolls` where an operator's whole story is.
+    `folder`: `data` where runs with data are to find it, `groups` where those with groups are, `rolls` where an
+    operator's whole story is.
     """
 
     path: Path

@@ -48,6 +48,8 @@ MARKS: Final = (
     "committed with a replica out of sync",
     "committed while replicas are moved",
     "producer gave up",
+    "offsets committed by a group",
+    "members of both protocols in a group",
     "administrator served through a broker",
     "metadata.version raised",
     "metadata.version lowered",

@@ -389,6 +389,8 @@ class _Run:
         self._marks.add("connection broken", self._world.network.counts["breaks"])
         self._marks.add("crash within a change on disk", sum(host.crashes_in_changes for host in hosts))
         self._marks.add("producer gave up", self._data_history.given_up)
+        self._marks.add("offsets committed by a group", self._group_history.acked)
+        self._marks.add("members of both protocols in a group", self._group_history.mixed)
         self._marks.add("administrator served through a broker", self._history.acknowledged_through_brokers)
         return {
             **self._world.network.counts,

@@ -129,10 +129,15 @@ class Scenario:
         return replace(self, roll=plan, faults=replace(self.faults, kinds=kinds))
 
     def with_groups(self, chance: Chance) -> Scenario:
-        """Give brokers with data groups of consumers, half of the time; a scripted broker coordinates none."""
+        """Give brokers with data groups of consumers, half of the time; a scripted broker coordinates none.
+
+        A commit that comes again later would undo what was committed since; no client repeats one.
+        """
         if self.data is None or self.roll is not None or chance.random() < 0.5:
             return self
-        return replace(self, data=self.data.with_groups(chance), broker_count=0)
+        kinds = self.faults.kinds - {REPEATED_REQUESTS}
+        faults = replace(self.faults, kinds=kinds)
+        return replace(self, data=self.data.with_groups(chance), broker_count=0, faults=faults)
 
     @property
     def first_features(self) -> dict[str, int]:

@@ -15,7 +15,6 @@ from falkirk.simulation.workload.group_plan import OFFSETS_PARTITIONS
 from falkirk.versions.release import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from falkirk.protocol.topic_partition import TopicPartition
@@ -44,6 +43,7 @@ class Holding:
     partitions: AbstractSet[TopicPartition]
     sure_until_ms: int
     epoch: int
+    protocol: str
 
 
 class GroupHistory:
@@ -52,7 +52,8 @@ class GroupHistory:
     def __init__(self, data: DataHistory) -> None:
         self.commits: dict[GroupPartition, Commits] = {}
         self.acked = 0
-        self.joined = 0
+        # How often members of both protocols read side by side.
+        self.mixed = 0
         self._data = data
         self._next = 0
         self._holdings: dict[str, dict[str, Holding]] = {}
@@ -96,17 +97,16 @@ class GroupHistory:
         if now_ms > holding.sure_until_ms:
             return
         for other, theirs in holdings.items():
-            both = theirs.partitions & holding.partitions if other != member else frozenset()
-            if both and now_ms <= theirs.sure_until_ms:
+            if other == member or now_ms > theirs.sure_until_ms:
+                continue
+            self.mixed += bool(theirs.partitions and holding.partitions and theirs.protocol != holding.protocol)
+            both = theirs.partitions & holding.partitions
+            if both:
                 raise InvariantViolatedError(
                     "OneOwner",
                     f"{min(both)} of {group_id} is read by {member} at epoch {holding.epoch} "
                     f"and by {other} at epoch {theirs.epoch}",
                 )
-
-    def holdings(self, group_id: str) -> Mapping[str, Holding]:
-        """Give what the members of a group read."""
-        return self._holdings.get(group_id, {})
 
     def _is_lossy(self, group_id: str) -> bool:
         """Say whether the log of the group's coordinator may have lost records, as a Kafka's would have."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.membership.classic_membership import ClassicMembership, ClassicSettings
+from falkirk.coordinator.membership.classic_membership import ClassicMembership, ClassicSettings, State
 from falkirk.coordinator.membership.consumer_membership import ConsumerMembership, ConsumerSettings
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -241,7 +241,8 @@ class GroupMember(BrokerClient):
     def _has_grown(self, member: ClassicMembership) -> bool:
         """Say whether the leader has more to assign than it has assigned."""
         given = self._given.get(self._plan.topic)
-        return member.is_leader and bool(member.assigned) and given is not None and self._partition_count > given
+        is_content = member.is_leader and member.state is State.STABLE
+        return is_content and given is not None and self._partition_count > given
 
     # --- Offsets
 
@@ -339,7 +340,7 @@ class GroupMember(BrokerClient):
         self._history.take_holding(
             self._plan.group_id,
             self.name,
-            Holding(self.partitions, self._sure_until_ms, self._membership.epoch),
+            Holding(self.partitions, self._sure_until_ms, self._membership.epoch, self._protocol),
             self.now_ms,
         )
 
@@ -353,7 +354,7 @@ _FIRST_WITH_BATCHES: Final = 4
 _FIRST_WITH_GROUPS: Final = 8
 _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
-_SHARE_OF_FAREWELLS: Final = 0.6
+_SHARE_OF_FAREWELLS: Final = 0.8
 _TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
 _MAY_END_IT: Final = frozenset(
     {

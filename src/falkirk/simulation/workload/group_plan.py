@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 # The same for members of both protocols; a member that cannot say so in time gives up what it has.
-SESSION_TIMEOUT_MS: Final = 5_000
-REBALANCE_TIMEOUT_MS: Final = 5_000
-HEARTBEAT_INTERVAL_MS: Final = 500
+SESSION_TIMEOUT_MS: Final = 2_000
+REBALANCE_TIMEOUT_MS: Final = 2_000
+HEARTBEAT_INTERVAL_MS: Final = 300
 OFFSETS_PARTITIONS: Final = 2
 
 

@@ -1,0 +1,94 @@
+"""Groups of both protocols while brokers crash: one owner for each partition, and no committed offset lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from falkirk.simulation.disk import CrashOutcome
+from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.run import CrashPoint, Verdict, simulate
+from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.workload.data_plan import DataPlan, ProducerPlan, TopicPlan
+from falkirk.simulation.workload.group_plan import CLASSIC, CONSUMER, GroupPlan
+from falkirk.versions.release import Release
+
+RELEASE = Release.parse("4.3")
+GROUP = GroupPlan(group_id="g", topic="kept-0", member_count=3, protocols=(CLASSIC, CONSUMER), life_ms=2_500)
+SCENARIO = Scenario(
+    releases=(RELEASE,),
+    metadata_version=RELEASE.latest_metadata_version,
+    has_dynamic_voters=False,
+    spare_count=0,
+    joins_itself=False,
+    broker_count=0,
+    node_releases=(RELEASE,) * 3,
+    administrator_count=1,
+    faults=FaultPlan(kinds=frozenset(), interval_ms=1000),
+    faults_ms=8_000,
+    data=DataPlan(
+        topics=(
+            TopicPlan(name="kept-0", partition_count=3, replication_factor=3, configs={"min.insync.replicas": "2"}),
+        ),
+        producers=(ProducerPlan(is_idempotent=True, acks=-1, interval_ms=400),),
+        consumers=(),
+        log_dir_count=1,
+        is_administered=False,
+        groups=(GROUP,),
+    ),
+)
+"""No fault but the crash: members join, leave, vanish and change the protocol in its eight seconds."""
+SEED = 1
+BROKER = 21
+
+
+def crash_at(changes: range) -> None:
+    for change in changes:
+        for outcome in CrashOutcome:
+            crash = CrashPoint(node_id=BROKER, change=change, outcome=outcome)
+            result = simulate(SEED, keeps_timeline=False, scenario=SCENARIO, crash=crash)
+            assert result.verdict is Verdict.PASSED, f"{crash}\n{result.problem}"
+
+
+def changes_of_the_broker() -> int:
+    return simulate(SEED, keeps_timeline=False, scenario=SCENARIO).changes[f"broker-{BROKER}"]
+
+
+@pytest.mark.slow
+def test_members_of_both_protocols_share_a_group_and_commit() -> None:
+    result = simulate(SEED, keeps_timeline=False, scenario=SCENARIO)
+
+    assert result.verdict is Verdict.PASSED, result.problem
+    assert result.marks["members of both protocols in a group"] > 0
+    assert result.counts["offsets committed"] > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["3.7", "3.9", "4.0"])
+def test_groups_of_older_releases_are_kept_as_well(word: str) -> None:
+    release = Release.parse(word)
+    scenario = replace(
+        SCENARIO,
+        releases=(release,),
+        node_releases=(release,) * 3,
+        metadata_version=release.latest_metadata_version,
+    )
+    result = simulate(SEED, keeps_timeline=False, scenario=scenario)
+
+    assert result.verdict is Verdict.PASSED, result.problem
+    assert result.counts["offsets committed"] > 20
+
+
+@pytest.mark.slow
+def test_a_coordinator_may_crash_at_some_changes_on_its_disk() -> None:
+    changes = changes_of_the_broker()
+    assert changes > 50
+    crash_at(range(20, changes, changes // 2))
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(10))
+def test_a_coordinator_may_crash_at_each_change_on_its_disk(part: int) -> None:
+    crash_at(range(1 + part, changes_of_the_broker() + 1, 10))
