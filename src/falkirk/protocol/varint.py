@@ -48,6 +48,8 @@ def encode_unsigned_varint(value: int) -> bytes:
 
 def encode_varlong(value: int) -> bytes:
     """Write a signed integer in zigzag form; 32-bit values come out as Kafka's varint does."""
+    if 0 <= value < _SMALL_COUNT:
+        return _SMALL[value]
     return encode_unsigned_varint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
@@ -57,6 +59,9 @@ def unsigned_varint_size(value: int) -> int:
 
 
 _ONE_BYTE = tuple(bytes([value]) for value in range(0x80))
+# Sizes and deltas of most records: a third of the time of writing one.
+_SMALL_COUNT = 1024
+_SMALL = tuple(encode_unsigned_varint(value << 1) for value in range(_SMALL_COUNT))
 
 
 def _decode(buffer: bytes | bytearray | memoryview, position: int, bytes_max: int) -> tuple[int, int]:
