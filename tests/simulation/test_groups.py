@@ -8,6 +8,7 @@ import pytest
 
 from falkirk.simulation.disk import CrashOutcome
 from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.rolls.plan import Pause, RollPlan, SetFeature
 from falkirk.simulation.run import CrashPoint, Verdict, simulate
 from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.workload.data_plan import DataPlan, ProducerPlan, TopicPlan
@@ -92,3 +93,22 @@ def test_a_coordinator_may_crash_at_some_changes_on_its_disk() -> None:
 @pytest.mark.parametrize("part", range(10))
 def test_a_coordinator_may_crash_at_each_change_on_its_disk(part: int) -> None:
     crash_at(range(1 + part, changes_of_the_broker() + 1, 10))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_goes_up_with_a_feature_together_though_brokers_hear_of_it_late(seed: int) -> None:
+    """KIP-584's use case, T0 to T5: brokers are cut off, so that members meet some that do not know the level yet."""
+    group = replace(GROUP, protocols=(CLASSIC,), feature="group.version", life_ms=20_000)
+    assert SCENARIO.data is not None
+    scenario = replace(
+        SCENARIO,
+        data=replace(SCENARIO.data, groups=(group,)),
+        faults=FaultPlan(kinds=frozenset({"partitions", "freezes"}), interval_ms=400),
+        roll=RollPlan(steps=(Pause(for_ms=3_000), SetFeature(name="group.version", to=1))),
+    )
+    result = simulate(seed, keeps_timeline=False, scenario=scenario)
+
+    assert result.verdict is Verdict.PASSED, result.problem
+    assert result.counts["level of groups"] == 1
+    assert result.counts["offsets committed"] > 20

@@ -103,6 +103,11 @@ class DataClients:
         read = sorted(partition for member in members for partition in member.partitions)
         if read != [(plan.topic, number) for number, _ in topic.items()]:
             return f"{plan.group_id} reads {read}: {', '.join(member.state for member in members)}"
+        if plan.feature is not None:
+            finalized = image.features.levels().get(plan.feature, 0)
+            below = next((member for member in members if member.level != finalized), None)
+            if below is not None:
+                return f"{below.name} runs {plan.feature} at level {below.level}, {finalized} is finalized"
         late = next((member for member in members if not member.is_settled), None)
         return None if late is None else f"{late.name} is not settled: {late.state}"
 

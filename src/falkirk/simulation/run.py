@@ -409,5 +409,6 @@ class _Run:
             "given up": history.given_up,
             "read": history.read,
             "offsets committed": self._group_history.acked,
+            "level of groups": self._group_history.highest_level,
             "lossy": sum(history.keeping(key) is not None for key in history.lossy),
         }

@@ -142,7 +142,7 @@ class Scenario:
     @property
     def first_features(self) -> dict[str, int]:
         """Give the levels with which the cluster begins, beside `metadata.version`."""
-        has_groups = self.data is not None and bool(self.data.groups)
+        has_groups = self.data is not None and any(group.feature is None for group in self.data.groups)
         is_known = GROUP_VERSION in min(self.releases, key=lambda each: RELEASES.index(each.word)).features
         return {GROUP_VERSION: 1} if has_groups and is_known else {}
 

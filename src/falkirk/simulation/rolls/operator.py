@@ -21,6 +21,7 @@ from falkirk.simulation.rolls.feature_questions import (
     unregistration,
 )
 from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, SetFeature, SetLevel, StartTooEarly, runs_level
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -246,7 +247,8 @@ class Operator:
                 kind = UpgradeType.UNSAFE_DOWNGRADE
             yield from self._remove_ghost(answer)
             yield self._over(_RETRY_MS)
-        self._marks.add(f"{step.name} {'raised' if is_raised else 'lowered'}")
+        if step.name == ELIGIBLE_LEADER_REPLICAS_VERSION:
+            self._marks.add(f"{step.name} {'raised' if is_raised else 'lowered'}")
 
     def _ask_for(self, step: SetLevel, kind: UpgradeType, *, is_dry_run: bool) -> Waiting:
         others = dict.fromkeys(step.switched_off, 0)

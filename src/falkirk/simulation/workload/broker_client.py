@@ -201,7 +201,7 @@ class BrokerClient(ABC):
         for received in link.connection.receive_data(data):
             assert isinstance(received, ResponseReceived)
             response = received.message()
-            if isinstance(response, ApiVersionsResponse):
+            if isinstance(response, ApiVersionsResponse) and link.ranges is None:
                 link.ranges = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
                 waiting, link.waiting = link.waiting, []
                 for request, done in waiting:

@@ -56,6 +56,8 @@ class GroupHistory:
         self.mixed = 0
         self._data = data
         self._next = 0
+        # By group and generation: the level of a feature that its leader decided on.
+        self._levels: dict[str, dict[int, int]] = {}
         self._holdings: dict[str, dict[str, Holding]] = {}
 
     def next_offset(self, key: GroupPartition) -> int:
@@ -107,6 +109,22 @@ class GroupHistory:
                     f"{min(both)} of {group_id} is read by {member} at epoch {holding.epoch} "
                     f"and by {other} at epoch {theirs.epoch}",
                 )
+
+    @property
+    def highest_level(self) -> int:
+        """Give the highest level of a feature that a group went up to."""
+        return max((level for levels in self._levels.values() for level in levels.values()), default=0)
+
+    def take_level(self, group_id: str, generation: int, level: int, member: str) -> None:
+        """Take note of the level that a member was told to run at: no generation is below one before it."""
+        levels = self._levels.setdefault(group_id, {})
+        decided = levels.setdefault(generation, level)
+        highest = max((each for number, each in levels.items() if number <= generation), default=level)
+        if level != decided or level < highest:
+            raise InvariantViolatedError(
+                "LevelsOfGroupsNeverFall",
+                f"{member} is told level {level} in generation {generation} of {group_id}, others were at {highest}",
+            )
 
     def _is_lossy(self, group_id: str) -> bool:
         """Say whether the log of the group's coordinator may have lost records, as a Kafka's would have."""

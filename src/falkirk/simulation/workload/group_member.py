@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.membership.classic_membership import ClassicMembership, ClassicSettings, State
 from falkirk.coordinator.membership.consumer_membership import ConsumerMembership, ConsumerSettings
+from falkirk.coordinator.membership.feature_level import FeatureLevel
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
     ConsumerGroupHeartbeatResponse,
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -44,6 +47,7 @@ from falkirk.simulation.workload.group_plan import (
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,
 )
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +80,8 @@ class GroupMember(BrokerClient):
         self._sure_until_ms = 0
         self._protocol = ""
         self._given: Mapping[str, int] = {}
+        self._next_poll_ms = 0
+        self._is_polling = False
         self._membership = self._begin()
 
     @property
@@ -88,6 +94,8 @@ class GroupMember(BrokerClient):
             times.append(self._ends_at_ms)
         if self._may_ask_offsets:
             times.append(self._next_commit_ms)
+        if self._plan.feature is not None and not self._is_polling:
+            times.append(self._next_poll_ms)
         return min(times, default=None)
 
     def act(self) -> None:
@@ -98,6 +106,7 @@ class GroupMember(BrokerClient):
         elif self._coordinator is not None and self.connect(self._coordinator):
             self._ask_as_member(self._coordinator)
             self._ask_about_offsets(self._coordinator)
+        self._poll()
         self._tell()
 
     @property
@@ -123,6 +132,10 @@ class GroupMember(BrokerClient):
         self._ends_at_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * self._plan.life_ms)
         self._fetched = frozenset()
         self._sure_until_ms = 0
+        # A client that starts anew knows nothing of the level that its group is at.
+        self._level = None
+        if self._plan.feature is not None:
+            self._level = FeatureLevel(self._plan.feature, SupportedRange(0, 1))
         if self._protocol == CLASSIC:
             settings = ClassicSettings(
                 group_id=self._plan.group_id,
@@ -130,7 +143,7 @@ class GroupMember(BrokerClient):
                 rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
                 heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
             )
-            return ClassicMembership(settings, subscribe=self._subscription, assign=self._assign)
+            return ClassicMembership(settings, subscribe=self._subscription, assign=self._assign, took=self._took)
         consumer = ConsumerSettings(
             group_id=self._plan.group_id, topics=(self._plan.topic,), rebalance_timeout_ms=REBALANCE_TIMEOUT_MS
         )
@@ -160,18 +173,51 @@ class GroupMember(BrokerClient):
         self._membership = self._begin(protocol)
 
     def _subscription(self) -> ConsumerProtocolSubscription:
-        return ConsumerProtocolSubscription((self._plan.topic,))
+        return ConsumerProtocolSubscription((self._plan.topic,), None if self._level is None else self._level.user_data)
 
     def _assign(self, members: Mapping[str, ConsumerProtocolSubscription]) -> Mapping[str, ConsumerProtocolAssignment]:
         """Deal the partitions out in turn."""
         count, ids = self._partition_count, sorted(members)
         self._given = {self._plan.topic: count}
+        level = None
+        if self._level is not None:
+            level = self._level.decide({each: members[each].user_data or b"" for each in ids})
         return {
             member_id: ConsumerProtocolAssignment(
-                [AssignedTopic(self._plan.topic, tuple(range(place, count, len(ids))))]
+                [AssignedTopic(self._plan.topic, tuple(range(place, count, len(ids))))], level
             )
             for place, member_id in enumerate(ids)
         }
+
+    def _took(self, assignment: ConsumerProtocolAssignment) -> None:
+        if self._level is not None and assignment.user_data is not None:
+            self._level.take(assignment.user_data)
+            self._history.take_level(self._plan.group_id, self._membership.epoch, self._level.level, self.name)
+
+    def _poll(self) -> None:
+        """Ask any broker what is finalized: it may know less than another one has told."""
+        if self._level is None or self._is_polling or self.now_ms < self._next_poll_ms:
+            return
+        self._next_poll_ms = self.now_ms + _POLL_INTERVAL_MS
+        broker_id = self.chance.choice(sorted(self.brokers))
+        if self.connect(broker_id):
+            self._is_polling = True
+            self.ask(broker_id, ApiVersionsRequest("falkirk-simulation", "1"), self._polled)
+
+    def _polled(self, response: WireMessage | None) -> None:
+        self._is_polling = False
+        if response is None or self._level is None:
+            return
+        assert isinstance(response, ApiVersionsResponse)
+        levels = {each.name: each.max_version_level for each in response.finalized_features}
+        member = self._membership
+        if self._level.hear(levels) and isinstance(member, ClassicMembership) and member.is_leader:
+            member.rejoin(self.now_ms)
+
+    @property
+    def level(self) -> int | None:
+        """At which level of its group's feature it runs."""
+        return None if self._level is None else self._level.level
 
     @property
     def _partition_count(self) -> int:
@@ -354,6 +400,7 @@ _FIRST_WITH_BATCHES: Final = 4
 _FIRST_WITH_GROUPS: Final = 8
 _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
+_POLL_INTERVAL_MS: Final = 300
 _SHARE_OF_FAREWELLS: Final = 0.8
 _TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
 _MAY_END_IT: Final = frozenset(

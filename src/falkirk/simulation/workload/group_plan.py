@@ -23,7 +23,8 @@ OFFSETS_PARTITIONS: Final = 2
 class GroupPlan:
     """One group, which reads one topic. `protocols`: what a member may choose each time that it begins anew.
 
-    `life_ms`: how long a member stays, on the average, before it leaves or vanishes, and comes again.
+    `life_ms`: how long a member stays, on the average, before it leaves or vanishes, and comes again. `feature`: what
+    classic members go up with, together (KIP-584's use case); it is not finalized when the cluster begins.
     """
 
     group_id: str
@@ -31,6 +32,7 @@ class GroupPlan:
     member_count: int
     protocols: tuple[str, ...]
     life_ms: int
+    feature: str | None = None
 
     @classmethod
     def of(cls, chance: Chance, number: int, topic: str) -> GroupPlan:
