@@ -5,41 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from group_clusters import GROUP, SCENARIO
 
 from falkirk.simulation.disk import CrashOutcome
 from falkirk.simulation.faults import FaultPlan
 from falkirk.simulation.rolls.plan import Pause, RollPlan, SetFeature
 from falkirk.simulation.run import CrashPoint, Verdict, simulate
-from falkirk.simulation.scenario import Scenario
-from falkirk.simulation.workload.data_plan import DataPlan, ProducerPlan, TopicPlan
-from falkirk.simulation.workload.group_plan import CLASSIC, CONSUMER, GroupPlan
+from falkirk.simulation.workload.group_plan import CLASSIC
 from falkirk.versions.release import Release
 
-RELEASE = Release.parse("4.3")
-GROUP = GroupPlan(group_id="g", topic="kept-0", member_count=3, protocols=(CLASSIC, CONSUMER), life_ms=2_500)
-SCENARIO = Scenario(
-    releases=(RELEASE,),
-    metadata_version=RELEASE.latest_metadata_version,
-    has_dynamic_voters=False,
-    spare_count=0,
-    joins_itself=False,
-    broker_count=0,
-    node_releases=(RELEASE,) * 3,
-    administrator_count=1,
-    faults=FaultPlan(kinds=frozenset(), interval_ms=1000),
-    faults_ms=8_000,
-    data=DataPlan(
-        topics=(
-            TopicPlan(name="kept-0", partition_count=3, replication_factor=3, configs={"min.insync.replicas": "2"}),
-        ),
-        producers=(ProducerPlan(is_idempotent=True, acks=-1, interval_ms=400),),
-        consumers=(),
-        log_dir_count=1,
-        is_administered=False,
-        groups=(GROUP,),
-    ),
-)
-"""No fault but the crash: members join, leave, vanish and change the protocol in its eight seconds."""
 SEED = 1
 BROKER = 21
 

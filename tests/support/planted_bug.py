@@ -39,13 +39,12 @@ for seed in range(first, last):
     if kind == "rolls":
         from rolling_clusters import whole_story
         scenario = whole_story()
-    if kind in ("data", "groups"):
+    if kind == "groups":
+        from group_clusters import disturbed
+        scenario = disturbed()
+    if kind == "data":
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
-            continue
-    if kind == "groups":
-        scenario = scenario.with_groups(World(seed).chance("groups"))
-        if not scenario.data.groups:
             continue
     result = simulate(seed, keeps_timeline=False, scenario=scenario)
     if result.verdict is not Verdict.PASSED:
@@ -58,8 +57,8 @@ for seed in range(first, last):
 class PlantedBug:
     """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
 
-    `folder`: `data` where runs with data are to find it, `groups` where those with groups are, `rolls` where an
-    operator's whole story is.
+    `folder`: `data` where runs with data are to find it, `groups` where a small cluster with a group is, `rolls` where
+    an operator's whole story is.
     """
 
     path: Path
