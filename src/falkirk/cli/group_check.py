@@ -24,7 +24,6 @@ from falkirk.client.groups.configs import delete_group_configs, group_configs
 from falkirk.client.partition_reader import read_partition
 from falkirk.client.partitions import describe_topics
 from falkirk.client.refusal import Refusal
-from falkirk.client.topic_partition import TopicPartition
 from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator
 from falkirk.coordinator.log_entry import log_entries
 from falkirk.coordinator.prediction.group_losses import group_detail
@@ -36,6 +35,7 @@ from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.locks import hold_locks
 from falkirk.metadata.image.configs import GROUP
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.partition_directory import GROUPS_TOPIC
 from falkirk.storage.posix_disk import PosixDisk
 

@@ -31,8 +31,8 @@ from falkirk.client.groups.listing import CONSUMER_GROUP_PROTOCOLS, CONSUMER_GRO
 from falkirk.client.groups.offsets import delete_group_offsets, delete_groups, list_group_offsets
 from falkirk.client.partitions import LATEST, describe_topics, leader_of, list_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.client.topic_partition import TopicPartition
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.cli.padded_columns import MISSING, padded, width
 from falkirk.client.groups.description import DEAD, EMPTY
-from falkirk.client.topic_partition import by_topic
+from falkirk.protocol.topic_partition import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from falkirk.client.groups.description import GroupDescription, MemberDescription
     from falkirk.client.groups.offsets import CommittedOffsets
-    from falkirk.client.topic_partition import TopicPartition
+    from falkirk.protocol.topic_partition import TopicPartition
 
 _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 

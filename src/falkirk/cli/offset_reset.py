@@ -17,8 +17,8 @@ from falkirk.client.groups.description import DEAD, EMPTY, describe_groups
 from falkirk.client.groups.offsets import alter_group_offsets, list_group_offsets
 from falkirk.client.partitions import EARLIEST, LATEST, describe_topics, leader_of, list_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.client.topic_partition import TopicPartition
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

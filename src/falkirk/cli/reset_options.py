@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.cli.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.group_connection import command_failed
-from falkirk.client.topic_partition import TopicPartition
+from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

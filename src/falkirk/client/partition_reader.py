@@ -18,8 +18,8 @@ from falkirk.versions.supported_range import SupportedRange
 if TYPE_CHECKING:
     from falkirk.client.admin import AsyncAdmin
     from falkirk.client.cluster_description import ClusterNode
-    from falkirk.client.topic_partition import TopicPartition
     from falkirk.protocol.messages.fetch_response import PartitionData
+    from falkirk.protocol.topic_partition import TopicPartition
 
 # Versions that name topics, which every broker has.
 _FETCH_VERSIONS: Final = SupportedRange(4, 12)

@@ -13,12 +13,12 @@ from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.refusal import Refusal
 from falkirk.client.retries import API_TIMEOUT_MS, Retries
-from falkirk.client.topic_partition import TopicPartition, by_topic
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+from falkirk.protocol.topic_partition import TopicPartition, by_topic
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Which partition is meant: by name, or by name and id."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -25,3 +26,11 @@ class TopicIdPartition(NamedTuple):
     def topic_partition(self) -> TopicPartition:
         """The partition by name alone."""
         return TopicPartition(self.topic, self.partition)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Give the numbers of each topic, both rising, each once."""
+    found: dict[str, list[int]] = {}
+    for topic, partition in sorted(set(partitions)):
+        found.setdefault(topic, []).append(partition)
+    return found

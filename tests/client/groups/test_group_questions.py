@@ -13,7 +13,6 @@ from falkirk.client.groups.description import describe_groups
 from falkirk.client.groups.listing import list_groups
 from falkirk.client.groups.offsets import alter_group_offsets, delete_group_offsets, list_group_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.client.topic_partition import TopicPartition
 from falkirk.protocol.codec import encode
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -38,6 +37,7 @@ from falkirk.protocol.messages import (
     offset_fetch_response,
 )
 from falkirk.protocol.messages.list_groups_response import ListedGroup
+from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.negotiation import UnsupportedApiError
 
 CONFIG = ClientConfig(retry_backoff_ms=1)

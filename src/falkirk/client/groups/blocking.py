@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from falkirk.client.groups.listing import GroupListing
     from falkirk.client.groups.offsets import CommittedOffsets, Outcomes
     from falkirk.client.refusal import Refusal
-    from falkirk.client.topic_partition import TopicPartition
     from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.topic_partition import TopicPartition
 
 
 class GroupAdmin:

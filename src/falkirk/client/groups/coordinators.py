@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.client.cluster_description import ClusterNode
-from falkirk.client.errors import ClientError, ConnectionFailedError
+from falkirk.client.errors import ClientError, ConnectionFailedError, RequestTimedOutError
 from falkirk.client.refusal import Refusal
 from falkirk.client.retries import API_TIMEOUT_MS, Retries
 from falkirk.protocol.endpoint import Endpoint
@@ -78,7 +78,14 @@ class Coordinators:
         while waiting:
             left_ms = retries.request_timeout_ms
             by_node: dict[ClusterNode, list[str]] = {}
-            for group_id, coordinator in (await self._find_once(waiting, left_ms)).items():
+            try:
+                found = await self._find_once(waiting, left_ms)
+            except RequestTimedOutError:
+                # The time is over: what was told last says more.
+                if all(group_id in answers for group_id in waiting):
+                    break
+                raise
+            for group_id, coordinator in found.items():
                 if isinstance(coordinator, Refusal):
                     answers[group_id] = coordinator
                 else:

@@ -13,8 +13,7 @@ from falkirk.client.groups.coordinators import Coordinators
 from falkirk.client.groups.listing import CLASSIC, CONSUMER, CONSUMER_GROUP_PROTOCOLS
 from falkirk.client.refusal import Refusal
 from falkirk.client.retries import API_TIMEOUT_MS
-from falkirk.client.topic_partition import TopicPartition
-from falkirk.protocol.codec import decode_prefix
+from falkirk.protocol.consumer_protocol import decode_embedded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import (
@@ -24,6 +23,7 @@ from falkirk.protocol.messages import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -195,11 +195,7 @@ def _decoded(data: bytes) -> tuple[TopicPartition, ...]:
     """Read what consumers assign among themselves: a version, then the message. Raises RemoteProtocolError."""
     if not data:
         return ()
-    highest = max(ConsumerProtocolAssignment.SCHEMA.info.versions)
-    version = min(int.from_bytes(data[:2], "big", signed=True), highest)
-    if version < 0:
-        raise RemoteProtocolError(f"version {version} of an assignment", offset=0)
-    assignment, _ = decode_prefix(ConsumerProtocolAssignment, version, data, 2)
+    assignment = decode_embedded(ConsumerProtocolAssignment, data)
     return tuple(
         TopicPartition(topic.topic, partition)
         for topic in assignment.assigned_partitions

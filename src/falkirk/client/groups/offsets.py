@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.groups.coordinators import MOVED, Coordinators
 from falkirk.client.refusal import Refusal
 from falkirk.client.retries import API_TIMEOUT_MS
-from falkirk.client.topic_partition import TopicPartition, by_topic
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DeleteGroupsRequest,
@@ -27,6 +26,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from falkirk.protocol.messages.offset_delete_request import OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
+from falkirk.protocol.topic_partition import TopicPartition, by_topic
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:

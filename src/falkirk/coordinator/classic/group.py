@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
-from falkirk.coordinator.classic.subscribed_topics import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from falkirk.coordinator.classic.subscribed_topics import subscribed_topics
 from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.records.classic_records import group_metadata_tombstone
+from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.java_hash_map import map_order
 

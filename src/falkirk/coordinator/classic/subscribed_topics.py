@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.protocol import codec
 from falkirk.protocol.errors import RemoteProtocolError
@@ -10,8 +10,6 @@ from falkirk.protocol.messages import ConsumerProtocolSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:

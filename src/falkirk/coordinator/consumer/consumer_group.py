@@ -15,6 +15,7 @@ from falkirk.coordinator.assignors.assignor import NO_PARTITIONS
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.record_type import GroupType
 from falkirk.coordinator.records import consumer_records
+from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.assignors.assignor import Assignment
     from falkirk.coordinator.shard.outcome import CoordinatorRecord
-
-CONSUMER_PROTOCOL_TYPE: Final = "consumer"
-"""What a consumer group's protocol type is called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.errors import NodeRefusedError
 from falkirk.client.partitions import EARLIEST, LEADER_MOVED, describe_topics, list_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.client.topic_partition import TopicPartition
 from falkirk.pipeline.live.errors import LiveSourceError
 from falkirk.pipeline.live.partition_mirror import PartitionMirror
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
