@@ -3,7 +3,7 @@
 A benchmark is a Python file beside this one that prints lines of `support/line.py` when it is run; Java programs stand
 in `java/`. Each runs in a process of its own, one after the other. One that has no peer here says so and ends well; a
 missed budget is told and is no failure, for how fast this machine is at the moment is nobody's mistake. All of them
-take about twenty minutes.
+take about half an hour.
 """
 
 import argparse
