@@ -12,9 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.group_coordinator.operation_errors import operation_error
 from falkirk.node.handlers.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.group_requests import Gathered, client_of, groups_of, is_group_allowed
+from falkirk.node.handlers.group_requests import ask_groups, client_of, groups_of, is_group_allowed
 from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
 from falkirk.node.handlers.topic_authorization import allowed_topics
 from falkirk.protocol.error_codes import ErrorCode
@@ -26,9 +25,6 @@ from falkirk.versions.features import GROUP_VERSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-    from falkirk.coordinator.shard.outcome import Outcome, Token
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.node.handlers.handler import Answer
     from falkirk.protocol.schema import WireMessage
@@ -63,14 +59,14 @@ def _describe(view: NodeView, context: RequestContext, request: ConsumerGroupDes
                     group.authorized_operations = authorized_group_operations(view, context, group.group_id)
         answer(ConsumerGroupDescribeResponse(groups=[*refused, *told]))
 
-    gathered = Gathered(len(allowed), finish)
     client = client_of(context)
-    for place, name in enumerate(allowed):
-        groups_of(view).ask(
-            name,
-            partial(_ask, client, name),
-            gathered.place(place, partial(_of_error, name)),
-        )
+    ask_groups(
+        view,
+        allowed,
+        lambda shard, name, token: shard.describe_consumer_group(client, name, token),
+        of_error=_failed,
+        finish=finish,
+    )
 
 
 def _without_hidden_topics(view: NodeView, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
@@ -87,14 +83,6 @@ def _without_hidden_topics(view: NodeView, context: RequestContext, group: Descr
     return DescribedGroup(
         group_id=group.group_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=_HIDDEN_TOPICS
     )
-
-
-def _ask(client: ClientContext, name: str, shard: GroupCoordinatorShard, token: Token) -> Outcome:
-    return shard.describe_consumer_group(client, name, token)
-
-
-def _of_error(name: str, error: ErrorCode) -> DescribedGroup:
-    return _failed(name, operation_error(error))
 
 
 def _failed(name: str, error: ErrorCode) -> DescribedGroup:

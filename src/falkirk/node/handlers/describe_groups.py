@@ -10,9 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.group_coordinator.operation_errors import operation_error
 from falkirk.node.handlers.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.group_requests import Gathered, client_of, groups_of, is_group_allowed
+from falkirk.node.handlers.group_requests import ask_groups, client_of, is_group_allowed
 from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeGroupsRequest, DescribeGroupsResponse
@@ -21,9 +20,6 @@ from falkirk.protocol.messages.describe_groups_response import DescribedGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-    from falkirk.coordinator.shard.outcome import Outcome, Token
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.node.handlers.handler import Answer
     from falkirk.protocol.schema import WireMessage
@@ -46,22 +42,14 @@ def _describe(view: NodeView, context: RequestContext, request: DescribeGroupsRe
                     group.authorized_operations = authorized_group_operations(view, context, group.group_id)
         answer(DescribeGroupsResponse(groups=[*refused, *groups]))
 
-    gathered = Gathered(len(allowed), finish)
     client = client_of(context)
-    for place, name in enumerate(allowed):
-        groups_of(view).ask(
-            name,
-            partial(_ask, client, name),
-            gathered.place(place, partial(_of_error, name)),
-        )
-
-
-def _ask(client: ClientContext, name: str, shard: GroupCoordinatorShard, token: Token) -> Outcome:
-    return shard.describe_group(client, name, token)
-
-
-def _of_error(name: str, error: ErrorCode) -> DescribedGroup:
-    return _failed(name, operation_error(error))
+    ask_groups(
+        view,
+        allowed,
+        lambda shard, name, token: shard.describe_group(client, name, token),
+        of_error=_failed,
+        finish=finish,
+    )
 
 
 def _failed(name: str, error: ErrorCode) -> DescribedGroup:

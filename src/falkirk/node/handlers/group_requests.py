@@ -16,6 +16,8 @@ from falkirk.protocol.schema import WireMessage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+    from falkirk.coordinator.shard.outcome import Outcome, Token
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator
     from falkirk.node.group_coordinator.hosted_shard import Done, Operation
@@ -77,6 +79,40 @@ def ask_group(
         groups_of(view).ask(group_id, operation, done)
 
     return AnswerLater(start)
+
+
+def ask_groups(
+    view: NodeView,
+    group_ids: Sequence[str],
+    operation: Callable[[GroupCoordinatorShard, str, Token], Outcome],
+    *,
+    of_error: Callable[[str, ErrorCode], P],
+    finish: Callable[[Sequence[P]], None],
+) -> None:
+    """Let the shard of each group answer for it; `finish` gets the parts, in the order of the groups.
+
+    `of_error` gives the part of a group whose shard does not answer.
+    """
+    gathered = Gathered(len(group_ids), finish)
+    for place, group_id in enumerate(group_ids):
+        groups_of(view).ask(
+            group_id,
+            partial(_for_group, operation, group_id),
+            gathered.place(place, partial(_of_operation_error, of_error, group_id)),
+        )
+
+
+def _for_group(
+    operation: Callable[[GroupCoordinatorShard, str, Token], Outcome],
+    group_id: str,
+    shard: GroupCoordinatorShard,
+    token: Token,
+) -> Outcome:
+    return operation(shard, group_id, token)
+
+
+def _of_operation_error(of_error: Callable[[str, ErrorCode], P], group_id: str, error: ErrorCode) -> P:
+    return of_error(group_id, operation_error(error))
 
 
 class Gathered(Generic[P]):
