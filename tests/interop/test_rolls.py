@@ -15,7 +15,7 @@ from rolling_cluster import MIN_INSYNC_REPLICAS, RollingCluster
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 RELEASES = {"3.7": "3.7.2", "3.9": "3.9.1", "4.0": "4.0.0", "4.3": "4.3.1", "4.4": "4.4.0"}
 # Our brokers coordinate no groups and no transactions.
-STEPS = "topics,configs,acls,scram,quotas,data"
+STEPS = "topics,configs,acls,scram,quotas,data,classic-groups"
 SECTIONS = "features,topics,configs,acls,scram,quotas,offsets,messages"
 
 
