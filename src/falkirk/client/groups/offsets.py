@@ -102,12 +102,7 @@ async def alter_group_offsets(
         node = admin.connection(coordinator.endpoint)
         response = await node.request(request, wanted=_COMMIT, is_idempotent=True, timeout_ms=request_timeout_ms)
         assert isinstance(response, OffsetCommitResponse)
-        outcomes = {
-            TopicPartition(topic.name, partition.partition_index): _outcome(partition.error_code)
-            for topic in response.topics
-            for partition in topic.partitions
-        }
-        return {group_id: _moved(outcomes) or outcomes}
+        return {group_id: _outcomes(response)}
 
     return (await Coordinators(admin).ask([group_id], ask, timeout_ms=timeout_ms))[group_id]
 
@@ -133,12 +128,7 @@ async def delete_group_offsets(
         assert isinstance(response, OffsetDeleteResponse)
         if response.error_code != ErrorCode.NONE:
             return {group_id: Refusal(response.error_code)}
-        outcomes = {
-            TopicPartition(topic.name, partition.partition_index): _outcome(partition.error_code)
-            for topic in response.topics
-            for partition in topic.partitions
-        }
-        return {group_id: _moved(outcomes) or outcomes}
+        return {group_id: _outcomes(response)}
 
     return (await Coordinators(admin).ask([group_id], ask, timeout_ms=timeout_ms))[group_id]
 
@@ -202,6 +192,16 @@ def _offsets(topics: Sequence[OffsetFetchResponseTopic] | Sequence[OffsetFetchRe
 
 def _outcome(error_code: int, message: str | None = None) -> Refusal | None:
     return None if error_code == ErrorCode.NONE else Refusal(error_code, message)
+
+
+def _outcomes(response: OffsetCommitResponse | OffsetDeleteResponse) -> Outcomes | Refusal:
+    """Give what came of each partition, or that the coordinator is another one."""
+    outcomes = {
+        TopicPartition(topic.name, partition.partition_index): _outcome(partition.error_code)
+        for topic in response.topics
+        for partition in topic.partitions
+    }
+    return _moved(outcomes) or outcomes
 
 
 def _moved(outcomes: Outcomes) -> Refusal | None:
