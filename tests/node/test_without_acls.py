@@ -51,6 +51,25 @@ TABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
     ),
     "ListOffsets": ({"topics": [{"name": "secret", **PARTITION}]}, {"TOPIC_AUTHORIZATION_FAILED"}),
     "Metadata": ({"topics": [{"name": "secret"}]}, {"TOPIC_AUTHORIZATION_FAILED"}),
+    "OffsetCommit": ({"group_id": "g", "topics": [{"topic_id": OWN_ID, **PARTITION}]}, {"GROUP"}),
+    "OffsetFetch": ({"groups": [{"group_id": "g", "topics": None}]}, {"GROUP"}),
+    "FindCoordinator": ({"coordinator_keys": ("g",)}, {"GROUP"}),
+    "JoinGroup": ({"group_id": "g", "session_timeout_ms": 10_000, "protocol_type": "consumer"}, {"GROUP"}),
+    "Heartbeat": ({"group_id": "g"}, {"GROUP"}),
+    "LeaveGroup": ({"group_id": "g"}, {"GROUP"}),
+    "SyncGroup": ({"group_id": "g", "protocol_type": "consumer", "protocol_name": "range"}, {"GROUP"}),
+    "DescribeGroups": ({"groups": ("g",)}, {"GROUP"}),
+    "ListGroups": ({}, NONE),
+    "DeleteGroups": ({"groups_names": ("g",)}, {"GROUP"}),
+    "OffsetDelete": ({"group_id": "g"}, {"GROUP"}),
+    "WriteTxnMarkers": ({"markers": [{"topics": [{"name": "secret", "partition_indexes": [0]}]}]}, {"CLUSTER"}),
+    "TxnOffsetCommit": (
+        {"transactional_id": "t", "group_id": "g", "topics": [{"name": "secret", "topic_id": OWN_ID, **PARTITION}]},
+        {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"},
+    ),
+    # Before anything else: group.version is not finalized here.
+    "ConsumerGroupHeartbeat": ({"group_id": "g", "member_id": "m"}, {"UNSUPPORTED_VERSION"}),
+    "ConsumerGroupDescribe": ({"group_ids": ("g",)}, {"UNSUPPORTED_VERSION"}),
     "SaslHandshake": ({"mechanism": "PLAIN"}, {"ILLEGAL_SASL_STATE"}),
     "ApiVersions": ({"client_software_name": "a", "client_software_version": "1"}, NONE),
     "CreateTopics": ({"topics": [{"name": "mine", "num_partitions": 1, "replication_factor": 1}]}, {"TOPIC"}),
@@ -115,7 +134,11 @@ TABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
 }
 # Controllers are for those who run the cluster: what a broker lets everybody do, or asks of topics.
 ON_CONTROLLERS: dict[str, set[str]] = {"Fetch": {"CLUSTER"}, "DescribeCluster": {"CLUSTER"}}
-SHORT = {"TOPIC": "TOPIC_AUTHORIZATION_FAILED", "CLUSTER": "CLUSTER_AUTHORIZATION_FAILED"}
+SHORT = {
+    "TOPIC": "TOPIC_AUTHORIZATION_FAILED",
+    "CLUSTER": "CLUSTER_AUTHORIZATION_FAILED",
+    "GROUP": "GROUP_AUTHORIZATION_FAILED",
+}
 
 
 @pytest.fixture(scope="module")

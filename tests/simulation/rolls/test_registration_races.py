@@ -20,6 +20,7 @@ from falkirk.simulation.rolls.feature_questions import update_error
 from falkirk.simulation.scenario import CLUSTER_ID, Scenario
 from falkirk.simulation.workload.data_history import DataHistory
 from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
+from falkirk.simulation.workload.group_history import GroupHistory
 from falkirk.simulation.workload.history import History
 from falkirk.simulation.workload.operation import Operation
 from falkirk.simulation.world import World
@@ -71,7 +72,8 @@ class Race:
             administrator_count=0,
             faults=FaultPlan(kinds=frozenset(), interval_ms=1000),
         )
-        self.cluster = Cluster(self.world, scenario, History(), DataHistory())
+        data = DataHistory()
+        self.cluster = Cluster(self.world, scenario, History(), data, GroupHistory(data))
         for host in self.cluster.nodes:
             for checker in (FinalizedWithinSupported(), ImageByOffset()):
                 host.observers.append(lambda _, program, checker=checker: checker.after_step(program))
