@@ -138,9 +138,14 @@ def _sort_out(
     asked: Sequence[list[str]],
     answers: dict[str, T | Refusal],
 ) -> list[tuple[list[str], ClientError]]:
-    """Take what was answered; give the groups whose coordinator could not be asked, each with why."""
+    """Take what was answered; give the groups whose coordinator could not be asked, each with why.
+
+    When the time is over, what was told last says more than that.
+    """
     unreached: list[tuple[list[str], ClientError]] = []
     for group_ids, answer in zip(asked, told, strict=True):
+        if isinstance(answer, RequestTimedOutError) and all(group_id in answers for group_id in group_ids):
+            continue
         if isinstance(answer, ConnectionFailedError):
             unreached.append((group_ids, answer))
         elif isinstance(answer, BaseException):
