@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
+from falkirk.coordinator.membership.membership import Membership
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_embedded, encode_embedded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -61,7 +61,7 @@ class ClassicSettings:
     group_instance_id: str | None = None
 
 
-class ClassicMembership:
+class ClassicMembership(Membership):
     """`subscribe`: what it tells when it joins; `assign`: what it gives to each member when it leads, by member id.
 
     `took`: called with each assignment that it gets.
@@ -75,12 +75,7 @@ class ClassicMembership:
         assign: Assign,
         took: Callable[[ConsumerProtocolAssignment], None] = lambda _: None,
     ) -> None:
-        self.group_id = settings.group_id
-        self.member_id = ""
-        self.needs_coordinator = True
-        self.has_left = False
-        self.failure: ErrorCode | None = None
-        self.assigned: frozenset[TopicPartition] = frozenset()
+        super().__init__(settings.group_id, "")
         self.state = State.UNJOINED
         self.is_leader = False
         self._settings = settings
@@ -89,30 +84,11 @@ class ClassicMembership:
         self._took = took
         self._generation = _NO_GENERATION
         self._members: Mapping[str, ConsumerProtocolSubscription] = {}
-        self._is_leaving = False
-        self._is_asking = False
-        self._next_ms = 0
 
     @property
     def epoch(self) -> int:
         """The generation; -1 before it has joined."""
         return self._generation
-
-    @property
-    def next_wakeup_ms(self) -> int | None:
-        """When `due` has something to ask."""
-        return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
-
-    def due(self, now_ms: int, versions: Versions) -> WireMessage | None:
-        """Give the request that is to be sent now."""
-        wakeup_ms = self.next_wakeup_ms
-        if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
-            return None
-        if self._is_leaving and not self.member_id:
-            self.has_left = True
-            return None
-        self._is_asking = True
-        return self._farewell(versions) if self._is_leaving else self._request()
 
     def answered(self, response: WireMessage, now_ms: int) -> None:
         """Take the answer to the last request."""
@@ -131,26 +107,14 @@ class ClassicMembership:
             case _:
                 raise AssertionError(f"no request of a member is answered by {type(response).__name__}")
 
-    def lost(self, now_ms: int) -> None:
-        """Take note that the last request was not answered."""
-        self._is_asking = False
-        self.needs_coordinator = True
-        self._next_ms = now_ms + RETRY_BACKOFF_MS
-
     def rejoin(self, now_ms: int) -> None:
         """Make the group rebalance: the leader has heard something new."""
         self._give_up()
         self._next_ms = now_ms
 
-    def leave(self) -> None:
-        """Wish to leave; what it reads it gives up at once."""
-        self._is_leaving = True
-        self.assigned = frozenset()
-        self._next_ms = 0
-
-    def found_coordinator(self) -> None:
-        """Take note that the coordinator was looked up."""
-        self.needs_coordinator = False
+    @property
+    def _is_known(self) -> bool:
+        return bool(self.member_id)
 
     def _farewell(self, versions: Versions) -> WireMessage:
         version = versions(_LEAVE_GROUP)
@@ -236,13 +200,6 @@ class ClassicMembership:
         else:
             self._give_up()
             self.failure = ErrorCode(error)
-        return True
-
-    def _is_put_off(self, error: int, now_ms: int) -> bool:
-        if error not in ELSEWHERE and error not in LATER:
-            return False
-        self.needs_coordinator = self.needs_coordinator or error in ELSEWHERE
-        self._next_ms = now_ms + RETRY_BACKOFF_MS
         return True
 
     def _give_up(self) -> None:

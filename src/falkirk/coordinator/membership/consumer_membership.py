@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.membership.membership import ELSEWHERE, LATER, RETRY_BACKOFF_MS
+from falkirk.coordinator.membership.membership import RETRY_BACKOFF_MS, Membership
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from falkirk.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
@@ -35,19 +35,14 @@ class ConsumerSettings:
     rack_id: str | None = None
 
 
-class ConsumerMembership:
+class ConsumerMembership(Membership):
     """`member_id`: made by the client (v1), or "" where the coordinator makes it (v0).
 
     `name_of` gives the name of a topic id, None while it is not known: then the member waits with what it was given.
     """
 
     def __init__(self, settings: ConsumerSettings, *, member_id: str, name_of: Callable[[bytes], str | None]) -> None:
-        self.group_id = settings.group_id
-        self.member_id = member_id
-        self.needs_coordinator = True
-        self.has_left = False
-        self.failure: ErrorCode | None = None
-        self.assigned: frozenset[TopicPartition] = frozenset()
+        super().__init__(settings.group_id, member_id)
         self._settings = settings
         self._name_of = name_of
         self._epoch = _JOINING
@@ -57,40 +52,19 @@ class ConsumerMembership:
         self._told: frozenset[_Owned] | None = None
         self._interval_ms = _DEFAULT_INTERVAL_MS
         self._is_full = True
-        self._is_leaving = False
-        self._is_asking = False
-        self._next_ms = 0
 
     @property
     def epoch(self) -> int:
         """The member epoch; below 1 while it has not joined, or has left."""
         return self._epoch
 
-    @property
-    def next_wakeup_ms(self) -> int | None:
-        """When `due` has something to ask."""
-        return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
-
-    def due(self, now_ms: int, versions: Versions) -> WireMessage | None:  # noqa: ARG002 - both versions have the same fields
-        """Give the heartbeat that is to be sent now."""
-        wakeup_ms = self.next_wakeup_ms
-        if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
-            return None
-        if self._is_leaving and self._epoch <= _JOINING:
-            self.has_left = True
-            return None
-        self._is_asking = True
-        return self._leave_request() if self._is_leaving else self._heartbeat()
-
     def answered(self, response: WireMessage, now_ms: int) -> None:
         """Take the answer to the last heartbeat."""
         assert isinstance(response, ConsumerGroupHeartbeatResponse)
         self._is_asking = False
         error = response.error_code
-        if error in ELSEWHERE or error in LATER:
-            self.needs_coordinator = self.needs_coordinator or error in ELSEWHERE
+        if self._is_put_off(error, now_ms):
             self._is_full = True
-            self._next_ms = now_ms + RETRY_BACKOFF_MS
         elif self._is_leaving:
             self.has_left = True
             self._epoch = _LEFT
@@ -106,22 +80,19 @@ class ConsumerMembership:
 
     def lost(self, now_ms: int) -> None:
         """Take note that the last heartbeat was not answered; the next one says everything."""
-        self._is_asking = False
-        self.needs_coordinator = True
+        super().lost(now_ms)
         self._is_full = True
-        self._next_ms = now_ms + RETRY_BACKOFF_MS
 
     def leave(self) -> None:
         """Wish to leave; what it reads it gives up at once."""
-        self._is_leaving = True
+        super().leave()
         self._own(frozenset())
-        self._next_ms = 0
 
-    def found_coordinator(self) -> None:
-        """Take note that the coordinator was looked up."""
-        self.needs_coordinator = False
+    @property
+    def _is_known(self) -> bool:
+        return self._epoch > _JOINING
 
-    def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
+    def _request(self) -> ConsumerGroupHeartbeatRequest:
         settings = self._settings
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group_id, member_id=self.member_id, member_epoch=self._epoch, instance_id=settings.instance_id
@@ -138,7 +109,7 @@ class ConsumerMembership:
         self._is_full = False
         return request
 
-    def _leave_request(self) -> ConsumerGroupHeartbeatRequest:
+    def _farewell(self, versions: Versions) -> ConsumerGroupHeartbeatRequest:  # noqa: ARG002 - both have the same fields
         instance = self._settings.instance_id
         return ConsumerGroupHeartbeatRequest(
             group_id=self.group_id,

@@ -10,7 +10,8 @@ Whoever drives it asks FindCoordinator anew while `needs_coordinator`, and then 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -25,47 +26,84 @@ if TYPE_CHECKING:
 
 RETRY_BACKOFF_MS: Final = 100
 
-ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-"""The coordinator has to be looked up again."""
-LATER: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})
 
-
-class Membership(Protocol):
+class Membership(ABC):
     """One member of one group. `failure`: the error that ended it; it asks nothing any more."""
 
-    group_id: str
-    member_id: str
-    needs_coordinator: bool
-    has_left: bool
-    failure: ErrorCode | None
-    assigned: frozenset[TopicPartition]
+    def __init__(self, group_id: str, member_id: str) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.needs_coordinator = True
+        self.has_left = False
+        self.failure: ErrorCode | None = None
+        self.assigned: frozenset[TopicPartition] = frozenset()
+        self._is_leaving = False
+        self._is_asking = False
+        self._next_ms = 0
 
     @property
+    @abstractmethod
     def epoch(self) -> int:
         """The generation, or the member epoch, with which offsets are committed; below 0: not a member."""
-        ...
 
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `due` has something to ask; None while an answer is awaited, or nothing is left to do."""
-        ...
+        return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
 
     def due(self, now_ms: int, versions: Versions) -> WireMessage | None:
         """Give the request that is to be sent now; it has the fields of the version that `versions` gives."""
-        ...
+        wakeup_ms = self.next_wakeup_ms
+        if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
+            return None
+        if self._is_leaving and not self._is_known:
+            self.has_left = True
+            return None
+        self._is_asking = True
+        return self._farewell(versions) if self._is_leaving else self._request()
 
+    @abstractmethod
     def answered(self, response: WireMessage, now_ms: int) -> None:
         """Take the answer to the last request."""
-        ...
 
     def lost(self, now_ms: int) -> None:
         """Take note that the last request was not answered, and may have been taken in or not."""
-        ...
+        self._is_asking = False
+        self.needs_coordinator = True
+        self._next_ms = now_ms + RETRY_BACKOFF_MS
 
     def leave(self) -> None:
-        """Wish to leave."""
-        ...
+        """Wish to leave; what it reads it gives up at once."""
+        self._is_leaving = True
+        self.assigned = frozenset()
+        self._next_ms = 0
 
     def found_coordinator(self) -> None:
         """Take note that the coordinator was looked up."""
-        ...
+        self.needs_coordinator = False
+
+    @property
+    @abstractmethod
+    def _is_known(self) -> bool:
+        """Whether the coordinator may know it, so that it has to say that it leaves."""
+
+    @abstractmethod
+    def _request(self) -> WireMessage:
+        """Give what a member asks now."""
+
+    @abstractmethod
+    def _farewell(self, versions: Versions) -> WireMessage:
+        """Give what a member says that leaves."""
+
+    def _is_put_off(self, error: int, now_ms: int) -> bool:
+        """Say whether the request is to be sent again, to this coordinator or another one."""
+        if error not in _ELSEWHERE and error not in _LATER:
+            return False
+        self.needs_coordinator = self.needs_coordinator or error in _ELSEWHERE
+        self._next_ms = now_ms + RETRY_BACKOFF_MS
+        return True
+
+
+# The coordinator has to be looked up again.
+_ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+_LATER: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})

@@ -35,6 +35,7 @@ from falkirk.protocol.messages.offset_fetch_request import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import random_uuid, uuid_text
 from falkirk.simulation.checkers.checker import InvariantViolatedError
@@ -311,17 +312,12 @@ class GroupMember(BrokerClient):
     def _commit(self, coordinator: int) -> None:
         member, topic = self._membership, self._plan.topic
         offsets = {each: self._history.next_offset(self._key(each)) for each in sorted(member.assigned)}
-        place = self.places.get((topic, 0))
         asked = [OffsetCommitRequestPartition(each.partition, offset) for each, offset in offsets.items()]
         request = OffsetCommitRequest(
             group_id=self._plan.group_id,
             generation_id_or_member_epoch=member.epoch,
             member_id=member.member_id,
-            topics=[
-                OffsetCommitRequestTopic(
-                    name=topic, topic_id=bytes(16) if place is None else place.topic_id, partitions=asked
-                )
-            ],
+            topics=[OffsetCommitRequestTopic(name=topic, topic_id=self._topic_id, partitions=asked)],
         )
         self._is_asking_offsets = True
 
@@ -352,10 +348,8 @@ class GroupMember(BrokerClient):
             return
         numbers = tuple(sorted(each.partition for each in wanted))
         at_least = {each: self._history.acked_by_now(self._key(each)) for each in wanted}
-        place = self.places.get((topic, 0))
         if version >= _FIRST_WITH_GROUPS:
-            topic_id = bytes(16) if place is None else place.topic_id
-            asked = OffsetFetchRequestTopics(name=topic, topic_id=topic_id, partition_indexes=numbers)
+            asked = OffsetFetchRequestTopics(name=topic, topic_id=self._topic_id, partition_indexes=numbers)
             request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._plan.group_id, topics=[asked])])
         else:
             request = OffsetFetchRequest(group_id=self._plan.group_id, topics=[OffsetFetchRequestTopic(topic, numbers)])
@@ -377,6 +371,11 @@ class GroupMember(BrokerClient):
                     self._fetched |= {partition}
 
         self.ask(coordinator, request, done)
+
+    @property
+    def _topic_id(self) -> bytes:
+        place = self.places.get((self._plan.topic, 0))
+        return ZERO_UUID if place is None else place.topic_id
 
     def _key(self, partition: TopicPartition) -> GroupPartition:
         return GroupPartition(self._plan.group_id, partition)
