@@ -73,12 +73,18 @@ def create_topic(cluster: MixedCluster, name: str, replicas: dict[int, list[int]
     # Few bytes between entries, so that indexes are not empty.
     with administering(cluster) as admin:
         admin.create_topics({name: {"assignments": assignments, "configs": {"index.interval.bytes": "200"}}})
+    wanted = {number: brokers[0] for number, brokers in assignments.items()}
     for node in cluster.brokers:
         port = node.layout.broker_port
-        becomes(
-            lambda port=port: {number: one.leader for number, one in topic_partitions(port, name).items()},
-            {number: brokers[0] for number, brokers in assignments.items()},
-        )
+
+        def leaders(port: int = port) -> dict[int, int]:
+            found = {number: one.leader for number, one in topic_partitions(port, name).items()}
+            # A broker whose session ran out on a busy machine does not lead when it is back, unless it is elected.
+            if found.keys() == wanted.keys() and found != wanted:
+                elect_preferred_leaders(cluster, name)
+            return found
+
+        becomes(leaders, wanted)
 
 
 def await_in_sync(cluster: MixedCluster, topic: str) -> None:

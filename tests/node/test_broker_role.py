@@ -241,6 +241,8 @@ def test_a_broker_without_heartbeats_is_fenced_and_unfenced_when_it_is_back():
     network = a_cluster(101)
     network.isolate(101)
     network.run_until(lambda: registration(network, 101).fenced, within_ms=30_000)
+    (told,) = network.facts("broker-fenced")
+    assert told.fields == {"broker_id": 101, "reason": "session timed out"}
 
     network.heal()
 

@@ -68,6 +68,8 @@ class ControllerRole:
                 self._dispatcher.answer_overdue()
             except Exception:  # noqa: BLE001 - a fault of ours: told, and nothing goes on with a broken state
                 self._failed("periodic work of the controller")
+            for broker_id in active.controller.cluster.take_timed_out():
+                self._effects(Fact("info", "broker-fenced", {"broker_id": broker_id, "reason": "session timed out"}))
             for refusal in active.controller.cluster.refusals.take():
                 fields = {"api": refusal.api, "node_id": refusal.node_id, "error": refusal.error.error_code.name}
                 self._effects(Fact("warning", "node-refused", {**fields, "reason": refusal.error.message}))

@@ -68,6 +68,7 @@ class ClusterControl:
         # Since when this controller listens to heartbeats.
         self.active_since_ms = now_ms
         self.refusals = Refusals()
+        self._timed_out: list[int] = []
 
     def register_broker(
         self, request: BrokerRegistrationRequest, *, api_version: int, kraft_version: int, now_ms: int
@@ -198,9 +199,15 @@ class ClusterControl:
             broker_id, session = expired
             broker = self._state.image.cluster.brokers.get(broker_id)
             if broker is not None and broker.broker_epoch == session.broker_epoch and not broker.fenced:
+                self._timed_out.append(broker_id)
                 yield ControllerResult(tuple(self._fence(broker)), None, is_atomic=False)
             # Only now: a broker that is unfenced has a session, so that it will be fenced if this came to nothing.
             self._heartbeats.drop(broker_id, session)
+
+    def take_timed_out(self) -> list[int]:
+        """Give the brokers that were fenced because their sessions have timed out, once."""
+        timed_out, self._timed_out = self._timed_out, []
+        return timed_out
 
     @property
     def next_due_ms(self) -> int | None:
