@@ -21,3 +21,20 @@ def pytest_addoption(parser):
 def update_golden(request):
     """Whether golden files are to be rewritten."""
     return request.config.getoption("--update-golden")
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory):
+    """One ZooKeeper for all tests of a module. A test that ends or pauses it starts it again before it is over."""
+    from zookeeper_server import running_server
+
+    with running_server(tmp_path_factory.mktemp("zookeeper")) as server:
+        yield server
+
+
+@pytest.fixture
+def chroot(zookeeper):
+    """Give what a test writes in zookeeper.connect: the server, and a chroot of the test's own, already made."""
+    from zookeeper_server import new_chroot
+
+    return new_chroot(zookeeper)

@@ -1,0 +1,66 @@
+"""A real ZooKeeper for tests; the fixtures `zookeeper` and `chroot` are the usual way to it.
+
+Tests bear the marks zookeeper, slow and xdist_group("zookeeper").
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafka_ports import free_ports
+from kazoo.client import KazooClient
+
+from falkirk.server.zookeeper_server import ZooKeeperServer, find_class_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Sessions last from 2 ticks on. Nothing has to outlive the machine: what is written is not synced.
+SETTINGS = {"tickTime": "100", "minSessionTimeout": "200", "maxSessionTimeout": "60000"}
+JAVA_OPTIONS = ("-Dzookeeper.forceSync=no",)
+
+
+def made_server(directory: Path, **settings: str) -> ZooKeeperServer:
+    """Give a server that is not started; its port stays free while it is down. `settings`: lines of zoo.cfg."""
+    (port,) = free_ports(1)
+    return ZooKeeperServer(
+        directory,
+        class_path=find_class_path(None),
+        port=port,
+        settings={**SETTINGS, **settings},
+        java_options=JAVA_OPTIONS,
+    )
+
+
+@contextmanager
+def running_server(directory: Path, **settings: str) -> Iterator[ZooKeeperServer]:
+    """Run a server: start(), stop(), kill(), pause(), resume(), address, pid."""
+    server = made_server(directory, **settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def new_chroot(server: ZooKeeperServer) -> str:
+    """Give what to write in zookeeper.connect: the server, and a chroot that nobody else has, already made."""
+    name = f"/test-{uuid.uuid4().hex[:12]}"
+    with kazoo_client(server.address) as client:
+        client.create(name)
+    return server.address + name
+
+
+@contextmanager
+def kazoo_client(connect: str, **options: object) -> Iterator[KazooClient]:
+    """Look into a ZooKeeper, and change it, as a stranger: a connected kazoo client."""
+    client = KazooClient(connect, **options)
+    client.start(timeout=30)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
