@@ -23,3 +23,7 @@ class UnknownFeatureError(VersionsError):
 
 class UnknownFeatureLevelError(VersionsError):
     """The feature has no such level in the release."""
+
+
+class UnknownInterBrokerProtocolError(VersionsError):
+    """No inter.broker.protocol.version of that name or level exists."""

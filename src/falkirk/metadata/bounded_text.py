@@ -1,0 +1,25 @@
+"""Text of many parts, cut where nobody reads on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def bounded_text(parts: Sequence[str], separator: str) -> str:
+    """Join what a response can hold and an operator reads; the rest is counted."""
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        size += len(part) + len(separator)
+        if kept and size > _TEXT_CHARS_MAX:
+            break
+        kept.append(part)
+    more = len(parts) - len(kept)
+    return separator.join([*kept, *([f"And {more} more."] if more else [])])
+
+
+# A string of a response has at most 32767 bytes; nobody reads so much.
+_TEXT_CHARS_MAX: Final = 4000

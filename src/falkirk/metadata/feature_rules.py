@@ -1,0 +1,102 @@
+"""What may be asked of finalized features, wherever they are kept: in the metadata log, or in ZooKeeper.
+
+What is wrong with an update is told as a value: each store says it in the words and with the error code that Kafka has
+for it there. Source: KIP-584, validations; KIP-778, UpgradeType.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.upgrade_type import UpgradeType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from falkirk.protocol.messages import UpdateFeaturesRequest
+    from falkirk.versions.supported_range import SupportedRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdate:
+    """The wish to have a feature at a level; 0 takes it away. `upgrade_type` None: a number that means nothing."""
+
+    name: str
+    level: int
+    upgrade_type: UpgradeType | None
+
+    @property
+    def is_downgrade(self) -> bool:
+        """Say whether whoever asks knows that the level may fall."""
+        return self.upgrade_type in {UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE}
+
+
+class Fault(enum.Enum):
+    """What is wrong with an update, whatever servers support."""
+
+    NO_NAME = "no name"
+    REPEATED = "repeated"
+    UNANNOUNCED_DOWNGRADE = "unannounced downgrade"
+    RISING_DOWNGRADE = "rising downgrade"
+
+
+def read_updates(request: UpdateFeaturesRequest, api_version: int) -> tuple[FeatureUpdate, ...]:
+    """Give the updates in the request's order.
+
+    Version 0's AllowDowngrade is a SAFE downgrade, as on ZooKeeper. Differs from Kafka, whose KRaft controllers
+    overlook it.
+    """
+    return tuple(
+        FeatureUpdate(
+            name=each.feature,
+            level=each.max_version_level,
+            upgrade_type=_of_flag(allow_downgrade=each.allow_downgrade)
+            if api_version < _UPGRADE_TYPE_FROM
+            else _of_number(each.upgrade_type),
+        )
+        for each in request.feature_updates
+    )
+
+
+def malformed(updates: Iterable[FeatureUpdate]) -> dict[str, Fault]:
+    """Give the features for which it cannot be said what is meant: NO_NAME, and REPEATED if named twice.
+
+    Differs from Kafka, which takes one of two updates of one feature.
+    """
+    counts = Counter(update.name for update in updates)
+    return {name: Fault.REPEATED if name else Fault.NO_NAME for name, count in counts.items() if count > 1 or not name}
+
+
+def direction_fault(update: FeatureUpdate, current: int) -> Fault | None:
+    """Say whether a level falls though nobody said that it may, or rises though it was said that it falls."""
+    if update.level < current and not update.is_downgrade:
+        return Fault.UNANNOUNCED_DOWNGRADE
+    if update.level > current and update.is_downgrade:
+        return Fault.RISING_DOWNGRADE
+    return None
+
+
+def is_supported(level: int, supported: SupportedRange | None) -> bool:
+    """Say whether a server can have a feature at a level; None: it does not know the feature, and so has it at 0."""
+    return level == 0 if supported is None else level in supported
+
+
+def unsupported_sentence(server: str, supported: SupportedRange | None) -> str:
+    """Say in Kafka's words what a server, as `Broker 1`, supports instead."""
+    if supported is None or supported.highest == 0:
+        return f"{server} does not support this feature."
+    return f"{server} only supports versions {supported}"
+
+
+def _of_flag(*, allow_downgrade: bool) -> UpgradeType:
+    return UpgradeType.SAFE_DOWNGRADE if allow_downgrade else UpgradeType.UPGRADE
+
+
+def _of_number(number: int) -> UpgradeType | None:
+    return next((known for known in UpgradeType if known == number), None)
+
+
+_UPGRADE_TYPE_FROM: Final = 1

@@ -1,0 +1,36 @@
+"""How old levels of features go out of use: the finalized min level follows what brokers support.
+
+Source: KIP-584, feature version deprecation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange, incompatibilities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.metadata.zookeeper.finalized_features import Supported
+
+
+def raise_minimums(state: FeatureState, brokers: Mapping[int, Supported]) -> FeatureState:
+    """Give the state in which no level is finalized that a live broker has dropped; `state` itself if none is.
+
+    Each min level rises to the highest lowest level that any of the brokers supports; it never falls, and never gets
+    above the max level. `brokers`: what live brokers support, by id; those that cannot run with `state` do not count.
+    """
+    if not state.is_enabled:
+        return state
+    compatible = [supported for supported in brokers.values() if not incompatibilities(supported, state)]
+    features = {
+        name: FinalizedRange(max(levels.min_level, highest_minimum(name, compatible)), levels.max_level)
+        for name, levels in state.features.items()
+    }
+    return state if features == state.features else FeatureState(is_enabled=True, features=features)
+
+
+def highest_minimum(feature: str, brokers: Iterable[Supported]) -> int:
+    """Give the lowest level of a feature that all of these brokers still support; 1 if none of them knows it."""
+    return max((supported[feature].lowest for supported in brokers if feature in supported), default=1)
