@@ -16,7 +16,7 @@ from falkirk.versions.config_definition import ConfigError
 from falkirk.versions.features import KRAFT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from falkirk.node.listener_properties import ListenerAddress, ListenerProperties
     from falkirk.protocol.endpoint import Endpoint
@@ -47,6 +47,11 @@ def check_node(values: Mapping[str, Value], roles: frozenset[str], log_dirs: Seq
     )
     _require(not is_migrating, f"zookeeper.metadata.migration.enable: this node of release {release} does not migrate")
     _require(bool(log_dirs), "At least one log directory must be defined via log.dirs or log.dir.")
+    check_limits(values)
+
+
+def check_limits(values: Mapping[str, Value]) -> None:
+    """Check what is the same for every node. Raises ConfigError."""
     for key, minimum, text in _MINIMA:
         value = values.get(key)
         allowed = value is None or (isinstance(value, int) and (value >= minimum or (value, key) in _UNLIMITED))
@@ -90,8 +95,37 @@ def check_roles(
     else:
         _check_broker_only(values, listeners, voters)
     if BROKER in roles:
-        _check_broker(values, listeners, is_protocol_set=is_protocol_set)
-    for one in (*listeners.advertised_to_brokers, *listeners.advertised_to_controllers):
+        check_broker_listeners(values, listeners, is_protocol_set=is_protocol_set)
+    check_hosts((*listeners.advertised_to_brokers, *listeners.advertised_to_controllers))
+
+
+def check_broker_listeners(
+    values: Mapping[str, Value], listeners: ListenerProperties, *, is_protocol_set: bool
+) -> None:
+    """Check how a broker is met; `is_protocol_set`: as for `check_roles`. Raises ConfigError."""
+    advertised = listeners.advertised_to_brokers
+    _require(
+        bool(advertised),
+        f"There must be at least one broker advertised listener. Perhaps all listeners appear in {_NAMES}?",
+    )
+    _check_inter_broker_listener(values, listeners, is_protocol_set=is_protocol_set)
+    name = inter_broker_listener_name(values)
+    _require(
+        name in {one.name for one in advertised},
+        "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options based "
+        f"on currently configured listeners are {_joined(advertised)}",
+    )
+    _require(
+        {one.name for one in advertised} <= {one.name for one in listeners.listeners},
+        "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. Found "
+        f"{_joined(advertised)}. The valid options based on the current configuration are "
+        f"{_joined(listeners.listeners)}",
+    )
+
+
+def check_hosts(advertised: Iterable[ListenerAddress]) -> None:
+    """Check that what is advertised can be connected to. Raises ConfigError."""
+    for one in advertised:
         _require(
             one.endpoint.host != "0.0.0.0",  # noqa: S104 - compared, not listened on
             "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.",
@@ -273,27 +307,6 @@ def _check_broker_only(
     _require(
         values.get("controller.quorum.auto.join.enable") is not True,
         f"controller.quorum.auto.join.enable is only supported when {_ROLES} contains the 'controller' role.",
-    )
-
-
-def _check_broker(values: Mapping[str, Value], listeners: ListenerProperties, *, is_protocol_set: bool) -> None:
-    advertised = listeners.advertised_to_brokers
-    _require(
-        bool(advertised),
-        f"There must be at least one broker advertised listener. Perhaps all listeners appear in {_NAMES}?",
-    )
-    _check_inter_broker_listener(values, listeners, is_protocol_set=is_protocol_set)
-    name = inter_broker_listener_name(values)
-    _require(
-        name in {one.name for one in advertised},
-        "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options based "
-        f"on currently configured listeners are {_joined(advertised)}",
-    )
-    _require(
-        {one.name for one in advertised} <= {one.name for one in listeners.listeners},
-        "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. Found "
-        f"{_joined(advertised)}. The valid options based on the current configuration are "
-        f"{_joined(listeners.listeners)}",
     )
 
 

@@ -20,7 +20,7 @@ from falkirk.protocol.sasl.login import MECHANISMS
 from falkirk.versions.config_definition import ConfigError, ConfigType, Definition, Required
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from falkirk.node.listener_properties import ListenerProperties
     from falkirk.node.security_settings import SecuritySettings
@@ -46,13 +46,13 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
 
     Raises ConfigError: one line for each value that is not valid or, if all are, for the first rule that is broken.
     """
-    if "process.roles" not in properties and "zookeeper.connect" in properties:
+    if is_on_zookeeper(properties):
         raise ConfigError(
             "zookeeper.connect is set and process.roles is not: this command runs nodes with a quorum of their own "
             "(KRaft); for nodes on ZooKeeper there will be a command of its own"
         )
     known = definitions(release)
-    values = _parse(properties, known)
+    values = parse_values(properties, known)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
     voters = parse_voters(_strings(values[VOTERS]))
     bootstrap_servers = parse_bootstrap_servers(_strings(values.get(BOOTSTRAP_SERVERS)))
@@ -76,7 +76,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         release=release,
         node_id=node_id,
         process_roles=roles,
-        listeners=_listeners(listeners, hostname),
+        listeners=node_listeners(listeners, hostname),
         controller_listener_names=listeners.controller_listener_names,
         # Where both are set the voters are what counts, as in Kafka.
         quorum_voters=voters or None,
@@ -89,7 +89,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         if BROKER in roles
         else _listener_of_brokers(values, properties, listeners.security_protocols),
         super_users=properties.get("super.users", ""),
-        allow_everyone_if_no_acl_found=_is_true(properties.get("allow.everyone.if.no.acl.found")),
+        allow_everyone_if_no_acl_found=is_true(properties.get("allow.everyone.if.no.acl.found")),
         **_plain_fields(values),
         **_own_fields(properties),
     )
@@ -99,6 +99,11 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         security_protocols=listeners.security_protocols,
         warnings=tuple(_warnings(properties, known, listeners, roles)),
     )
+
+
+def is_on_zookeeper(properties: Mapping[str, str]) -> bool:
+    """Say whether a file is of a broker on ZooKeeper (`node.zookeeper.properties` reads those), not of a KRaft node."""
+    return "process.roles" not in properties and "zookeeper.connect" in properties
 
 
 def read_security_settings(properties: ServerProperties) -> SecuritySettings:
@@ -195,7 +200,8 @@ def _with_synonyms(properties: Mapping[str, str]) -> dict[str, str]:
     return known
 
 
-def _parse(properties: Mapping[str, str], known: Mapping[str, Definition]) -> dict[str, Value]:
+def parse_values(properties: Mapping[str, str], known: Mapping[str, Definition]) -> dict[str, Value]:
+    """Give every key of the release, typed. Raises ConfigError, one line for each value that is not valid."""
     values: dict[str, Value] = {}
     problems: list[str] = []
     with_synonyms = _with_synonyms(properties)
@@ -230,11 +236,13 @@ def _log_dirs(values: Mapping[str, Value]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.strip() for entry in entries if entry.strip()))
 
 
-def _is_true(text: str | None) -> bool:
+def is_true(text: str | None) -> bool:
+    """Read a switch as the authorizer does, which reads its keys by itself."""
     return text is not None and text.strip().lower() == "true"
 
 
-def _listeners(properties: ListenerProperties, hostname: str) -> tuple[Listener, ...]:
+def node_listeners(properties: ListenerProperties, hostname: str) -> tuple[Listener, ...]:
+    """Give the listeners; `hostname` is advertised where one names no host."""
     advertised = {one.name: one.endpoint for one in (*properties.advertised_to_controllers, *properties.advertised)}
     return tuple(
         Listener(
@@ -274,6 +282,16 @@ def _own_fields(properties: Mapping[str, str]) -> dict[str, Any]:  # Any: as in 
     }
 
 
+def unused_keys(properties: Mapping[str, str], known: Collection[str]) -> list[str]:
+    """Give the warning for keys that nobody knows; nothing if there are none."""
+    unknown = [
+        name
+        for name in properties
+        if name not in known and name not in _AUTHORIZER_KEYS and not name.startswith(_OPEN_PREFIXES)
+    ]
+    return [f"These configurations '[{', '.join(unknown)}]' were supplied but are not used yet."] if unknown else []
+
+
 def _warnings(
     properties: Mapping[str, str],
     known: Mapping[str, Definition],
@@ -281,17 +299,7 @@ def _warnings(
     roles: frozenset[str],
 ) -> Sequence[str]:
     warnings = [f"{name} is ignored: {reason}" for name, reason in _IGNORED.items() if name in properties]
-    unknown = [
-        name
-        for name in properties
-        if name not in known
-        and name not in _AUTHORIZER_KEYS
-        and name not in _OWN
-        and name not in _IGNORED
-        and not name.startswith(_OPEN_PREFIXES)
-    ]
-    if unknown:
-        warnings.append(f"These configurations '[{', '.join(unknown)}]' were supplied but are not used yet.")
+    warnings += unused_keys(properties, {*known, *_OWN, *_IGNORED})
     names = listeners.controller_listener_names
     if roles == {BROKER} and len(names) > 1:
         warnings.append(
