@@ -1,30 +1,11 @@
-"""What requests of each version ask, and how each release answers."""
+"""How each release answers requests of each version."""
 
 import pytest
-from feature_updates import SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
+from feature_updates import TOGETHER, UPGRADE, a_controller, decide
 
 from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.feature_update import details_of, read_updates
+from falkirk.metadata.controller.feature_update import details_of
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import UpdateFeaturesRequest
-from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
-
-
-@pytest.mark.parametrize(("allow_downgrade", "upgrade_type"), [(True, SAFE), (False, UPGRADE)])
-def test_version_0_says_by_a_flag_whether_the_level_may_fall(allow_downgrade, upgrade_type):
-    request = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("f", 1, allow_downgrade=allow_downgrade)])
-    (update,) = read_updates(request, 0)
-    assert update.upgrade_type is upgrade_type
-
-
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, -1])
-def test_later_versions_say_it_by_a_number(number):
-    request = UpdateFeaturesRequest(
-        feature_updates=[FeatureUpdateKey("f", 1, allow_downgrade=True, upgrade_type=number)]
-    )
-    (update,) = read_updates(request, 1)
-    assert update.upgrade_type == (number if number in (1, 2, 3) else None)
-    assert update.is_downgrade == (number in (SAFE, UNSAFE))
 
 
 def test_a_release_of_4_tells_each_feature_up_to_version_1_and_none_from_2_on():

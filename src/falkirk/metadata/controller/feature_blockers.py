@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.metadata.bounded_text import bounded_text
 from falkirk.metadata.controller.downgrade_support import can_commit_lowering, supports_downgrade
+from falkirk.metadata.feature_rules import is_supported, unsupported_sentence
 from falkirk.versions.features import FALKIRK_DOWNGRADE
 from falkirk.versions.metadata_version import METADATA_VERSION
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,8 +40,8 @@ class BlockerReason(enum.Enum):
 class Blocker:
     """One server that cannot have a feature at a level, or nobody knows whether it can.
 
-    `supported`: (lowest, highest), None if it does not know the feature. `silent_ms`: how long nothing was heard of a
-    fenced broker; `is_silent_since_activation`: at least so long, for the controller has not heard of it at all.
+    `supported`: None if it does not know the feature. `silent_ms`: how long nothing was heard of a fenced broker;
+    `is_silent_since_activation`: at least so long, for the controller has not heard of it at all.
     """
 
     feature: str
@@ -46,7 +49,7 @@ class Blocker:
     node_id: int
     role: str
     reason: BlockerReason
-    supported: tuple[int, int] | None = None
+    supported: SupportedRange | None = None
     is_local: bool = False
     is_fenced: bool = False
     silent_ms: int | None = None
@@ -60,10 +63,7 @@ class Blocker:
         who = f"{'Local controller' if self.is_local else self.role.capitalize()} {self.node_id}"
         if self.reason is BlockerReason.CANNOT_LOWER:
             return f"{who} does not support lowering metadata.version"
-        if self.supported is None or self.supported[1] == 0:
-            return f"{who} does not support this feature."
-        lowest, highest = self.supported
-        return f"{who} only supports versions {lowest if lowest == highest else f'{lowest}-{highest}'}"
+        return unsupported_sentence(who, self.supported)
 
     @property
     def remedy(self) -> str:
@@ -90,7 +90,7 @@ class Blocker:
             "node_id": self.node_id,
             "role": self.role,
             "reason": self.reason.value,
-            "supported": None if self.supported is None else list(self.supported),
+            "supported": None if self.supported is None else [self.supported.lowest, self.supported.highest],
             "fenced": self.is_fenced,
             "silent_ms": self.silent_ms,
             "detail": self.sentence,
@@ -152,19 +152,6 @@ def find_blockers(
     return Blockers(tuple(found), is_everyone)
 
 
-def bounded_text(parts: list[str], separator: str) -> str:
-    """Join what a response can hold and an operator reads; the rest is counted."""
-    kept: list[str] = []
-    size = 0
-    for part in parts:
-        size += len(part) + len(separator)
-        if kept and size > _TEXT_CHARS_MAX:
-            break
-        kept.append(part)
-    more = len(parts) - len(kept)
-    return separator.join([*kept, *([f"And {more} more."] if more else [])])
-
-
 def duration_text(duration_ms: int) -> str:
     """Say a duration in its largest unit, and the next where there is one: `3 d 4 h`, `12 min`, `9 s`."""
     rest = duration_ms // 1000
@@ -188,7 +175,7 @@ def _servers(
     yield unsupported(
         node_id=settings.node_id,
         role=CONTROLLER,
-        supported=None if own is None else (own.lowest, own.highest),
+        supported=own,
         is_local=True,
     )
     for broker_id, broker in sorted(image.cluster.brokers.items()):
@@ -255,27 +242,24 @@ def _follows(server: Blocker, cluster: ClusterImage, settings: ControllerSetting
     return supports_downgrade(registered[server.node_id].features)
 
 
-def _supported(features: Iterable[SupportedFeature], name: str) -> tuple[int, int] | None:
+def _supported(features: Iterable[SupportedFeature], name: str) -> SupportedRange | None:
     known = next((feature for feature in features if feature.name == name), None)
     return (
         None
         if known is None or name in _NEVER_FINALIZED
-        else (known.min_supported_version, known.max_supported_version)
+        else SupportedRange(known.min_supported_version, known.max_supported_version)
     )
 
 
-def _supports(need: Need, supported: tuple[int, int] | None) -> bool:
+def _supports(need: Need, supported: SupportedRange | None) -> bool:
     if need.level == 0 and need.feature != METADATA_VERSION:
         # "Not enabled" is understood by everyone, also by brokers whose registration cannot say 0 (KAFKA-17492).
         return True
-    lowest, highest = supported or (0, 0)
-    return lowest <= need.level <= highest
+    return is_supported(need.level, supported)
 
 
 BROKER: Final = "broker"
 CONTROLLER: Final = "controller"
 # They say what servers can do, and have no level of the cluster.
 _NEVER_FINALIZED: Final = frozenset({FALKIRK_DOWNGRADE})
-# A string of a response has at most 32767 bytes; nobody reads so much.
-_TEXT_CHARS_MAX: Final = 4000
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.feature_blockers import Need, find_blockers
 from falkirk.metadata.controller.feature_lowering import lower_features, refused_lowering
-from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, details_of, read_updates
+from falkirk.metadata.controller.feature_update import FeatureUpdateDecision, details_of, refused_update
 from falkirk.metadata.controller.operation_limit import BATCH_TOO_LARGE, is_too_large
+from falkirk.metadata.feature_rules import Fault, direction_fault, malformed, read_updates
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot
 from falkirk.protocol.java_hash_map import map_order
 from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord
-from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.feature_blockers import Blocker, Blockers
-    from falkirk.metadata.controller.feature_update import FeatureUpdate, FeatureUpdateContext
+    from falkirk.metadata.controller.feature_update import FeatureUpdateContext
     from falkirk.metadata.controller.settings import ControllerSettings
     from falkirk.metadata.controller.state import ControllerState
+    from falkirk.metadata.feature_rules import FeatureUpdate
     from falkirk.protocol.messages import UpdateFeaturesRequest
     from falkirk.versions.supported_range import SupportedRange
 
@@ -62,10 +63,14 @@ class FeatureControl:
         Errors, of a feature or of the whole: INVALID_UPDATE_VERSION for whatever cannot be; INVALID_REQUEST for a
         feature without a name or named twice.
         """
-        updates = {update.name: update for update in read_updates(request, context.api_version)}
+        asked = read_updates(request, context.api_version)
+        updates = {update.name: update for update in asked}
         current = self._levels(context)
         wanted = {**current, **{update.name: update.level for update in updates.values()}}
-        errors = _malformed(request)
+        errors = {
+            name: ApiError(ErrorCode.INVALID_REQUEST, _MALFORMED[fault].format(name))
+            for name, fault in malformed(asked).items()
+        }
         blockers: list[Blocker] = []
         for name in map_order(list(updates)):
             if name not in errors:
@@ -158,10 +163,12 @@ class FeatureControl:
             below = f"Unable to set a metadata.version less than {FLOOR}"
             return refused_lowering(self._settings.release, current, update.level, below)
         reason = (
-            _why_malformed(update) or (blockers.text if blockers.found else None) or _why_not_asked(update, current)
+            _why_malformed(update)
+            or (blockers.text if blockers.found else None)
+            or _MISDIRECTED.get(direction_fault(update, current))
         )
         if reason is not None:
-            return update.refused(reason)
+            return refused_update(update, reason)
         if update.name == METADATA_VERSION:
             reason = self._why_not_now(update)
             return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
@@ -170,7 +177,7 @@ class FeatureControl:
             if update.name == KRAFT_VERSION
             else self._why_dependent(update, wanted)
         )
-        return None if reason is None else update.refused(reason)
+        return None if reason is None else refused_update(update, reason)
 
     def _why_not_now(self, update: FeatureUpdate) -> str | None:
         """Say why metadata.version cannot be changed, whatever it is to be."""
@@ -228,18 +235,6 @@ def _is_below_floor(update: FeatureUpdate, current: int) -> bool:
     return update.name == METADATA_VERSION and update.is_downgrade and 0 <= update.level < min(FLOOR.level, current)
 
 
-def _malformed(request: UpdateFeaturesRequest) -> dict[str, ApiError]:
-    """Give what cannot be meant. Differs from Kafka, which takes the last of two updates of one feature."""
-    names = [each.feature for each in request.feature_updates]
-    errors: dict[str, ApiError] = {}
-    for name in names:
-        if not name:
-            errors[name] = ApiError(ErrorCode.INVALID_REQUEST, "A feature to update has no name.")
-        elif names.count(name) > 1:
-            errors[name] = ApiError(ErrorCode.INVALID_REQUEST, f"The request updates {name} more than once.")
-    return errors
-
-
 def _why_malformed(update: FeatureUpdate) -> str | None:
     if update.upgrade_type is None:
         return "The controller does not support the given upgrade type."
@@ -248,18 +243,18 @@ def _why_malformed(update: FeatureUpdate) -> str | None:
     return None
 
 
-def _why_not_asked(update: FeatureUpdate, current: int) -> str | None:
-    is_upgrade = update.upgrade_type is UpgradeType.UPGRADE
-    if update.level < current and is_upgrade:
-        return (
-            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
-            "downgrade."
-        )
-    if update.level > current and not is_upgrade:
-        return "Can't downgrade to a newer version."
-    return None
-
-
 _TRANSACTION: Final = "Feature update"
+_MALFORMED: Final = {
+    Fault.NO_NAME: "A feature to update has no name.",
+    Fault.REPEATED: "The request updates {} more than once.",
+}
+_MISDIRECTED: Final[Mapping[Fault | None, str | None]] = {
+    None: None,
+    Fault.UNANNOUNCED_DOWNGRADE: (
+        "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+        "downgrade."
+    ),
+    Fault.RISING_DOWNGRADE: "Can't downgrade to a newer version.",
+}
 # Waiting for all brokers, and running (KIP-866).
 _ZK_MIGRATION_IN_PROGRESS: Final = (1, 2)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from immutables import Map
 
+from falkirk.metadata.bounded_text import bounded_text
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.coordinator_use import topics_to_survey
-from falkirk.metadata.controller.feature_blockers import bounded_text
+from falkirk.metadata.controller.feature_update import refused_update
 from falkirk.metadata.feature_levels import FeatureTarget, reason_not_kept
 from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
 from falkirk.metadata.image.features import FeaturesImage
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.controller.coordinator_use import CoordinatorUse
-    from falkirk.metadata.controller.feature_update import FeatureUpdate
+    from falkirk.metadata.feature_rules import FeatureUpdate
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.loss import Loss
 
@@ -124,7 +125,7 @@ def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage,
             "Refusing to perform the requested downgrade because these partitions have eligible leader replicas in "
             f"place of in-sync ones: {bounded_text(partitions, ', ')}"
         )
-        lowerings.errors[update.name] = update.refused(reason)
+        lowerings.errors[update.name] = refused_update(update, reason)
     else:
         lowerings.records += scrubbing.records
 
@@ -149,10 +150,10 @@ def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: Metad
     if found:
         details = bounded_text([item["detail"] for item in found], "; ")
         reason = f"Refusing to perform the requested downgrade because it would cut off what is in use: {details}"
-        lowerings.errors[update.name] = update.refused(reason)
+        lowerings.errors[update.name] = refused_update(update, reason)
     elif unread:
         reason = f"Nobody knows what it would cut off, for this cannot be read: {bounded_text(unread, '; ')}"
-        lowerings.errors[update.name] = update.refused(reason, ErrorCode.FEATURE_UPDATE_FAILED)
+        lowerings.errors[update.name] = refused_update(update, reason, ErrorCode.FEATURE_UPDATE_FAILED)
 
 
 def _lower_metadata_version(

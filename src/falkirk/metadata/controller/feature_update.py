@@ -1,4 +1,4 @@
-"""What an UpdateFeatures request asks, what the decision rests on besides the metadata, and the answer in each form.
+"""What the decision on UpdateFeatures rests on besides the metadata, and the answer in each form.
 
 Source: KIP-584, KIP-778; answers of real controllers of 3.7 to 4.4.
 """
@@ -17,51 +17,23 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
 from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
-from falkirk.protocol.upgrade_type import UpgradeType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from falkirk.metadata.controller.coordinator_use import CoordinatorUse
+    from falkirk.metadata.feature_rules import FeatureUpdate
     from falkirk.metadata.loss import Loss
     from falkirk.metadata.writer import VersionedRecord
     from falkirk.protocol.messages import UpdateFeaturesRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureUpdate:
-    """The wish to have a feature at a level; 0 takes it away. `upgrade_type` None: a number that means nothing."""
-
-    name: str
-    level: int
-    upgrade_type: UpgradeType | None
-
-    @property
-    def is_downgrade(self) -> bool:
-        """Say whether whoever asks knows that the level may fall."""
-        return self.upgrade_type in {UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE}
-
-    def refused(self, reason: str, error_code: ErrorCode = ErrorCode.INVALID_UPDATE_VERSION) -> ApiError:
-        """Refuse it, in Kafka's words."""
-        return ApiError(error_code, f"Invalid update version {self.level} for feature {self.name}. {reason}")
-
-
-def read_updates(request: UpdateFeaturesRequest, api_version: int) -> tuple[FeatureUpdate, ...]:
-    """Give the updates in the request's order.
-
-    Differs from Kafka: version 0's AllowDowngrade is heard, as a SAFE downgrade; KRaft controllers overlook it.
-    """
-    return tuple(
-        FeatureUpdate(
-            name=each.feature,
-            level=each.max_version_level,
-            upgrade_type=_of_flag(allow_downgrade=each.allow_downgrade)
-            if api_version < _UPGRADE_TYPE_FROM
-            else _of_number(each.upgrade_type),
-        )
-        for each in request.feature_updates
-    )
+def refused_update(
+    update: FeatureUpdate, reason: str, error_code: ErrorCode = ErrorCode.INVALID_UPDATE_VERSION
+) -> ApiError:
+    """Refuse an update, in Kafka's words."""
+    return ApiError(error_code, f"Invalid update version {update.level} for feature {update.name}. {reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,15 +147,6 @@ def _bounded(items: Sequence[Loss] | Sequence[dict[str, Any]]) -> list[dict[str,
     return kept
 
 
-def _of_flag(*, allow_downgrade: bool) -> UpgradeType:
-    return UpgradeType.SAFE_DOWNGRADE if allow_downgrade else UpgradeType.UPGRADE
-
-
-def _of_number(number: int) -> UpgradeType | None:
-    return next((known for known in UpgradeType if known == number), None)
-
-
-_UPGRADE_TYPE_FROM: Final = 1
 _RESULTS_UP_TO: Final = 1
 _FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
 _NO_ERROR: Final = ApiError(ErrorCode.NONE)
