@@ -78,12 +78,12 @@ def encode_broker(znode: BrokerZnode) -> bytes:
         "features": _features_document(znode.features),
         "listener_security_protocol_map": {point.listener: point.security_protocol for point in znode.endpoints},
         "endpoints": [str(point) for point in znode.endpoints],
+        "rack": znode.rack,
         "jmx_port": _NO_PORT,
         "port": plaintext.port if plaintext else _NO_PORT,
         "host": plaintext.host if plaintext else None,
         "version": _WITHOUT_FEATURES if znode.features is None else _WITH_FEATURES,
         "timestamp": str(znode.timestamp_ms),
-        "rack": znode.rack,
     }
     left_out = {key for key in ("features", "rack") if document[key] is None}
     return write_json({key: value for key, value in document.items() if key not in left_out})

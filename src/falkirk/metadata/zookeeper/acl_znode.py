@@ -1,0 +1,74 @@
+"""The znode of the ACLs of the cluster, as Kafka's AclAuthorizer keeps them: `/kafka-acl/Cluster/kafka-cluster`.
+
+`{"acls":[{"principal":"User:admin","permissionType":"Allow","host":"*","operation":"Alter"}],"version":1}`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from immutables import Map
+
+from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
+from falkirk.metadata.image.acls import Acl, AclsImage
+from falkirk.metadata.zookeeper.znode_json import read_object, read_version, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import IntEnum
+
+    from falkirk.metadata.zookeeper.znode_json import ZnodeObject
+
+CLUSTER_ACLS_PATH: Final = f"/kafka-acl/Cluster/{CLUSTER_NAME}"
+
+_VERSIONS: Final = range(1, 2)
+_ID_BYTES: Final = 16
+
+
+def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> AclsImage:
+    """Read who may do what to the cluster; an empty znode has no ACL, as in Kafka.
+
+    The ids are made up: in ZooKeeper ACLs have none. Raises ZnodeError.
+
+    Differs from Kafka: an operation or permission that is unknown is refused, where Kafka keeps an ACL that is about
+    nothing; who cannot read a DENY must not go on.
+    """
+    if not data:
+        return AclsImage()
+    znode = read_object(data, path)
+    read_version(znode, _VERSIONS)
+    acls = [_acl(entry) for entry in znode.parts("acls", "ACL")]
+    return AclsImage(Map({index.to_bytes(_ID_BYTES, "big"): acl for index, acl in enumerate(acls)}))
+
+
+def _acl(entry: ZnodeObject) -> Acl:
+    principal = entry.text("principal")
+    principal_type, colon, name = principal.partition(":")
+    if not (principal_type and colon and name):
+        raise entry.fault(f"principal is {shown(principal)}, not a type and a name, as User:alice")
+    return Acl(
+        resource_type=ResourceType.CLUSTER,
+        resource_name=CLUSTER_NAME,
+        pattern_type=PatternType.LITERAL,
+        principal=principal,
+        host=entry.text("host"),
+        operation=_number(entry, "operation", _OPERATIONS),
+        permission_type=_number(entry, "permissionType", _PERMISSION_TYPES),
+    )
+
+
+def _number(entry: ZnodeObject, key: str, known: Mapping[str, int]) -> int:
+    name = entry.text(key)
+    if name not in known:
+        raise entry.fault(f"{key} is {shown(name)}, which is unknown")
+    return known[name]
+
+
+def _by_name(numbers: type[IntEnum]) -> dict[str, int]:
+    """Give numbers by the names that znodes have: ClusterAction, or CLUSTERACTION, for CLUSTER_ACTION."""
+    known = {each.name.title().replace("_", ""): each.value for each in numbers if each.name not in {"UNKNOWN", "ANY"}}
+    return known | {name.upper(): number for name, number in known.items()}
+
+
+_OPERATIONS: Final = _by_name(AclOperation)
+_PERMISSION_TYPES: Final = _by_name(AclPermissionType)
