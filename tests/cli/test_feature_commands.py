@@ -274,13 +274,11 @@ def test_everything_is_upgraded_to_what_the_node_supports_at_most(falkirk):
         "streams.version": 1,
     }
     added, raised = answer.stdout.splitlines()[:2]
-    assert added.split("\t") == [
-        "      [Add] Feature: eligible.leader.replicas.version",
-        "ExistingFinalizedMaxVersion: -",
-        "NewFinalizedMaxVersion: 1",
-        "Result: OK",
-    ]
-    assert raised.startswith("  [Upgrade] Feature: metadata.version\tExistingFinalizedMaxVersion: 29\t")
+    assert added == (
+        "    [Add] Feature: eligible.leader.replicas.version       ExistingFinalizedMaxVersion: -  "
+        "NewFinalizedMaxVersion: 1       Result: OK"
+    )
+    assert raised.startswith("[Upgrade] Feature: metadata.version      ExistingFinalizedMaxVersion: 29  ")
 
 
 def test_a_release_lacks_features_that_are_deleted_on_the_way_to_it(falkirk):
@@ -291,7 +289,7 @@ def test_a_release_lacks_features_that_are_deleted_on_the_way_to_it(falkirk):
         "metadata.version": 21,
         "group.version": 0,
     }
-    assert [line.partition("\t")[0] for line in answer.stdout.splitlines()] == [
+    assert [line.partition("      ")[0] for line in answer.stdout.splitlines()] == [
         "   [Delete] Feature: group.version",
         "[Downgrade] Feature: metadata.version",
     ]

@@ -33,7 +33,7 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command("features", "falkirk.cli.features", "What feature levels need and default to (kafka-features)."),
+    Command("features", "falkirk.cli.features", "Feature levels, changed and explained (kafka-features)."),
     Command("groups", "falkirk.cli.groups", "Consumer groups and their offsets (kafka-consumer-groups)."),
     Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
     Command("serve", "falkirk.cli.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),

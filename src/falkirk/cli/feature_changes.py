@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.cli.failure import CommandFailedError, DataWouldBeLostError
+from falkirk.cli.kip_584_changes import Change, change_lines
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -25,21 +26,25 @@ _DETAILS: Final = ("losses", "inaccessible", "blockers", "undo_bundle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureChanges:
-    """A result for `falkirk.cli.output`. `before`: finalized levels, where upgrade-all and downgrade-all tell them."""
+    """A result for `falkirk.cli.output`. `before`: finalized max levels, for the commands of KIP-584 alone."""
 
     command: str
     updates: Mapping[str, FeatureUpdate]
     result: UpdateFeaturesResult
     is_dry_run: bool
     before: Mapping[str, int] | None = None
+    # Who decided, if it was not the controller.
+    note: str | None = None
     # What came of --wait. Its lines are printed when it is over, after these.
     waited: DowngradeWait | None = None
 
     def text(self) -> Iterator[str]:
         """Give a line for each feature, then what is lost or not accessible any more."""
-        for feature, failure in self.result.values.items():
-            line = self._line if self.before is None else self._line_of_all
-            yield line(feature, failure)
+        if self.before is None:
+            for feature, failure in self.result.values.items():
+                yield self._line(feature, failure)
+        else:
+            yield from change_lines(self.updates, self.before, self.result.values)
         details = self.result.details
         if details is None or self.failure is not None:
             return
@@ -56,6 +61,7 @@ class FeatureChanges:
         return {
             "command": self.command,
             "dry_run": self.is_dry_run,
+            "note": self.note,
             "features": [self._document(*one) for one in self.result.values.items()],
             **{name: None if details is None else getattr(details, name) for name in _DETAILS},
             "waited": None if self.waited is None else self.waited.document(),
@@ -94,17 +100,6 @@ class FeatureChanges:
         done = "disabled." if is_disabled else f"{self.command}d to {level}."
         return f"{feature} {'can be' if self.is_dry_run else 'was'} {done}"
 
-    def _line_of_all(self, feature: str, failure: FeatureUpdateFailure | None) -> str:
-        level, before = self.updates[feature].max_version_level, self._before(feature)
-        if self.command.startswith("upgrade"):
-            change = "Upgrade" if before else "Add"
-        else:
-            change = "Downgrade" if level else "Delete"
-        return (
-            f"{f'[{change}]':>11} Feature: {feature}\tExistingFinalizedMaxVersion: {before or '-'}\t"
-            f"NewFinalizedMaxVersion: {level or '-'}\tResult: {'OK' if failure is None else failure.message}"
-        )
-
     def _document(self, feature: str, failure: FeatureUpdateFailure | None) -> dict[str, Any]:  # Any: JSON values
         update = self.updates[feature]
         document: dict[str, Any] = {
@@ -114,7 +109,8 @@ class FeatureChanges:
             "error": None if failure is None else self._error(feature, failure),
         }
         if self.before is not None:
-            document["before"] = self._before(feature)
+            before = self.before.get(feature, 0)
+            document |= {"change": Change.of(update, before).name, "before": before}
         return document
 
     def _error(self, feature: str, failure: FeatureUpdateFailure) -> dict[str, Any]:  # Any: JSON values
@@ -122,16 +118,13 @@ class FeatureChanges:
         name = UNSAFE_FEATURE_DOWNGRADE if is_lossy else error_name(failure.error_code)
         return {"code": int(failure.error_code), "name": name, "message": failure.message}
 
-    def _before(self, feature: str) -> int:
-        return 0 if self.before is None else self.before.get(feature, 0)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NothingToChange:
-    """A result where the levels of a release are there already."""
+    """A result where all that is wanted is there already. `of`: whose levels are wanted."""
 
     command: str
-    release: str
+    of: str
     is_dry_run: bool
     waited: DowngradeWait | None = None
 
@@ -143,13 +136,14 @@ class NothingToChange:
     def text(self) -> Iterator[str]:
         """Give one line."""
         where = "below" if self.command.startswith("upgrade") else "above"
-        yield f"Nothing to change: no feature is {where} the levels of release {self.release}."
+        yield f"Nothing to change: no feature is {where} the levels of {self.of}."
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document
         """Give the same by fields."""
         return {
             "command": self.command,
             "dry_run": self.is_dry_run,
+            "note": None,
             "features": [],
             **dict.fromkeys(_DETAILS),
             "waited": None if self.waited is None else self.waited.document(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from falkirk.cli.feature_connection import cluster_connection
 from falkirk.cli.feature_description import FeatureDescription
 from falkirk.cli.feature_updates import METADATA_IS_DEPRECATED, AskedUpdates, asked_deletions, asked_updates
 from falkirk.cli.kafka_tool import features_tool, refuse_leftovers
+from falkirk.cli.kip_584_description import Kip584Description
+from falkirk.cli.kip_584_dry_run import UpdateOutcome, dry_run
 from falkirk.cli.output import choose_output
-from falkirk.cli.release_levels import newest_supported, updates_to_release
+from falkirk.cli.release_levels import known_levels
 from falkirk.client.event_loop import run
 from falkirk.client.feature_update import FeatureUpdate
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
 
     from falkirk.cli.feature_connection import ClusterConnection
     from falkirk.cli.kafka_tool import KafkaTool
+    from falkirk.cli.kip_584_updates import AskedChanges
     from falkirk.client.feature_metadata import FeatureMetadata
-    from falkirk.client.feature_update import UpdateFeaturesResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +50,18 @@ class ChangeOptions:
         return UpgradeType.UNSAFE_DOWNGRADE if self.is_unsafe else UpgradeType.SAFE_DOWNGRADE
 
 
-def answer_describe(context: typer.Context, release: str | None, node_id: int | None, *, json: bool) -> None:
-    """Print what a node tells of features."""
+def answer_describe(
+    context: typer.Context, release: str | None, node_id: int | None, *, kip_584: bool, json: bool
+) -> None:
+    """Print what a node tells of features, as kafka-features does or as KIP-584 has it."""
     tool = features_tool(release)
     if node_id is not None and not tool.wording.asks_one_node:
         raise tool.usage_error("describe", "unrecognized arguments: '--node-id'")
     cluster = _cluster(tool, context, "describe")
     if node_id is not None and node_id < 0:
         raise CommandFailedError(f"Invalid node id {node_id}: must be non-negative.")
-    choose_output(json=json).show(FeatureDescription(tool, run(_describe(cluster, node_id))))
+    features = run(_describe(cluster, node_id))
+    choose_output(json=json).show(Kip584Description(features) if kip_584 else FeatureDescription(tool, features))
 
 
 def answer_change(
@@ -82,16 +88,19 @@ def answer_change(
     _change(cluster, updates, options, before=None, json=json)
 
 
-def answer_change_all(context: typer.Context, release: str | None, options: ChangeOptions, *, json: bool) -> None:
-    """Bring all features up or down to the levels of a release. Raises as `answer_change`."""
+def answer_change_all(
+    context: typer.Context, release: str | None, told: Mapping[str, int], options: ChangeOptions, *, json: bool
+) -> None:
+    """Bring all features up or down to the levels of a release and those that are told. Raises as `answer_change`."""
     cluster = _cluster(features_tool(None), context, options.command)
     wanted = None if release is None else features_tool(release).release
-    features = run(_describe(cluster, None))
-    target = wanted or newest_supported(features)
-    updates = updates_to_release(target, features, options.upgrade_type)
-    before = {name: levels.max_version_level for name, levels in features.finalized_features.items()}
+    features = run(_newest(cluster))
+    is_upgrade = options.upgrade_type is UpgradeType.UPGRADE
+    known = known_levels(features, wanted, told, is_upgrade=is_upgrade)
+    updates = known.updates(features, options.upgrade_type)
+    before = _finalized_levels(features)
     if not updates:
-        nothing = NothingToChange(command=options.command, release=target.name, is_dry_run=options.is_dry_run)
+        nothing = NothingToChange(command=options.command, of=known.of, is_dry_run=options.is_dry_run)
         # An earlier command may have been cut short while it waited.
         stay = {
             name: FeatureUpdate(max_version_level=level, upgrade_type=options.upgrade_type)
@@ -100,6 +109,14 @@ def answer_change_all(context: typer.Context, release: str | None, options: Chan
         _show(cluster, nothing, stay, options, json=json)
         return
     _change(cluster, updates, options, before=before, json=json)
+
+
+def answer_update(context: typer.Context, asked: AskedChanges, *, is_dry_run: bool, json: bool) -> None:
+    """Make the updates of KIP-584's `update`. Raises as `answer_change`."""
+    options = ChangeOptions(command="update", is_dry_run=is_dry_run)
+    cluster = _cluster(features_tool(None), context, options.command)
+    before = _finalized_levels(run(_newest(cluster)))
+    _change(cluster, asked.updates(before), options, before=before, json=json)
 
 
 def _cluster(tool: KafkaTool, context: typer.Context, command: str) -> ClusterConnection:
@@ -116,10 +133,17 @@ def _change(
     before: Mapping[str, int] | None,
     json: bool,
 ) -> None:
-    result = run(_update(cluster, updates, options))
+    ended = run(_update(cluster, updates, options))
     changes = FeatureChanges(
-        command=options.command, updates=updates, result=result, is_dry_run=options.is_dry_run, before=before
+        command=options.command,
+        updates=updates,
+        result=ended.result,
+        is_dry_run=options.is_dry_run,
+        before=before,
+        note=ended.note,
     )
+    if ended.note is not None:
+        print(ended.note, file=sys.stderr, flush=True)
     _show(cluster, changes, updates, options, json=json)
 
 
@@ -143,6 +167,10 @@ def _show(
     _end_with(waited.failure)
 
 
+def _finalized_levels(features: FeatureMetadata) -> dict[str, int]:
+    return {name: levels.max_version_level for name, levels in features.finalized_features.items()}
+
+
 def _end_with(failure: CommandFailedError | None) -> None:
     if failure is not None:
         raise failure
@@ -153,13 +181,18 @@ async def _describe(cluster: ClusterConnection, node_id: int | None) -> FeatureM
         return await admin.describe_features(node_id)
 
 
+async def _newest(cluster: ClusterConnection) -> FeatureMetadata:
+    async with cluster.admin() as admin:
+        return await admin.newest_features()
+
+
 async def _update(
     cluster: ClusterConnection, updates: Mapping[str, FeatureUpdate], options: ChangeOptions
-) -> UpdateFeaturesResult:
+) -> UpdateOutcome:
     async with cluster.admin() as admin:
-        return await admin.update_features(
-            updates, validate_only=options.is_dry_run, forced_snapshot=options.forced_snapshot
-        )
+        if options.is_dry_run:
+            return await dry_run(admin, updates, forced_snapshot=options.forced_snapshot)
+        return UpdateOutcome(result=await admin.update_features(updates, forced_snapshot=options.forced_snapshot))
 
 
 async def _wait(cluster: ClusterConnection, updates: Mapping[str, FeatureUpdate], timeout_s: float) -> DowngradeWait:

@@ -8,6 +8,7 @@ import typer
 
 from falkirk.cli.connected_command import connected
 from falkirk.cli.kafka_tool import Tool
+from falkirk.cli.kip_584_flags import FLAGS, FlagFormsGroup
 from falkirk.cli.options import (  # Typer reads the annotations when it builds a command
     REFUSES_LEFTOVERS,
     AnswerAsReleaseOption,
@@ -37,7 +38,8 @@ TargetReleaseOption = Annotated[
     typer.Option(
         "--release",
         metavar="RELEASE",
-        help="The Kafka release (3.7 and later) whose levels are wanted; default: the newest that the node supports.",
+        help="The Kafka release (3.7 and later) whose levels are wanted; default: the newest that the node supports, "
+        "and of a broker on ZooKeeper all that it supports.",
     ),
 ]
 NodeIdOption = Annotated[int | None, typer.Option("--node-id", metavar="ID", help="Ask this node; default: any.")]
@@ -72,7 +74,41 @@ TimeoutOption = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long --wait waits for the nodes.")
 ]
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+KnownLevelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels",
+        metavar="FEATURE:LEVEL,...",
+        help="Levels that are wanted besides the release's, for features that no release has; may be repeated.",
+    ),
+]
+AllowDowngradeOption = Annotated[
+    bool, typer.Option("--allow-downgrade", help="What --upgrade names may also go down (KIP-584's flag).")
+]
+DowngradeIsAllowedOption = Annotated[
+    bool, typer.Option("--allow-downgrade", help="Taken, as KIP-584 has it; this command allows it anyway.")
+]
+UpgradesOption = Annotated[
+    list[str] | None,
+    typer.Option("--upgrade", metavar="FEATURE:LEVEL,...", help="Levels to add or raise; may be repeated."),
+]
+DowngradesOption = Annotated[
+    list[str] | None,
+    typer.Option("--downgrade", metavar="FEATURE:LEVEL,...", help="Levels to lower; may be repeated."),
+]
+DeletionsOption = Annotated[
+    list[str] | None, typer.Option("--delete", metavar="FEATURE,...", help="Features to delete; may be repeated.")
+]
+Kip584Option = Annotated[
+    bool, typer.Option("--kip-584", help="Print KIP-584's own table: finalized levels with their minimum, as numbers.")
+]
+
+app = typer.Typer(
+    cls=FlagFormsGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog=f"The flags of KIP-584 are taken in the place of commands: {', '.join(FLAGS)}.",
+)
 
 
 @app.callback()
@@ -95,13 +131,17 @@ def describe(
     context: typer.Context,
     *,
     node_id: NodeIdOption = None,
+    kip_584: Kip584Option = False,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print the levels that a cluster has agreed on, and those that a node supports."""
+    """Print finalized and supported levels.
+
+    Finalized levels are what a cluster has agreed on, supported ones what the node runs that was asked.
+    """
     from falkirk.cli.feature_commands import answer_describe  # noqa: PLC0415 - for commands that ask a cluster only
 
-    answer_describe(context, release, node_id, json=json)
+    answer_describe(context, release, node_id, kip_584=kip_584, json=json)
 
 
 @app.command("upgrade", context_settings=REFUSES_LEFTOVERS)
@@ -140,7 +180,10 @@ def downgrade(
     release: ToolReleaseOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Lower the levels of features; without --unsafe only if nothing is lost."""
+    """Lower the levels of features.
+
+    Without --unsafe only if nothing is lost.
+    """
     from falkirk.cli.feature_commands import ChangeOptions, answer_change  # noqa: PLC0415 - same
     from falkirk.cli.feature_updates import AskedUpdates  # noqa: PLC0415 - same
 
@@ -181,12 +224,18 @@ def upgrade_all(
     *,
     dry_run: DryRunOption = False,
     release: TargetReleaseOption = None,
+    levels: KnownLevelsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Raise every feature that is below a release's level to it; none is lowered."""
-    from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
+    """Raise all features to a release's levels.
 
-    answer_change_all(context, release, ChangeOptions(command="upgrade-all", is_dry_run=dry_run), json=json)
+    None is lowered. What no release has goes up to what the node supports, where that is a broker on ZooKeeper.
+    """
+    from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
+    from falkirk.cli.kip_584_updates import parse_levels  # noqa: PLC0415 - same
+
+    options = ChangeOptions(command="upgrade-all", is_dry_run=dry_run)
+    answer_change_all(context, release, parse_levels("--levels", levels or ()), options, json=json)
 
 
 @app.command("downgrade-all", context_settings=REFUSES_LEFTOVERS)
@@ -200,10 +249,16 @@ def downgrade_all(
     wait: WaitOption = False,
     timeout: TimeoutOption = WAIT_DEFAULT_S,
     release: TargetReleaseOption = None,
+    levels: KnownLevelsOption = None,
+    allow_downgrade: DowngradeIsAllowedOption = False,  # noqa: ARG001 - it says nothing new
     json: JsonOption = False,
 ) -> None:
-    """Lower every feature that is above a release's level to it, and switch off what the release lacks."""
+    """Lower all features to a release's levels.
+
+    None is raised. What neither the release nor --levels knows is deleted.
+    """
     from falkirk.cli.feature_commands import ChangeOptions, answer_change_all  # noqa: PLC0415 - same
+    from falkirk.cli.kip_584_updates import parse_levels  # noqa: PLC0415 - same
 
     options = ChangeOptions(
         command="downgrade-all",
@@ -212,7 +267,30 @@ def downgrade_all(
         forced_snapshot=allow_forced_snapshot,
         wait_s=timeout if wait else None,
     )
-    answer_change_all(context, release, options, json=json)
+    answer_change_all(context, release, parse_levels("--levels", levels or ()), options, json=json)
+
+
+@app.command("update", context_settings=REFUSES_LEFTOVERS)
+@connected
+def update(
+    context: typer.Context,
+    *,
+    upgrade: UpgradesOption = None,
+    downgrade: DowngradesOption = None,
+    delete: DeletionsOption = None,
+    allow_downgrade: AllowDowngradeOption = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Add, raise, lower and delete, in one request.
+
+    Source: KIP-584. Before 4.0 and on ZooKeeper servers decide on each feature alone; exit status: 1 if one is refused.
+    """
+    from falkirk.cli.feature_commands import answer_update  # noqa: PLC0415 - same
+    from falkirk.cli.kip_584_updates import parse_changes  # noqa: PLC0415 - same
+
+    asked = parse_changes(upgrade or (), downgrade or (), delete or (), allow_downgrade=allow_downgrade)
+    answer_update(context, asked, is_dry_run=dry_run, json=json)
 
 
 # kafka-features takes a connection for every command. These two need none: they ask the tables, not a cluster.

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 # Nodes that are asked at the same time.
 _PARALLEL_MAX: Final = 16
 _DESCRIBE_CLUSTER: Final = 60
+_DESCRIBE_QUORUM: Final = 55
 _UPDATE_FEATURES: Final = 57
 _METADATA_TOPIC: Final = "__cluster_metadata"
 _TELLS_FENCED: Final = 2
@@ -204,6 +205,19 @@ class AsyncAdmin:
         self._features = FeatureMetadata.of(await node.refreshed_versions()).not_older_than(self._features)
         return self._features
 
+    async def newest_features(self) -> FeatureMetadata:
+        """Give the same, with what is finalized as the controller knows it if that is of a higher epoch.
+
+        The controller is the first to know (KIP-584). One that cannot be asked now is passed over.
+        """
+        asked = await self.describe_features()
+        try:
+            told = FeatureMetadata.of(await (await self.controller()).refreshed_versions())
+        except (ConnectionFailedError, NoControllerError):
+            return asked
+        self._features = asked.not_older_than(told)
+        return self._features
+
     async def update_features(
         self,
         updates: Mapping[str, FeatureUpdate],
@@ -215,7 +229,7 @@ class AsyncAdmin:
         """Change finalized features (one at least), or with `validate_only` say whether they could be changed.
 
         `forced_snapshot`: real brokers may be made to follow a lowered metadata.version by a snapshot. It is sent
-        again if the controller has changed or a connection breaks: what was done once is done. Raises
+        again if the controller has changed or a connection breaks; what stands then is done, whoever did it. Raises
         UnsupportedUpdateError if the controller is too old for what is asked, NoControllerError if there is none.
         Source: KIP-584, KIP-778.
         """
@@ -224,25 +238,40 @@ class AsyncAdmin:
         clock = asyncio.get_running_loop().time
         backoff_s = self.config.retry_backoff_ms / 1000
         deadline_s = clock() + timeout_ms / 1000
-        is_routed = self._endpoint_type is EndpointType.CONTROLLER
+        is_routed, was_cut_off = self._endpoint_type is EndpointType.CONTROLLER, False
         while True:
             remaining_ms = max(int((deadline_s - clock()) * 1000), 1)
             is_last = clock() + backoff_s >= deadline_s
             try:
-                result = await asking(await (self.controller() if is_routed else self.any_node()), remaining_ms)
+                result = await asking(await (self.controller() if is_routed else self._first_asked()), remaining_ms)
                 if is_last or not result.is_not_controller:
-                    return result
+                    return await self._settled(updates, result) if was_cut_off else result
                 is_routed = True
             except RequestTimedOutError:
                 raise
-            except (ConnectionFailedError, NoControllerError):
+            except (ConnectionFailedError, NoControllerError) as failure:
                 if is_last:
                     raise
+                was_cut_off |= isinstance(failure, ConnectionFailedError) and not validate_only
             await asyncio.sleep(backoff_s)
 
     async def _node_that_decides(self) -> NodeConnection:
         """Give the active controller, or any broker: it passes on what it does not decide."""
         return await (self.any_node() if self._endpoint_type is EndpointType.BROKER else self.controller())
+
+    async def _first_asked(self) -> NodeConnection:
+        """Give who takes updates: any broker that has a quorum to pass them on to, else the controller."""
+        node = await self.any_node()
+        offered = (await node.versions()).api_ranges
+        return await self.controller() if _UPDATE_FEATURES in offered and _DESCRIBE_QUORUM not in offered else node
+
+    async def _settled(
+        self, updates: Mapping[str, FeatureUpdate], result: UpdateFeaturesResult
+    ) -> UpdateFeaturesResult:
+        """Take for done what stands: controllers on ZooKeeper refuse to do again what a lost answer was about."""
+        finalized = (await self.newest_features()).finalized_features
+        levels = {name: finalized[name].max_version_level if name in finalized else 0 for name in updates}
+        return result.with_done({name for name, update in updates.items() if update.max_version_level == levels[name]})
 
     async def _node(self, node_id: int) -> NodeConnection:
         node = (await self.describe_cluster()).node(node_id)

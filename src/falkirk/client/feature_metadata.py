@@ -21,7 +21,10 @@ class SupportedVersionRange:
 
 @dataclass(frozen=True, slots=True)
 class FinalizedVersionRange:
-    """Levels of a feature that the whole cluster runs. Since KIP-778 both ends are the same."""
+    """Levels of a feature that the whole cluster runs: those below the minimum are deprecated.
+
+    From nodes with a quorum both ends are the same (KIP-778); on ZooKeeper they may differ (KIP-584).
+    """
 
     min_version_level: int
     max_version_level: int

@@ -10,7 +10,7 @@ Sources: KIP-584, KIP-778; version 2 of UpdateFeatures has no results of its own
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import FeatureUpdateFailedError
@@ -21,12 +21,14 @@ from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.messages import UpdateFeaturesResponse
 
 LEVEL_MAX: Final = (1 << 15) - 1
+DRY_RUN: Final = "a dry run"
+"""How `missing_in_version_0` calls one."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -95,6 +97,14 @@ class UpdateFeaturesResult:
             failure is not None and failure.error_code == ErrorCode.NOT_CONTROLLER for failure in self.values.values()
         )
 
+    def with_done(self, features: Container[str]) -> UpdateFeaturesResult:
+        """Give it where these have the levels that were asked for: that they cannot go there is no failure then."""
+        values = {
+            name: None if failure and failure.error_code == ErrorCode.INVALID_REQUEST and name in features else failure
+            for name, failure in self.values.items()
+        }
+        return replace(self, values=values)
+
     def all(self) -> None:
         """Return if all updates succeeded, else raise FeatureUpdateFailedError with the first that did not."""
         for feature, failure in self.values.items():
@@ -129,11 +139,9 @@ def update_request(
 
 def missing_in_version_0(updates: Iterable[FeatureUpdate], *, validate_only: bool) -> str | None:
     """Say what is asked for that a server with version 0 alone would not do, or do otherwise; None: nothing."""
-    if validate_only:
-        return "a dry run"
     if any(update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE for update in updates):
         return "an UNSAFE downgrade"
-    return None
+    return DRY_RUN if validate_only else None
 
 
 def read_result(endpoint: Endpoint, updates: Iterable[str], response: UpdateFeaturesResponse) -> UpdateFeaturesResult:
