@@ -1,0 +1,346 @@
+"""A node's sessions with ZooKeeper, by kazoo. Needs the extra `zookeeper`.
+
+One client of kazoo's for each session: kazoo would begin another one by itself when a session has expired, and the node
+is to decide that. A client has one thread. What it calls back is called by that thread in the order in which it
+happened (`_DirectHandler`), and handed to the loop, so that the node hears answers, watches and states in that order.
+
+While there is no connection operations wait. An operation that was on its way when a connection broke is answered with
+CONNECTION_LOSS, and not tried again: nobody knows whether it was done.
+
+Kazoo's watches end with a connection. Once there is one again the node is told a change of everything that it watched:
+something may have changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, assert_never
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import WriterNotClosedException
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.states import EventType, KazooState, KeeperState
+
+from falkirk.node.effects import Fact
+from falkirk.node.zookeeper.exchange import (
+    AskZooKeeper,
+    CloseSession,
+    OpenSession,
+    SessionChanged,
+    SessionState,
+    ZnodeChanged,
+    ZooKeeperAnswered,
+)
+from falkirk.node.zookeeper.operations import Create, Failed, GetChildren, GetData, Refusal
+from falkirk.server.zookeeper_operations import ZooKeeperOperations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kazoo.protocol.states import WatchedEvent
+
+    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.node.zookeeper.operations import Answer
+    from falkirk.server.fact_log import FactLog
+
+
+class ZooKeeperSession:
+    """Carries out what a node wants of ZooKeeper. Everything but kazoo's threads happens on the running loop.
+
+    `connect`: as zookeeper.connect has it, with its chroot, which is made if it is not there. `tell` takes events.
+    """
+
+    def __init__(
+        self,
+        connect: str,
+        *,
+        session_timeout_ms: int,
+        in_flight_max: int,
+        tell: Callable[[ZooKeeperEvent], None],
+        log: FactLog,
+    ) -> None:
+        self._connect = connect
+        self._timeout_ms = session_timeout_ms
+        self._in_flight_max = in_flight_max
+        self._tell = tell
+        self._log = log
+        self._loop = asyncio.get_running_loop()
+        self._current: _Client | None = None
+        self._opening: asyncio.TimerHandle | None = None
+        self._may_open_at = 0.0
+        self._ending: set[asyncio.Future[None]] = set()
+
+    def execute(self, effect: ZooKeeperEffect) -> None:
+        """Do what the node wants; what comes of it is told later, never before this returns."""
+        match effect:
+            case OpenSession():
+                # Where sessions end as soon as they begin the node must not turn round and round.
+                self._opening = self._loop.call_at(max(self._loop.time(), self._may_open_at), self._open)
+            case CloseSession():
+                self._end()
+            case AskZooKeeper():
+                if self._current is None:
+                    self._tell(ZooKeeperAnswered(effect.request_id, Failed(Refusal.SESSION_EXPIRED)))
+                else:
+                    self._current.ask(effect)
+            case _:
+                assert_never(effect)
+
+    async def close(self) -> None:
+        """End what is there, and wait a moment for kazoo's threads; one that hangs is left behind."""
+        self._end()
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=_CLOSE_TIMEOUT_S)
+
+    def _open(self) -> None:
+        assert self._current is None, "one session at a time"
+        self._may_open_at = self._loop.time() + _REOPEN_S
+        self._current = _Client(
+            self._connect,
+            session_timeout_ms=self._timeout_ms,
+            in_flight_max=self._in_flight_max,
+            tell=self._take,
+            log=self._log,
+        )
+
+    def _take(self, event: ZooKeeperEvent) -> None:
+        if isinstance(event, SessionChanged) and event.state is SessionState.EXPIRED:
+            self._end()
+        self._tell(event)
+
+    def _end(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._current is not None:
+            ended = self._current.end()
+            self._ending.add(ended)
+            ended.add_done_callback(self._ending.discard)
+            self._current = None
+
+
+class _Client:
+    """One session, from its first connection to its end."""
+
+    def __init__(
+        self,
+        connect: str,
+        *,
+        session_timeout_ms: int,
+        in_flight_max: int,
+        tell: Callable[[ZooKeeperEvent], None],
+        log: FactLog,
+    ) -> None:
+        hosts, slash, chroot = connect.partition("/")
+        self._chroot = (slash + chroot).rstrip("/")
+        self._in_flight_max = in_flight_max
+        self._tell = tell
+        self._log = log
+        self._loop = asyncio.get_running_loop()
+        self._is_over = False
+        self._is_connected = False
+        self._session_id = 0
+        # Asked for and not begun; begun and not answered.
+        self._waiting: deque[AskZooKeeper] = deque()
+        self._begun: set[int] = set()
+        # What the node waits to hear of: paths whose data, and whose children, are watched. Dictionaries for the order.
+        self._watched_data: dict[str, None] = {}
+        self._watched_children: dict[str, None] = {}
+        # What kazoo has said since there was a connection: it says the same at each try.
+        self._said: set[str] = set()
+        self._client = KazooClient(
+            hosts,
+            timeout=session_timeout_ms / 1000,
+            handler=_DirectHandler(),
+            read_only=True,
+            connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": _RECONNECT_MAX_S},
+            logger=_logger(self._post_message),
+        )
+        self._operations = ZooKeeperOperations(
+            self._client, self._chroot, on_data=self._post_data_change, on_children=self._post_child_change
+        )
+        self._client.add_listener(self._post_state)
+        self._client.start_async()
+
+    def ask(self, request: AskZooKeeper) -> None:
+        """Carry it out when its turn comes."""
+        self._waiting.append(request)
+        self._begin_waiting()
+
+    def end(self) -> asyncio.Future[None]:
+        """Close the session, and tell nothing any more. The future is done when nothing is left of it."""
+        self._is_over = True
+        ended: asyncio.Future[None] = self._loop.create_future()
+        threading.Thread(target=self._stop, args=(ended,), name="zookeeper-close", daemon=True).start()
+        return ended
+
+    # --- Called by other threads
+
+    def _stop(self, ended: asyncio.Future[None]) -> None:
+        """Close the session, which waits for the server, and for kazoo's thread."""
+        with suppress(WriterNotClosedException):
+            self._client.stop()
+            self._client.close()
+        self._post(_finish, ended)
+
+    def _post_state(self, state: KazooState) -> None:
+        is_read_only = self._client.client_state == KeeperState.CONNECTED_RO
+        session_id, _ = self._client.client_id or (0, b"")
+        self._post(self._change_state, state, is_read_only, session_id)
+
+    def _post_data_change(self, event: WatchedEvent) -> None:
+        if event.type != EventType.NONE:
+            self._post(self._tell_change, self._watched_data, event.path)
+
+    def _post_child_change(self, event: WatchedEvent) -> None:
+        if event.type != EventType.NONE:
+            self._post(self._tell_change, self._watched_children, event.path)
+
+    def _post_message(self, message: str) -> None:
+        self._post(self._write_message, message)
+
+    def _post(self, call: Callable[..., None], *args: Any) -> None:  # Any: what `call` takes
+        # Where the loop has ended nobody is there to hear of it.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call, *args)
+
+    # --- On the loop
+
+    def _change_state(self, state: KazooState, is_read_only: bool, session_id: int) -> None:  # noqa: FBT001 - by `_post`
+        if self._is_over:
+            return
+        self._is_connected = state == KazooState.CONNECTED
+        if state == KazooState.LOST:
+            self._tell(SessionChanged(SessionState.EXPIRED))
+        elif state == KazooState.SUSPENDED:
+            self._tell(SessionChanged(SessionState.SUSPENDED, self._session_id))
+        else:
+            self._said.clear()
+            if not is_read_only and session_id != self._session_id:
+                self._make_chroot()
+            self._session_id = session_id
+            state_now = SessionState.READ_ONLY if is_read_only else SessionState.CONNECTED
+            self._tell(SessionChanged(state_now, session_id))
+            self._tell_lost_watches()
+            self._begin_waiting()
+
+    def _tell_lost_watches(self) -> None:
+        lost = dict.fromkeys((*self._watched_data, *self._watched_children))
+        self._watched_data.clear()
+        self._watched_children.clear()
+        for path in lost:
+            self._tell(ZnodeChanged(path))
+
+    def _begin_waiting(self) -> None:
+        while self._is_connected and self._waiting and len(self._begun) < self._in_flight_max:
+            request = self._waiting.popleft()
+            self._begun.add(request.request_id)
+            match request.operation:
+                case GetData(path, watch=True):
+                    self._watched_data[path] = None
+                case GetChildren(path, watch=True):
+                    self._watched_children[path] = None
+            self._operations.begin(request.operation, partial(self._post, self._answer, request.request_id))
+
+    def _answer(self, request_id: int, answer: Answer) -> None:
+        # Kazoo answers twice what is asked while it closes.
+        if self._is_over or request_id not in self._begun:
+            return
+        self._begun.remove(request_id)
+        self._tell(ZooKeeperAnswered(request_id, answer))
+        self._begin_waiting()
+
+    def _tell_change(self, watched: dict[str, None], full_path: str) -> None:
+        if not self._is_over:
+            path = full_path.removeprefix(self._chroot) or "/"
+            watched.pop(path, None)
+            self._tell(ZnodeChanged(path))
+
+    def _make_chroot(self) -> None:
+        """Make what is not there of the chroot: before anything that the node asks, as requests keep their order."""
+        names = self._chroot.split("/")[1:]
+        operations = ZooKeeperOperations(self._client, "", on_data=_ignore, on_children=_ignore)
+        for end in range(1, len(names) + 1):
+            path = "/" + "/".join(names[:end])
+            operations.begin(Create(path, b""), partial(self._post, self._check_chroot, path))
+
+    def _check_chroot(self, path: str, answer: Answer) -> None:
+        if isinstance(answer, Failed) and answer.refusal not in (Refusal.NODE_EXISTS, Refusal.CONNECTION_LOSS):
+            why = answer.detail or answer.refusal.value
+            self._log.write(Fact("error", f"ZooKeeper: the chroot {path} cannot be made", {"reason": why}))
+
+    def _write_message(self, message: str) -> None:
+        if not self._is_over and message not in self._said:
+            self._said.add(message)
+            self._log.write(Fact("warning", f"ZooKeeper: {message}"))
+
+
+class _DirectHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+    """Has no threads of its own for callbacks: they only hand on to the loop, so kazoo's one thread calls them itself.
+
+    With two threads, one for answers and one for watches, their order would be lost.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.completion_queue = _Caller()
+
+    @property
+    def running(self) -> bool:
+        return True
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    def stop(self) -> None:
+        """There is nothing to stop."""
+
+    def dispatch_callback(self, callback: Any) -> None:  # Any: kazoo has no types
+        """Call it."""
+        callback.func(*callback.args)
+
+
+class _Caller:
+    """Stands where kazoo has a queue of calls."""
+
+    def put(self, call: Callable[[], None]) -> None:
+        """Call it."""
+        call()
+
+
+class _Messages(logging.Handler):
+    """Hands on what kazoo logs as text."""
+
+    def __init__(self, post: Callable[[str], None]) -> None:
+        super().__init__()
+        self._post = post
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand on one line."""
+        self._post(record.getMessage())
+
+
+def _logger(post: Callable[[str], None]) -> logging.Logger:
+    """Make a logger that nobody else knows: it has no parent, so that nothing gets to the root logger."""
+    logger = logging.Logger("kazoo", logging.WARNING)  # noqa: LOG001 - see above
+    logger.addHandler(_Messages(post))
+    return logger
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _ignore(_event: WatchedEvent) -> None:
+    pass
+
+
+_CLOSE_TIMEOUT_S: Final = 2.0
+_REOPEN_S: Final = 0.5
+# As often as Kafka's client tries.
+_RECONNECT_MAX_S: Final = 1.0
