@@ -92,6 +92,8 @@ def test_version_1_has_one_address_alone():
     assert znode.endpoints == (BrokerEndpoint("PLAINTEXT", "PLAINTEXT", "kafka-0.example", 9093),)
     with pytest.raises(ZnodeError, match=r"host is null, not a text"):
         broker(ENCODED["broker_without_plaintext_1"])
+    with pytest.raises(ZnodeError, match=r'host is "a/b", which no host is called'):
+        changed(ENCODED["broker_1"], host="a/b")
 
 
 def test_names_of_listeners_are_in_capitals():

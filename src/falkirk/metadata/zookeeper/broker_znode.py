@@ -37,7 +37,8 @@ _DEFAULT_LISTENERS: Final = {name: name for name in _SECURITY_PROTOCOLS}
 _PORT_MAX: Final = 0xFFFF
 # No JMX is served.
 _NO_PORT: Final = -1
-_ENDPOINT = re.compile(r"(?P<listener>.+)://\[?(?P<host>[0-9A-Za-z\-%._:]*)\]?:(?P<port>[0-9]{1,5})")
+_HOST = re.compile(r"[0-9A-Za-z\-%._:]*")
+_ENDPOINT = re.compile(rf"(?P<listener>[^:/]+)://\[?(?P<host>{_HOST.pattern})\]?:(?P<port>[0-9]{{1,5}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,10 @@ def decode_broker(data: bytes, path: str) -> BrokerZnode:
 
 
 def _only_endpoint(znode: ZnodeObject) -> tuple[BrokerEndpoint, ...]:
-    return (BrokerEndpoint("PLAINTEXT", "PLAINTEXT", znode.text("host"), znode.number("port", 0, _PORT_MAX)),)
+    host = znode.text("host")
+    if not _HOST.fullmatch(host):
+        raise znode.fault(f"host is {shown(host)}, which no host is called")
+    return (BrokerEndpoint("PLAINTEXT", "PLAINTEXT", host, znode.number("port", 0, _PORT_MAX)),)
 
 
 def _endpoints(znode: ZnodeObject) -> tuple[BrokerEndpoint, ...]:
