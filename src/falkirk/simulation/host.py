@@ -117,6 +117,11 @@ class Host:
             self._inbox.append(event)
             self._plan_step(self._world_clock.now_ms)
 
+    def wake(self) -> None:
+        """Step the program at once: something has come to it by a way of its own."""
+        if self.program is not None:
+            self._plan_step(self._world_clock.now_ms)
+
     def _plan_step(self, time_ms: int) -> None:
         time_ms = max(time_ms, self._frozen_until_ms, self._world_clock.now_ms)
         if self._wakeup_ms is not None and self._wakeup_ms <= time_ms:

@@ -129,6 +129,14 @@ class Ensemble:
         """Give a znode as it stands; None if there is none."""
         return self._znodes.get(path)
 
+    def as_it_stands(self) -> Ensemble:
+        """Give what a server has that hears nothing of the others any more: the tree, and no sessions."""
+        copy = Ensemble()
+        copy.zxid = self.zxid
+        copy._znodes = dict(self._znodes)
+        copy._children = {path: dict(names) for path, names in self._children.items()}
+        return copy
+
     def ask(self, session_id: int, operation: Operation) -> Answer:
         """Carry out an operation; watches that it fires have been told when this returns."""
         if not self.is_open(session_id):
