@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Sessions last from 2 ticks on. Nothing has to outlive the machine: what is written is not synced.
 SETTINGS = {"tickTime": "100", "minSessionTimeout": "200", "maxSessionTimeout": "60000"}
-JAVA_OPTIONS = ("-Dzookeeper.forceSync=no",)
+JAVA_OPTIONS = ("-Dzookeeper.forceSync=no", "-Dreadonlymode.enabled=true")
 
 
 def made_server(directory: Path, **settings: str) -> ZooKeeperServer:
@@ -43,7 +43,18 @@ def running_server(directory: Path, **settings: str) -> Iterator[ZooKeeperServer
     try:
         yield server
     finally:
-        server.stop()
+        server.kill()
+
+
+@contextmanager
+def read_only_server(directory: Path) -> Iterator[ZooKeeperServer]:
+    """Run one server of three whose others are not there: it takes no writes."""
+    ports = free_ports(6)
+    peers = {f"server.{number + 1}": f"127.0.0.1:{ports[number]}:{ports[number + 3]}" for number in range(3)}
+    (directory / "data").mkdir()
+    (directory / "data" / "myid").write_text("1")
+    with running_server(directory, **peers, initLimit="5", syncLimit="2", localSessionsEnabled="true") as server:
+        yield server
 
 
 def new_chroot(server: ZooKeeperServer) -> str:

@@ -320,8 +320,9 @@ class _Messages(logging.Handler):
         self._post = post
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand on one line."""
-        self._post(record.getMessage())
+        """Hand on one line. Of an exception not kazoo's own words: they may tell a session's password."""
+        error = record.exc_info[1] if record.exc_info else None
+        self._post(record.getMessage() if error is None else f"{type(error).__name__}: {error}")
 
 
 def _logger(post: Callable[[str], None]) -> logging.Logger:
