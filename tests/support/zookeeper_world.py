@@ -51,6 +51,11 @@ class HeldSession:
         self.session.take(ZooKeeperAnswered(asked.request_id, answer))
         return answer
 
+    def do_until(self, kind: type[Operation]) -> None:
+        """Carry out what is asked for until the next is of this kind."""
+        while not isinstance(self.next, kind):
+            self.do()
+
     def do_all(self) -> None:
         """Carry out whatever is asked for until nothing is any more."""
         rounds = 0

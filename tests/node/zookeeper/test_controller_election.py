@@ -55,12 +55,6 @@ def other(ensemble):
     return Candidate(ensemble, 2)
 
 
-def go_until(candidate: HeldSession, kind: type) -> None:
-    """Carry out what is asked for until the next is of this kind."""
-    while not isinstance(candidate.next, kind):
-        candidate.do()
-
-
 def epoch_of(ensemble: Ensemble) -> int:
     return int(ensemble.znode(CONTROLLER_EPOCH_PATH).data)
 
@@ -97,8 +91,8 @@ def test_whoever_comes_second_knows_the_first_and_follows_it(candidate, other):
 
 def test_of_two_that_stand_at_once_one_is_elected(ensemble, candidate, other):
     other.enter()
-    go_until(other, Multi)
-    go_until(candidate, Multi)
+    other.do_until(Multi)
+    candidate.do_until(Multi)
     candidate.do()
     other.do_all()
     candidate.do_all()
@@ -109,7 +103,7 @@ def test_of_two_that_stand_at_once_one_is_elected(ensemble, candidate, other):
 
 
 def test_an_epoch_that_was_raised_meanwhile_is_read_again(ensemble, candidate):
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     write_by_hand(ensemble, CONTROLLER_EPOCH_PATH, b"7")
     candidate.do_all()
     assert candidate.told == [Election(epoch=8, epoch_version=2)]
@@ -117,7 +111,7 @@ def test_an_epoch_that_was_raised_meanwhile_is_read_again(ensemble, candidate):
 
 def test_of_two_that_make_the_epoch_at_once_both_go_on_with_it(candidate, other):
     other.enter()
-    go_until(other, Create)
+    other.do_until(Create)
     candidate.do_all()
     other.do_all()
     assert (candidate.election.controller_id, other.election.controller_id) == (1, 1)
@@ -145,7 +139,7 @@ def test_the_last_step_of_an_election_makes_the_controller(candidate):
 
 
 def test_a_lost_answer_with_the_session_still_connected_is_found_out(candidate):
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     operation = candidate.next
     candidate.ensemble.ask(candidate.session_id, operation)
     candidate.refuse(Refusal.CONNECTION_LOSS)
@@ -154,7 +148,7 @@ def test_a_lost_answer_with_the_session_still_connected_is_found_out(candidate):
 
 
 def test_whoever_was_elected_unknowingly_and_overtaken_stands_again(ensemble, candidate):
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     candidate.lose_connection(carried_out=1)
     write_by_hand(ensemble, CONTROLLER_EPOCH_PATH, b"41")
     candidate.reconnect()
@@ -224,7 +218,7 @@ def test_giving_up_spares_the_znode_of_who_was_elected_meanwhile(ensemble, candi
     candidate.do_all()
     write_by_hand(ensemble, CONTROLLER_EPOCH_PATH, b"20")
     candidate.election.fenced()
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     candidate.has_watches = False
     delete_by_hand(ensemble, CONTROLLER_PATH)
     other.enter()
@@ -268,7 +262,7 @@ def test_a_malformed_controller_is_nobody_and_told_once(ensemble, candidate):
 
 
 def test_a_read_only_server_elects_nobody_until_it_takes_writes(ensemble, candidate):
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     candidate.session.take(SessionChanged(SessionState.READ_ONLY, candidate.session_id))
     candidate.refuse(Refusal.READ_ONLY, part=0)
     assert not candidate.asked
@@ -279,7 +273,7 @@ def test_a_read_only_server_elects_nobody_until_it_takes_writes(ensemble, candid
 
 
 def test_what_zookeeper_forbids_is_told_and_tried_again_when_asked_to_look(candidate):
-    go_until(candidate, Multi)
+    candidate.do_until(Multi)
     candidate.refuse(Refusal.NO_AUTH, part=0)
     assert not candidate.asked
     assert candidate.reasons("no-controller") == ["the election of a controller is refused: NoAuth"]

@@ -123,9 +123,10 @@ class FeatureController:
             self._write.go_on()
         elif self._task is not None:
             self._read()
-        elif self._queue and not self._is_retired and self._cluster.brokers() is not None:
-            self._task = self._queue.popleft()
-            self._read()
+        elif self._queue and not self._is_retired:
+            registered = self._cluster.brokers()
+            if registered is not None:
+                self._begin(self._queue.popleft(), registered)
 
     def look_again(self) -> None:
         """Take note that brokers or the znode of features have changed."""
@@ -188,6 +189,12 @@ class FeatureController:
             update.refuse(_UNKNOWN)
             self._write.give_up()
 
+    def _begin(self, task: _Look | _Update, registered: Mapping[int, Supported]) -> None:
+        self._task = task
+        if isinstance(task, _Look):
+            self._registered = registered
+        self._read()
+
     # --- Reading
 
     def _read(self) -> None:
@@ -232,7 +239,6 @@ class FeatureController:
     # --- Deciding
 
     def _look(self, znode: Znode | None, state: FeatureState | None) -> None:
-        self._registered = dict(self._cluster.brokers() or {})
         settings = self._settings
         wanted = set_up(state, supports_features=settings.supports_features, supported=settings.supported)
         live = self._live(wanted)
