@@ -5,7 +5,14 @@ from raised import raised
 from record_strategies import records
 
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
-from falkirk.protocol.record import Record, decode_records, decode_values, encode_record, split_records
+from falkirk.protocol.record import (
+    Record,
+    decode_records,
+    decode_values,
+    encode_key_value,
+    encode_record,
+    split_records,
+)
 
 BASE = {"base_offset": 100, "base_timestamp": 1_000_000}
 
@@ -27,6 +34,12 @@ def test_a_record_is_laid_out_as_the_protocol_says():
     record = Record(103, 1_000_005, b"k", b"value", (("h", None), ("", b"\xff")))
     # size 18, attributes, timestamp delta 5, offset delta 3, key, value, two headers
     assert encode(record).hex() == "24" + "00" + "0a" + "06" + "026b" + "0a76616c7565" + "04" + "026801" + "0002ff"
+
+
+@given(delta=st.integers(0, 2**31 - 1), key=st.binary(max_size=200), value=st.none() | st.binary(max_size=2_000))
+def test_a_key_and_a_value_are_written_as_any_record(delta, key, value):
+    record = Record(delta, 7, key, value)
+    assert encode_key_value(delta, key, value) == encode_record(record, base_offset=0, base_timestamp=7)
 
 
 def test_a_header_key_that_is_not_utf8_comes_out_unchanged():

@@ -18,9 +18,10 @@ from falkirk.coordinator.log_entry import LogEntry
 from falkirk.coordinator.shard.client import ClientContext
 from falkirk.coordinator.shard.context import ShardContext
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.protocol import codec, messages
 from falkirk.protocol.consumer_protocol import decode_embedded, encode_embedded
+from falkirk.protocol.coordinator_record import encode_key, encode_value
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupHeartbeatRequest,
@@ -58,6 +59,14 @@ REBALANCE_MS = 60_000
 _HEARTBEAT_TOKEN = 7
 _FIRST_TOKEN = 100
 M = TypeVar("M", bound=WireMessage)
+
+
+def _written(record: CoordinatorRecord) -> KeyAndValue:
+    """Give what is written of an offset; of others nobody looks at it."""
+    key, value = record.key, record.value
+    if not isinstance(key, messages.OffsetCommitKey):
+        return KeyAndValue(b"", None)
+    return KeyAndValue(encode_key(key), None if value is None else encode_value(value, record.version))
 
 
 class MixedWorld(ConsumerWorld):
@@ -170,7 +179,7 @@ class MixedWorld(ConsumerWorld):
             self.batches.append(list(outcome.records))
             if outcome.is_replayed:
                 for offset, record in enumerate(outcome.records, first):
-                    self.shard.replay(record, offset=offset, producer=None)
+                    self.shard.replay(record, _written(record), offset=offset, producer=None)
         self._reply(outcome.replies)
         if outcome.on_written is not None:
             self._reply(outcome.on_written())

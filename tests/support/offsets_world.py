@@ -9,11 +9,11 @@ from legal_compactions import entries_of
 
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
 from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LogEntry, TransactionEnd
+from falkirk.coordinator.log_entry import LogEntry, LoggedRecord, TransactionEnd
 from falkirk.coordinator.shard.client import ClientContext
 from falkirk.coordinator.shard.context import ShardContext
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, Outcome, Reply
+from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.shard.settings import GroupSettings
 from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
@@ -204,16 +204,19 @@ class OffsetsWorld:
         """Write and replay what comes of something."""
         producer = outcome.producer
         first = len(self.log)
-        self.log += entries_of(
+        entries = entries_of(
             self.release,
             outcome.records,
             first_offset=first,
             producer_id=-1 if producer is None else producer.producer_id,
         )
+        self.log += entries
         self.written += outcome.records
         if outcome.is_replayed:
-            for offset, record in enumerate(outcome.records, first):
-                self.shard.replay(record, offset=offset, producer=producer)
+            for record, entry in zip(outcome.records, entries, strict=True):
+                assert isinstance(entry, LoggedRecord)
+                data = KeyAndValue(entry.key or b"", entry.value)
+                self.shard.replay(record, data, offset=entry.offset, producer=producer)
         return outcome.replies
 
     def pass_time(self, ms: int) -> None:

@@ -34,14 +34,14 @@ def test_unknown_tags_are_written_again_with_the_next_value():
     written, untouched = shard.as_written([after, other])
     assert written.value == ConsumerGroupMetadataValue(epoch=2, unknown_tagged_fields=TAGS)
     assert untouched is other
-    shard.replay(written, offset=1, producer=None)
+    shard.replays.replay(written)
     assert shard.as_written([after]) == [written]
 
 
 def test_a_value_without_them_or_a_tombstone_ends_them():
     for last in (ConsumerGroupMetadataValue(epoch=2), None):
         shard = shard_with((3, "g", ConsumerGroupMetadataValue(epoch=1, unknown_tagged_fields=TAGS), 0))
-        shard.replay(CoordinatorRecord(EPOCH, last), offset=1, producer=None)
+        shard.replays.replay(CoordinatorRecord(EPOCH, last))
         after = [CoordinatorRecord(EPOCH, ConsumerGroupMetadataValue(epoch=3))]
         assert shard.as_written(after) is after
 

@@ -1,7 +1,7 @@
 import pytest
 
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer
-from falkirk.node.group_coordinator.record_batches import KeyAndValue, PendingBatch, RecordEncoder, end_marker
+from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Producer
+from falkirk.node.group_coordinator.record_batches import PendingBatch, RecordEncoder, end_marker
 from falkirk.protocol.compression import Compression
 from falkirk.protocol.control_record import ControlRecordType, control_record_type
 from falkirk.protocol.messages import OffsetCommitKey, OffsetCommitValue

@@ -197,6 +197,29 @@ def test_a_coordinator_writes_control_batches():
     assert bytes(validate(marker, config, origin=AppendOrigin.COORDINATOR).data)[16:] == marker[16:]
 
 
+@pytest.mark.parametrize("config", [{}, {"compression_type": "gzip"}, {"message_timestamp_type": "LogAppendTime"}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"compression": Compression.ZSTD}, {"producer_id": 7, "is_transactional": True}]
+)
+def test_a_batch_of_our_own_becomes_what_any_coordinators_becomes(config, fields):
+    own = batch(**fields)
+    written = validate(own, LogConfig(**config), origin=AppendOrigin.OWN)
+    checked = validate(own, LogConfig(**config), origin=AppendOrigin.COORDINATOR)
+    assert bytes(written.data) == bytes(checked.data)
+    assert written.log_append_time_ms == checked.log_append_time_ms
+    assert [each.base_offset for each in written.batches] == [70]
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [("max_message_bytes", ErrorCode.MESSAGE_TOO_LARGE), ("segment_bytes", ErrorCode.RECORD_LIST_TOO_LARGE)],
+)
+def test_a_batch_of_our_own_may_not_be_too_large_either(limit, code):
+    own = batch()
+    assert refused(own, LogConfig(**{limit: len(own) - 1}), origin=AppendOrigin.OWN).error_code is code
+    assert len(validate(own, LogConfig(**{limit: len(own)}), origin=AppendOrigin.OWN).data) == len(own)
+
+
 def message(magic, key, value, *, offset=0, attributes=0, timestamp=NOW):
     body = struct.pack(">bB", magic, attributes) + (struct.pack(">q", timestamp) if magic else b"")
     for field in (key, value):

@@ -130,7 +130,7 @@ class PartitionLoader:
             self._take_offset(record.key["group"], parts[1], _offset_value(record), entry)
             return
         replayed = self._decoder.decode(record, entry)
-        self._shard.replays.replay(replayed, log_offset=entry.offset, producer_id=None)
+        self._shard.replays.replay(replayed)
         if not self._context.is_tolerant:
             self._agree(record.key.get("group_id") or record.key.get("group", ""))
 

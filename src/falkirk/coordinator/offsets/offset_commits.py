@@ -147,9 +147,12 @@ class OffsetCommits:
         return ErrorCode.NONE
 
     def _is_too_large(self, partition: RequestPartition) -> bool:
-        metadata = partition.committed_metadata or ""
-        # Kafka counts in UTF-16.
-        return len(metadata.encode("utf-16-le")) > 2 * self._context.settings.offset_metadata_max_size
+        metadata = partition.committed_metadata
+        size_max = self._context.settings.offset_metadata_max_size
+        # Kafka counts in UTF-16: no more than two for each of ours.
+        if metadata is None or 2 * len(metadata) <= size_max:
+            return False
+        return len(metadata.encode("utf-16-le")) > 2 * size_max
 
 
 def commit_refusal(request: OffsetCommitRequest, token: Token, error: ErrorCode) -> Outcome:

@@ -50,6 +50,11 @@ def offset_position(topic: str, partition: int) -> bytes:
     return _INT16.pack(len(name)) + name + _INT32.pack(partition)
 
 
+def offset_position_of(key: bytes) -> bytes:
+    """Give the part of an offset's key, as `offset_key_bytes` made it, that `offset_position` makes."""
+    return key[4 + (key[2] << 8 | key[3]) :]
+
+
 def offset_key_bytes(key: OffsetCommitKey) -> bytes:
     """Give a key as it stands in the log, the record's type before it."""
     group = key.group.encode()

@@ -5,7 +5,7 @@
     outcome = shard.loaded()
     context.now_ms = now_ms
     outcome = shard.join_group(client, request, token)        # an Outcome: see `outcome.py` for what becomes of it
-    shard.replay(record, offset=17, producer=None)            # as soon as a record of it has an offset
+    shard.replay(record, data, offset=17, producer=None)      # as soon as a record of it has an offset
 
 Groups that nobody here coordinates answer as Kafka's do to who takes them for groups of another type.
 """
@@ -26,11 +26,12 @@ from falkirk.coordinator.conversion.mixed_protocol import MixedProtocol
 from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.offsets.offset_manager import OffsetManager
 from falkirk.coordinator.offsets.offset_store import OffsetStore
+from falkirk.coordinator.records.offset_records import offset_position_of
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.group_replay import GroupReplay
 from falkirk.coordinator.shard.outcome import NOTHING, Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse
+from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse, OffsetCommitKey
 from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
 from falkirk.protocol.messages.leave_group_response import MemberResponse
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.shard.client import ClientContext
     from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer, Token
+    from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.shard.topics import Topics
     from falkirk.protocol.messages import (
         ConsumerGroupHeartbeatRequest,
@@ -212,10 +213,18 @@ class GroupCoordinatorShard:
 
     # --- The log, and the cluster
 
-    def replay(self, record: CoordinatorRecord, *, offset: int, producer: Producer | None) -> None:
-        """Apply a record of ours that got an offset; with a producer it waits for the end of its transaction."""
-        producer_id = None if producer is None else producer.producer_id
-        self.replays.replay(record, log_offset=offset, producer_id=producer_id)
+    def replay(self, record: CoordinatorRecord, data: KeyAndValue, *, offset: int, producer: Producer | None) -> None:
+        """Apply a record of ours that got an offset; with a producer it waits for the end of its transaction.
+
+        `data` is what was written of it.
+        """
+        key = record.key
+        if isinstance(key, OffsetCommitKey):
+            position = offset_position_of(data.key)
+            producer_id = None if producer is None else producer.producer_id
+            self.replays.replay_offset(key.group, position, data.value, log_offset=offset, producer_id=producer_id)
+        else:
+            self.replays.replay(record)
 
     def as_written(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
         """Give the records of an outcome as they are to be written and replayed: see KeptTags."""

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.record_type import PARTS, GroupType, Part
-from falkirk.coordinator.records.offset_records import offset_position, offset_value_bytes
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.kept_tags import KeptTags
 from falkirk.coordinator.shard.orphaned_records import OrphanedRecords
-from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue
+from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue
 
 if TYPE_CHECKING:
     from falkirk.coordinator.classic.protocol import ClassicProtocol
@@ -35,15 +34,9 @@ class GroupReplay:
         self.kept_tags = KeptTags()
         self.orphaned_records = OrphanedRecords(context)
 
-    def replay(self, record: CoordinatorRecord, *, log_offset: int, producer_id: int | None) -> None:
-        """Apply a record; `producer_id`: it waits for the end of this producer's transaction."""
+    def replay(self, record: CoordinatorRecord) -> None:
+        """Apply a record, other than that of an offset."""
         key, value = record.key, record.value
-        if isinstance(key, OffsetCommitKey):
-            assert value is None or isinstance(value, OffsetCommitValue)
-            data = None if value is None else offset_value_bytes(value, record.version)
-            position = offset_position(key.topic, key.partition)
-            self.replay_offset(key.group, position, data, log_offset=log_offset, producer_id=producer_id)
-            return
         self.kept_tags.replay(key, value)
         if isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
@@ -56,6 +49,7 @@ class GroupReplay:
     ) -> None:
         """Apply an offset, as the bytes that it has in the log; None: its tombstone.
 
+        `producer_id`: it waits for the end of this producer's transaction.
         One of a group that is not there makes a simple group: an empty classic one without a protocol type.
         """
         if value is None:

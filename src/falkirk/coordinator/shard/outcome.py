@@ -12,7 +12,7 @@ A shard decides on all that it has replayed, committed or not. The runtime aroun
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -32,6 +32,13 @@ class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):
     key: WireMessage
     value: WireMessage | None = None
     version: int = 0
+
+
+class KeyAndValue(NamedTuple):
+    """A record as the bytes that the log gets."""
+
+    key: bytes
+    value: bytes | None
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer, Token
+    from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.node.effects import Effect
-    from falkirk.node.group_coordinator.record_batches import KeyAndValue, RecordEncoder
+    from falkirk.node.group_coordinator.record_batches import RecordEncoder
     from falkirk.node.node_state import NodeState
     from falkirk.node.replication.answers import PartitionProduced
     from falkirk.node.replication.replica_manager import ReplicaManager
@@ -308,7 +308,7 @@ class HostedShard:
         first_offset = log.log_end_offset + len(self._pending)
         self._pending.add(bodies)
         if outcome.is_replayed:
-            _replay(shard, outcome.records, first_offset, None)
+            _replay(shard, zip(outcome.records, entries, strict=True), first_offset, None)
         return NO_ERROR
 
     def _write_transactional(
@@ -325,7 +325,7 @@ class HostedShard:
         first_offset = log.log_end_offset
         error = self._append(batch.take(self._context.state.now_ms, outcome.producer))
         if error is NO_ERROR:
-            _replay(shard, outcome.records, first_offset, outcome.producer)
+            _replay(shard, zip(outcome.records, entries, strict=True), first_offset, outcome.producer)
         return error
 
     def _flush(self) -> ErrorCode:
@@ -350,7 +350,7 @@ class HostedShard:
             {self.key: batch},
             required_acks=_LEADER_ONLY,
             timeout_ms=0,
-            origin=AppendOrigin.COORDINATOR,
+            origin=AppendOrigin.OWN,
             are_internal_topics_allowed=True,
             done=done,
         )
@@ -384,10 +384,13 @@ class HostedShard:
 
 
 def _replay(
-    shard: GroupCoordinatorShard, records: Sequence[CoordinatorRecord], first_offset: int, producer: Producer | None
+    shard: GroupCoordinatorShard,
+    records: Iterable[tuple[CoordinatorRecord, KeyAndValue]],
+    first_offset: int,
+    producer: Producer | None,
 ) -> None:
-    for offset, record in enumerate(records, first_offset):
-        shard.replay(record, offset=offset, producer=producer)
+    for offset, (record, data) in enumerate(records, first_offset):
+        shard.replay(record, data, offset=offset, producer=producer)
 
 
 TIMERS_MAX: Final = 1_000

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from falkirk.coordinator.records.offset_records import offset_key_bytes, offset_value_bytes
+from falkirk.coordinator.shard.outcome import KeyAndValue
 from falkirk.protocol.batch_builder import assemble_batch, build_batch
 from falkirk.protocol.compression import Compression, compress
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.coordinator_record import encode_key, encode_value
 from falkirk.protocol.messages import EndTxnMarker, OffsetCommitKey, OffsetCommitValue
-from falkirk.protocol.record import Record, encode_record
+from falkirk.protocol.record import Record, encode_key_value
 from falkirk.protocol.record_batch import (
     HEADER_BYTES,
     NO_LEADER_EPOCH,
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.shard.outcome import CoordinatorRecord, Producer
     from falkirk.versions.release import Release
-
-
-class KeyAndValue(NamedTuple):
-    """A record as bytes."""
-
-    key: bytes
-    value: bytes | None
 
 
 class RecordEncoder:
@@ -75,10 +69,7 @@ class PendingBatch:
     def bodies(self, records: Sequence[KeyAndValue]) -> list[bytes]:
         """Give these records as they would stand at the end of the batch."""
         first = len(self._bodies)
-        return [
-            encode_record(Record(first + at, 0, each.key, each.value), base_offset=0, base_timestamp=0)
-            for at, each in enumerate(records)
-        ]
+        return [encode_key_value(at, key, value) for at, (key, value) in enumerate(records, first)]
 
     def add(self, bodies: Sequence[bytes]) -> None:
         """Take up what `bodies` gave last."""

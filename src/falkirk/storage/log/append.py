@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 class AppendOrigin(Enum):
-    """Who appends: what a client sends is checked, what a leader or coordinator wrote is taken as it is."""
+    """Who appends: what a client sends is checked, what a leader or coordinator wrote is taken as it is.
+
+    OWN: one batch that this very process has built, so that nothing of it can be wrong but its size.
+    """
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
+    OWN = "own"
     REPLICATION = "replication"
 
 

@@ -84,6 +84,8 @@ def validate_produced(
     """
     view = memoryview(records)
     checks = RecordChecks(topic=topic, config=config, now_ms=now_ms)
+    if origin is _OWN and config.compression_type == PRODUCER_COMPRESSION and not checks.is_log_append_time:
+        return _numbered(records, topic=topic, config=config, first_offset=first_offset, leader_epoch=leader_epoch)
     end = _first_batch_end(view, topic)
     if view[MAGIC_AT] != MAGIC:
         batch = _from_old_messages(view, checks, first_offset=first_offset, leader_epoch=leader_epoch)
@@ -95,12 +97,7 @@ def validate_produced(
             _refuse_second_batch(view[end:], topic)
         _check_header(produced, topic=topic, is_clients=is_clients)
         batch = _validated(produced, checks, first_offset=first_offset, leader_epoch=leader_epoch)
-    if batch.size > config.segment_bytes:
-        reason = (
-            f"Message batch size is {batch.size} bytes in append to partition {topic}, which exceeds the maximum "
-            f"configured segment size of {config.segment_bytes}."
-        )
-        raise AppendRefusedError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
+    _check_fits_segment(batch, topic=topic, config=config)
     return ValidatedRecords(
         data=batch.buffer,
         batches=(batch,),
@@ -109,6 +106,7 @@ def validate_produced(
 
 
 _CLIENT: Final = AppendOrigin.CLIENT
+_OWN: Final = AppendOrigin.OWN
 _UNCOMPRESSED: Final = Compression.NONE
 _MAX_TIMESTAMP_AT: Final = 35
 _LENGTH: Final = struct.Struct(">i")
@@ -170,15 +168,42 @@ def _check_whole(batch: RecordBatch, *, topic: str, config: LogConfig, is_client
             f"The baseOffset of the record batch in the append to {topic} should be 0, but it is {batch.base_offset}"
         )
         raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
+    _check_size(batch, topic=topic, config=config)
+    if not batch.crc_is_valid:
+        reason = f"Record is corrupt (stored crc = {batch.crc}) in topic partition {topic}."
+        raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, reason)
+
+
+def _check_size(batch: RecordBatch, *, topic: str, config: LogConfig) -> None:
     if batch.size > config.max_message_bytes:
         reason = (
             f"The record batch size in the append to {topic} is {batch.size} bytes which exceeds the maximum "
             f"configured value of {config.max_message_bytes}."
         )
         raise AppendRefusedError(ErrorCode.MESSAGE_TOO_LARGE, reason)
-    if not batch.crc_is_valid:
-        reason = f"Record is corrupt (stored crc = {batch.crc}) in topic partition {topic}."
-        raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, reason)
+
+
+def _check_fits_segment(batch: RecordBatch, *, topic: str, config: LogConfig) -> None:
+    if batch.size > config.segment_bytes:
+        reason = (
+            f"Message batch size is {batch.size} bytes in append to partition {topic}, which exceeds the maximum "
+            f"configured segment size of {config.segment_bytes}."
+        )
+        raise AppendRefusedError(ErrorCode.RECORD_LIST_TOO_LARGE, reason)
+
+
+def _numbered(
+    records: bytes | memoryview, *, topic: str, config: LogConfig, first_offset: int, leader_epoch: int
+) -> ValidatedRecords:
+    """Give a batch of our own, which needs but its place in the log."""
+    data = bytearray(records)
+    _OFFSET.pack_into(data, 0, first_offset)
+    _LENGTH.pack_into(data, LENGTH_END, leader_epoch)
+    batch = _read_back(data)
+    assert batch.size == len(data), "one batch, and whole"
+    _check_size(batch, topic=topic, config=config)
+    _check_fits_segment(batch, topic=topic, config=config)
+    return ValidatedRecords(data=batch.buffer, batches=(batch,))
 
 
 def _check_header(batch: RecordBatch, *, topic: str, is_clients: bool) -> None:
