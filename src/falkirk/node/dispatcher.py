@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from traceback import format_exc
 from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.controller.result import ControllerResult
 from falkirk.node.active_controller import TooManyRecordsError
+from falkirk.node.answering import Answering
 from falkirk.node.client_connections import OpenRequest
-from falkirk.node.effects import Fact
 from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.handler import (
     AnswerLater,
@@ -24,7 +23,7 @@ from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.handlers.token_authorization import refused_before_forwarding
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
-from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
+from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import ApiVersionsRequest, EnvelopeResponse
 from falkirk.protocol.schema import WireMessage
 
@@ -44,7 +43,8 @@ class Dispatcher:
     def __init__(self, state: NodeState, clients: ClientConnections, effects: Callable[[Effect], None]) -> None:
         self._state = state
         self._clients = clients
-        self._effects = effects
+        self._answering = Answering(clients, effects)
+        self._answer = self._answering.answer
         # Requests that the replica has not answered yet.
         self._asked_raft: dict[int, OpenRequest] = {}
         self._next_token = 0
@@ -226,25 +226,9 @@ class Dispatcher:
 
     def _failed(self, request: OpenRequest, route: Route) -> None:
         """Tell of a fault of ours in a handler, inside an `except` block."""
-        context = request.context
-        fields = {"api_key": context.api_key, "api_version": context.api_version, "traceback": format_exc()}
-        self._effects(Fact("error", "handler-failed", fields))
-        assert request.message is not None
-        self._answer(request, error_response(request.message, context.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        self._answering.failed(request)
         if route.needs_controller:
-            self._state.resign(f"API {context.api_key} failed")
-
-    def _answer(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
-        try:
-            if is_in_pieces:
-                self._clients.answer_in_pieces(request, message)
-            else:
-                self._clients.answer(request, message)
-        except LocalProtocolError:
-            name, version = type(message).__name__, request.context.api_version
-            fields = {"response": name, "api_version": version, "traceback": format_exc()}
-            self._effects(Fact("error", "response-cannot-be-written", fields))
-            self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
+            self._state.resign(f"API {request.context.api_key} failed")
 
 
 _OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."

@@ -135,23 +135,39 @@ def _epoch(view: NodeView) -> int:
 
 
 def _response(view: NodeView, version: int, epoch: int) -> ApiVersionsResponse:
-    supported = view.supported_features
-    hides_level_0 = version < _HIDES_LEVEL_0_BELOW
     # An epoch that is not known makes clients keep what they know.
     finalized = view.image.features.levels(kraft_version=view.kraft_version) if epoch >= 0 else {}
+    return versions_response(
+        version,
+        view.api_ranges,
+        view.supported_features,
+        {name: (level, level) for name, level in finalized.items()},
+        epoch if finalized else -1,
+    )
+
+
+def versions_response(
+    version: int,
+    api_ranges: Mapping[int, SupportedRange],
+    supported: Mapping[str, SupportedRange],
+    finalized: Mapping[str, tuple[int, int]],
+    epoch: int,
+) -> ApiVersionsResponse:
+    """Give the answer; `finalized`: the lowest and the highest level of each feature, with their epoch or -1."""
+    hides_level_0 = version < _HIDES_LEVEL_0_BELOW
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=_TOLD_LOWEST.get(key, offered.lowest), max_version=offered.highest)
-            for key, offered in sorted(view.api_ranges.items())
+            for key, offered in sorted(api_ranges.items())
         ],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=supported[name].lowest, max_version=supported[name].highest)
             for name in supported_order(supported)
             if not (hides_level_0 and supported[name].lowest == 0)
         ],
-        finalized_features_epoch=epoch if finalized else -1,
+        finalized_features_epoch=epoch,
         finalized_features=[
-            FinalizedFeatureKey(name=name, min_version_level=finalized[name], max_version_level=finalized[name])
+            FinalizedFeatureKey(name=name, min_version_level=finalized[name][0], max_version_level=finalized[name][1])
             for name in finalized_order(finalized)
         ],
     )

@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.node.handlers.cluster_authorization import AuthorizingView
     from falkirk.node.handlers.handler import NodeView
 
 NOT_ASKED_FOR: Final = -(2**31)
 
 
-def authorized_cluster_operations(view: NodeView, context: RequestContext) -> int:
+def authorized_cluster_operations(view: AuthorizingView, context: RequestContext) -> int:
     """Give the operations on the cluster that are allowed; none to who may not describe it."""
     if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
         return 0
     return _bits(view, context, _CLUSTER_OPERATIONS, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
-def authorized_topic_operations(view: NodeView, context: RequestContext, name: str) -> int:
+def authorized_topic_operations(view: AuthorizingView, context: RequestContext, name: str) -> int:
     """Give the operations on a topic that are allowed, whether there is one or not."""
     if not view.authorizer.is_configured:
         return _ALL_TOPIC_OPERATIONS
@@ -38,7 +39,7 @@ def authorized_group_operations(view: NodeView, context: RequestContext, name: s
 
 
 def _bits(
-    view: NodeView, context: RequestContext, operations: Iterable[AclOperation], kind: ResourceType, name: str
+    view: AuthorizingView, context: RequestContext, operations: Iterable[AclOperation], kind: ResourceType, name: str
 ) -> int:
     is_allowed = view.authorizer.is_allowed
     return sum(1 << operation for operation in operations if is_allowed(context, operation, kind, name))

@@ -33,15 +33,16 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
-_BROKER: Final = 1
+BROKER: Final = 1
+"""The endpoint type of brokers."""
 _CONTROLLER: Final = 2
-_ENDPOINT_TYPES: Final = {_BROKER: "BROKER", _CONTROLLER: "CONTROLLER"}
+_ENDPOINT_TYPES: Final = {BROKER: "BROKER", _CONTROLLER: "CONTROLLER"}
 
 
 def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
     """Describe the nodes of the kind that this one is."""
     assert isinstance(request, DescribeClusterRequest)
-    own = _BROKER if view.is_broker else _CONTROLLER
+    own = BROKER if view.is_broker else _CONTROLLER
     if not view.is_broker:
         error = _level_error(view)
         if error is not None:
@@ -49,7 +50,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         refused = refusal(view, context, request, AclOperation.ALTER)
         if refused is not None:
             return refused
-    error = _endpoint_error(context, request, own)
+    error = endpoint_error(context, request, own)
     if error is not None:
         return error_response(request, context.api_version, *error)
     leader_id = _random_broker(view, context) if view.is_broker else view.leader_id
@@ -77,7 +78,8 @@ def _level_error(view: NodeView) -> ApiError | None:
     )
 
 
-def _endpoint_error(context: RequestContext, request: DescribeClusterRequest, own: int) -> ApiError | None:
+def endpoint_error(context: RequestContext, request: DescribeClusterRequest, own: int) -> ApiError | None:
+    """Say what is wrong with asking a node of the kind `own` for what is asked for."""
     wanted = _ENDPOINT_TYPES.get(request.endpoint_type)
     if request.endpoint_type == own:
         return None

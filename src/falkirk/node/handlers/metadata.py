@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 API_KEY: Final = 3
 _ASKS_BY_ID_SINCE: Final = 12
 _TELLS_LISTENER_NOT_FOUND_SINCE: Final = 6
-_TELLS_OPERATIONS_SINCE: Final = 8
-_TELLS_CLUSTER_OPERATIONS: Final = range(8, 11)
+TELLS_OPERATIONS_SINCE: Final = 8
+TELLS_CLUSTER_OPERATIONS: Final = range(8, 11)
 
 
 def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | EncodedResponse:
     """Tell what is asked for, and see to it that what is not there comes to be."""
     assert isinstance(request, MetadataRequest)
     version = context.api_version
-    reason = _why_unanswerable(request, version)
+    reason = why_unanswerable(request, version)
     if reason is not None:
         return error_response(request, version, ErrorCode.INVALID_REQUEST, reason)
     answer = _Answer(view, context, request)
@@ -70,7 +70,8 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     return EncodedResponse(answer.body(), is_for_all=not is_own)
 
 
-def _why_unanswerable(request: MetadataRequest, version: int) -> str | None:
+def why_unanswerable(request: MetadataRequest, version: int) -> str | None:
+    """Say why a request is INVALID_REQUEST as a whole; None if it is not."""
     for topic in request.topics or ():
         if version < _ASKS_BY_ID_SINCE and topic.topic_id != ZERO_UUID:
             return f"Topic IDs are not supported in requests for version {version}"
@@ -127,7 +128,7 @@ class _Answer:
             cluster_id=view.cluster_id,
             controller_id=self._brokers.random_alive(view.random),
         )
-        if version in _TELLS_CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
+        if version in TELLS_CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = authorized_cluster_operations(view, self._context)
         refused = [encode_topic(topic, version) for topic in self._refused]
         return encode_response(response, self._found + refused, version)
@@ -185,7 +186,7 @@ class _Answer:
 
     @property
     def _wants_operations(self) -> bool:
-        is_known = self._context.api_version >= _TELLS_OPERATIONS_SINCE
+        is_known = self._context.api_version >= TELLS_OPERATIONS_SINCE
         return is_known and self._request.include_topic_authorized_operations
 
     def _refuse(self, name: str | None, error_code: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:

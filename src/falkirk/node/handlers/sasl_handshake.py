@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.handler import Route
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import SaslHandshakeResponse
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:  # noqa: ARG001 - a Handler
+def handle(view: object, context: RequestContext, request: WireMessage) -> WireMessage:  # noqa: ARG001 - a Handler
     """Refuse it."""
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
