@@ -4,7 +4,7 @@ import pytest
 from controller_world import ControllerWorld
 from zookeeper_world import delete_by_hand, write_by_hand
 
-from falkirk.node.zookeeper.operations import GetData, Multi
+from falkirk.node.zookeeper.operations import GetData, Multi, Refusal
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.simulation.zookeeper.ensemble import Ensemble
 from falkirk.versions.supported_range import SupportedRange
@@ -44,6 +44,19 @@ def test_a_cluster_below_the_migration_starts_disabled_and_refuses_updates(ensem
     world.do_all()
     assert question.error == (INVALID, "Feature versioning system is disabled.")
     assert world.epoch() == 0
+
+
+def test_below_the_migration_no_update_is_decided_though_the_cluster_cannot_be_disabled(ensemble):
+    ControllerWorld.at_level_1(ensemble).expire()
+    world = ControllerWorld(ensemble, supports_features=False)
+    world.enter()
+    world.do_until_elected()
+    world.do_until(Multi)
+    world.refuse(Refusal.NO_AUTH, part=1)
+    question = world.ask_for(group_coordinator=2)
+    world.do_all()
+    assert question.error == (INVALID, "Feature versioning system is disabled.")
+    assert (world.status(), world.epoch()) == (1, 0)
 
 
 def test_an_upgraded_cluster_is_enabled_with_nothing_finalized(ensemble):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from falkirk.metadata.zookeeper.feature_update import refused
 from falkirk.node.zookeeper.controller_election import ControllerElection, Election
 from falkirk.node.zookeeper.exchange import SessionState
-from falkirk.node.zookeeper.feature_controller import NOT_CONTROLLER, FeatureController
+from falkirk.node.zookeeper.feature_controller import FeatureController
+from falkirk.node.zookeeper.feature_tasks import NOT_CONTROLLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

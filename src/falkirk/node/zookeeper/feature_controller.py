@@ -24,10 +24,11 @@ from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.zookeeper.errors import ZnodeError
 from falkirk.metadata.zookeeper.feature_deprecation import raise_minimums
 from falkirk.metadata.zookeeper.feature_setup import set_up
-from falkirk.metadata.zookeeper.feature_update import decide_update, refused
+from falkirk.metadata.zookeeper.feature_update import decide_update
 from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
-from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.metadata.zookeeper.finalized_features import DISABLED, incompatibilities
 from falkirk.node.effects import Fact
+from falkirk.node.zookeeper.feature_tasks import LATE, NOT_CONTROLLER, UNKNOWN, Look, Update
 from falkirk.node.zookeeper.fenced_write import Fate, FencedWrite
 from falkirk.node.zookeeper.operations import Failed, GetData, Refusal, Znode
 from falkirk.protocol.error_codes import ErrorCode
@@ -35,15 +36,12 @@ from falkirk.protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.metadata.zookeeper.feature_update import UpdateDecision
     from falkirk.metadata.zookeeper.finalized_features import FeatureState, Supported
     from falkirk.node.effects import Effect
     from falkirk.node.zookeeper.fenced_write import WriteOutcome
     from falkirk.node.zookeeper.operations import Answer
     from falkirk.node.zookeeper.session import Session
     from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
-
-NOT_CONTROLLER: Final = ApiError(ErrorCode.NOT_CONTROLLER, "This is not the correct controller for this cluster.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +89,13 @@ class FeatureController:
         self._epoch_version = epoch_version
         self._fenced = fenced
         self._effects = effects
-        self._queue: deque[_Look | _Update] = deque([_Look()])
-        self._task: _Look | _Update | None = None
+        self._queue: deque[Look | Update] = deque([Look()])
+        self._task: Look | Update | None = None
         # The read of the task is under way.
         self._is_reading = False
         self._write: FencedWrite | None = None
         # Updates that stand, but not yet in the node's own cache.
-        self._written: list[_Update] = []
+        self._written: list[Update] = []
         self._registered: Mapping[int, Supported] = {}
         self._ignored: tuple[int, ...] = ()
         self._trouble: str | None = None
@@ -130,8 +128,8 @@ class FeatureController:
 
     def look_again(self) -> None:
         """Take note that brokers or the znode of features have changed."""
-        if not (self._queue and isinstance(self._queue[-1], _Look)):
-            self._queue.append(_Look())
+        if not (self._queue and isinstance(self._queue[-1], Look)):
+            self._queue.append(Look())
         self.go_on()
 
     def update(
@@ -142,11 +140,11 @@ class FeatureController:
         now_ms: int,
     ) -> None:
         """Have an update decided when its turn comes; `answer` is called once, within the request's timeoutMs."""
-        update = _Update(request, api_version, answer, now_ms + request.timeout_ms)
+        update = Update(request, api_version, answer, now_ms + request.timeout_ms)
         if self._is_retired:
             update.refuse(NOT_CONTROLLER)
         elif request.timeout_ms <= 0:
-            update.refuse(_LATE)
+            update.refuse(LATE)
         else:
             self._queue.append(update)
             self.go_on()
@@ -166,7 +164,7 @@ class FeatureController:
         self._is_retired = True
         queue, self._queue = self._queue, deque()
         for task in queue:
-            if isinstance(task, _Update):
+            if isinstance(task, Update):
                 task.refuse(NOT_CONTROLLER)
         for update in list(self._written):
             self._is_cached(update)
@@ -175,23 +173,23 @@ class FeatureController:
         elif self._task is not None:
             self._end(NOT_CONTROLLER)
 
-    def _unanswered(self) -> list[_Update]:
+    def _unanswered(self) -> list[Update]:
         tasks = (self._task, *self._queue, *self._written)
-        return [task for task in tasks if isinstance(task, _Update) and not task.is_answered]
+        return [task for task in tasks if isinstance(task, Update) and not task.is_answered]
 
-    def _time_out(self, update: _Update) -> None:
+    def _time_out(self, update: Update) -> None:
         if update is not self._task:
             self._queue.remove(update)
-            update.refuse(_LATE)
+            update.refuse(LATE)
         elif self._write is None:
-            self._end(_LATE)
+            self._end(LATE)
         else:
-            update.refuse(_UNKNOWN)
+            update.refuse(UNKNOWN)
             self._write.give_up()
 
-    def _begin(self, task: _Look | _Update, registered: Mapping[int, Supported]) -> None:
+    def _begin(self, task: Look | Update, registered: Mapping[int, Supported]) -> None:
         self._task = task
-        if isinstance(task, _Look):
+        if isinstance(task, Look):
             self._registered = registered
         self._read()
 
@@ -202,7 +200,7 @@ class FeatureController:
             self._is_reading = True
             self._session.ask(GetData(self._settings.path), partial(self._have_read, self._task))
 
-    def _have_read(self, task: _Look | _Update | None, answer: Answer) -> None:
+    def _have_read(self, task: Look | Update | None, answer: Answer) -> None:
         self._is_reading = False
         if task is not self._task:
             # It was given up meanwhile; what came next has waited for this.
@@ -231,7 +229,7 @@ class FeatureController:
             # Kafka, too, leaves it to the next controller: a guess would finalize what nobody has asked for.
             self._end_in_trouble(f"znode {self._settings.path}: it has been deleted; the next controller makes it anew")
             return
-        if isinstance(self._task, _Update):
+        if isinstance(self._task, Update):
             self._decide(self._task, znode, state)
         else:
             self._look(znode, state)
@@ -248,12 +246,14 @@ class FeatureController:
         self._ignored = ignored
         self._put(znode, state, raise_minimums(wanted, live))
 
-    def _decide(self, update: _Update, znode: Znode | None, state: FeatureState | None) -> None:
+    def _decide(self, update: Update, znode: Znode | None, state: FeatureState | None) -> None:
         if state is None:
             # The look that came first could not make it.
             self._end(ApiError(ErrorCode.FEATURE_UPDATE_FAILED, f"znode {self._settings.path}: there is none"))
             return
-        update.decision = decide_update(update.request, update.api_version, state, self._live(state))
+        # Whatever stands there: below the migration nothing is finalized.
+        basis = state if self._settings.supports_features else DISABLED
+        update.decision = decide_update(update.request, update.api_version, basis, self._live(basis))
         self._put(znode, state, update.decision.state if update.decision.needs_write else state)
 
     def _live(self, state: FeatureState) -> dict[int, Supported]:
@@ -294,14 +294,14 @@ class FeatureController:
             self._effects(Fact("info", "features-finalized", {**fields, "features": levels}))
             self._end_written(outcome.version)
         elif outcome.is_fenced:
-            self._end(NOT_CONTROLLER if outcome.fate is Fate.NOT_WRITTEN else _UNKNOWN)
+            self._end(NOT_CONTROLLER if outcome.fate is Fate.NOT_WRITTEN else UNKNOWN)
         elif outcome.refusal is not None:
             self._end_refused(outcome)
-        elif outcome.fate is Fate.UNKNOWN and isinstance(self._task, _Update):
-            self._end(_UNKNOWN)
+        elif outcome.fate is Fate.UNKNOWN and isinstance(self._task, Update):
+            self._end(UNKNOWN)
         elif self._is_retired:
             self._end(NOT_CONTROLLER)
-        elif isinstance(self._task, _Update) and self._task.is_answered:
+        elif isinstance(self._task, Update) and self._task.is_answered:
             self._end(None)
         else:
             # Somebody else has written: what was decided rests on what is not there any more.
@@ -315,7 +315,7 @@ class FeatureController:
 
     def _end_written(self, version: int) -> None:
         update = self._task
-        if isinstance(update, _Update) and not update.is_answered and not self._is_retired:
+        if isinstance(update, Update) and not update.is_answered and not self._is_retired:
             self._written.append(update)
             self._task = None
             self._cluster.when_epoch(version, partial(self._is_cached, update))
@@ -323,7 +323,7 @@ class FeatureController:
         else:
             self._end(None)
 
-    def _is_cached(self, update: _Update) -> None:
+    def _is_cached(self, update: Update) -> None:
         if update in self._written:
             assert update.decision is not None, "it was written"
             self._written.remove(update)
@@ -332,11 +332,11 @@ class FeatureController:
     def _end_refused(self, outcome: WriteOutcome) -> None:
         reason = f"znode {self._settings.path}: it cannot be written: {outcome.refusal}"
         update = self._task
-        if isinstance(update, _Update) and outcome.fate is Fate.NOT_WRITTEN:
+        if isinstance(update, Update) and outcome.fate is Fate.NOT_WRITTEN:
             assert update.decision is not None, "it was to be written"
             update.respond(update.decision.failed(ApiError(ErrorCode.FEATURE_UPDATE_FAILED, reason)))
-        elif isinstance(update, _Update):
-            update.refuse(_UNKNOWN)
+        elif isinstance(update, Update):
+            update.refuse(UNKNOWN)
         self._end_in_trouble(reason)
 
     # --- Ending
@@ -351,43 +351,12 @@ class FeatureController:
     def _end(self, error: ApiError | None) -> None:
         """Answer, if anybody waits for it, and go on with what is next; None: it is as it was decided."""
         task, self._task = self._task, None
-        if isinstance(task, _Update):
+        if isinstance(task, Update):
             if error is not None:
                 task.refuse(error)
             elif task.decision is not None:
                 task.succeed(task.decision)
         self.go_on()
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Look at the brokers and at the znode: set it up, ignore who is incompatible, raise min levels."""
-
-
-@dataclass(slots=True, eq=False)
-class _Update:
-    """A request, until it is answered."""
-
-    request: UpdateFeaturesRequest
-    api_version: int
-    answer: Callable[[UpdateFeaturesResponse], None]
-    deadline_ms: int
-    decision: UpdateDecision | None = None
-    is_answered: bool = False
-
-    def succeed(self, decision: UpdateDecision) -> None:
-        """Answer as it was decided: it stands, or nothing was to be written."""
-        self.respond(decision.response())
-
-    def refuse(self, error: ApiError) -> None:
-        """Answer with an error of the whole."""
-        self.respond(refused(error))
-
-    def respond(self, response: UpdateFeaturesResponse) -> None:
-        """Answer, unless that was done before."""
-        if not self.is_answered:
-            self.is_answered = True
-            self.answer(response)
 
 
 def _reason(answer: Failed) -> str:
@@ -397,7 +366,3 @@ def _reason(answer: Failed) -> str:
 # The connection or the session was lost, or takes nothing for now: it is asked for again, if at all, when there is one.
 _INTERRUPTED: Final = (Refusal.CONNECTION_LOSS, Refusal.SESSION_EXPIRED, Refusal.READ_ONLY)
 _IGNORED: Final = "Ignoring registration of new brokers due to incompatibilities with finalized features"
-_LATE: Final = ApiError(ErrorCode.REQUEST_TIMED_OUT, "The update was not decided in time; it will not be applied.")
-_UNKNOWN: Final = ApiError(
-    ErrorCode.REQUEST_TIMED_OUT, "It is not known whether the update was applied: the answer of ZooKeeper was lost."
-)
