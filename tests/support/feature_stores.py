@@ -1,0 +1,205 @@
+"""Where finalized features are kept: the same cluster on KRaft and on ZooKeeper, for one behaviour suite."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_requests import register, registration_request
+from controllers import CONTROLLER_ID, make_controller, run
+
+from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.controller.feature_update import FeatureUpdateContext
+from falkirk.metadata.zookeeper.feature_update import decide_update
+from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
+from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange, incompatibilities
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import UpdateFeaturesRequest
+from falkirk.protocol.messages.broker_registration_request import Feature
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, TRANSACTION_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION
+from falkirk.versions.release import Release
+from falkirk.versions.supported_range import SupportedRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.metadata.zookeeper.finalized_features import Supported
+    from falkirk.protocol.messages import UpdateFeaturesResponse
+
+UPGRADE, SAFE, UNSAFE = UpgradeType
+Update = tuple[str, int, int]
+"""A feature's name, the level it is to have, and the number of an upgrade type."""
+
+
+class Outcome(enum.Enum):
+    """What comes of one update of one feature, in words that are those of no store."""
+
+    DONE = "done"
+    DELETED = "deleted"
+    SAME_LEVEL = "it has that level"
+    NOT_FINALIZED = "it is not finalized, so it cannot be deleted"
+    NO_NAME = "no name"
+    REPEATED = "named twice"
+    UNKNOWN_TYPE = "the number of the upgrade type means nothing"
+    UNANNOUNCED_DOWNGRADE = "the level would fall, and nobody said that it may"
+    RISING_DOWNGRADE = "the level would rise, and was to fall"
+    NEW_DOWNGRADE = "a feature that is not finalized is to be, and its level was to fall"
+    UNSAFE_DOWNGRADE = "the level is to fall whatever is lost"
+    UNSUPPORTED = "a broker does not support the level"
+
+
+class FeatureStore(Protocol):
+    """A cluster. `codes`: what it answers to each outcome, NONE where it does what is asked.
+
+    `is_together`: an update of several features is made as a whole or not at all.
+    """
+
+    codes: Mapping[Outcome, ErrorCode]
+    is_together: bool
+
+    def join(self, broker_id: int, supported: Supported) -> bool:
+        """Let a broker register; False if it is refused."""
+        ...
+
+    def leave(self, broker_id: int) -> None:
+        """Take a broker out for good."""
+        ...
+
+    def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
+        """Ask the controller; version 0 knows a flag in place of upgrade types, and no dry run."""
+        ...
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Each finalized feature's level, the highest that may be in use."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of finalized features."""
+        ...
+
+
+class KraftStore:
+    """A controller of a release, with its metadata log. Sources of the codes: answers of real controllers."""
+
+    codes: Final = {
+        Outcome.DONE: ErrorCode.NONE,
+        Outcome.DELETED: ErrorCode.NONE,
+        Outcome.SAME_LEVEL: ErrorCode.NONE,
+        Outcome.NOT_FINALIZED: ErrorCode.NONE,
+        Outcome.NO_NAME: ErrorCode.INVALID_REQUEST,
+        Outcome.REPEATED: ErrorCode.INVALID_REQUEST,
+        Outcome.UNKNOWN_TYPE: ErrorCode.INVALID_UPDATE_VERSION,
+        Outcome.UNANNOUNCED_DOWNGRADE: ErrorCode.INVALID_UPDATE_VERSION,
+        Outcome.RISING_DOWNGRADE: ErrorCode.INVALID_UPDATE_VERSION,
+        Outcome.NEW_DOWNGRADE: ErrorCode.INVALID_UPDATE_VERSION,
+        Outcome.UNSAFE_DOWNGRADE: ErrorCode.NONE,
+        Outcome.UNSUPPORTED: ErrorCode.INVALID_UPDATE_VERSION,
+    }
+
+    def __init__(self, release: str, finalized: Mapping[str, int]) -> None:
+        runs = Release.parse(release)
+        self._metadata_version = runs.supported_features()[METADATA_VERSION]
+        supported = {METADATA_VERSION: self._metadata_version, **_CONTROLLER}
+        self._controller = make_controller(release=release, features=dict(finalized), supported_features=supported)
+        self._starts = 0
+        self.is_together = runs.updates_features_together
+
+    def join(self, broker_id: int, supported: Supported) -> bool:
+        self._starts += 1
+        features = [
+            Feature(name, levels.lowest, levels.highest)
+            for name, levels in {METADATA_VERSION: self._metadata_version, **supported}.items()
+        ]
+        result = register(
+            self._controller, registration_request(broker_id, start=self._starts, features=features), api_version=4
+        )
+        if isinstance(result, ApiError):
+            assert result.error_code is ErrorCode.UNSUPPORTED_VERSION
+            return False
+        run(self._controller, result)
+        return True
+
+    def leave(self, broker_id: int) -> None:
+        result = self._controller.cluster.unregister_broker(broker_id)
+        assert not isinstance(result, ApiError)
+        run(self._controller, result)
+
+    def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
+        context = FeatureUpdateContext(
+            api_version=version, kraft_version=0, voters=frozenset({CONTROLLER_ID}), now_ms=0
+        )
+        decision = self._controller.features.update_features(_request(updates, dry=dry), context)
+        return run(self._controller, decision.result())
+
+    @property
+    def levels(self) -> dict[str, int]:
+        levels = self._controller.features.finalized_features()
+        return {name: level for name, level in levels.items() if name != METADATA_VERSION}
+
+    @property
+    def epoch(self) -> int:
+        return self._controller.state.next_offset
+
+
+class ZookeeperStore:
+    """What a controller on ZooKeeper decides, with the bytes of its znode. Sources of the codes: KIP-584, Kafka 3.9."""
+
+    codes: Final = {
+        **dict.fromkeys(Outcome, ErrorCode.INVALID_REQUEST),
+        Outcome.DONE: ErrorCode.NONE,
+        Outcome.DELETED: ErrorCode.NONE,
+        Outcome.NEW_DOWNGRADE: ErrorCode.NONE,
+        Outcome.UNSUPPORTED: ErrorCode.FEATURE_UPDATE_FAILED,
+    }
+    is_together: Final = False
+
+    def __init__(self, finalized: Mapping[str, int]) -> None:
+        state = FeatureState(True, {name: FinalizedRange(1, level) for name, level in finalized.items()})
+        self._znode = encode_features(state, kip_778=False)
+        self._brokers: dict[int, Supported] = {}
+        self.epoch = 0
+
+    def join(self, broker_id: int, supported: Supported) -> bool:
+        if incompatibilities(supported, self._state):
+            return False
+        self._brokers[broker_id] = supported
+        return True
+
+    def leave(self, broker_id: int) -> None:
+        del self._brokers[broker_id]
+
+    def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
+        decision = decide_update(_request(updates, dry=dry), version, self._state, self._brokers)
+        if decision.needs_write:
+            self._znode = encode_features(decision.state, kip_778=False)
+            self.epoch += 1
+        return decision.response()
+
+    @property
+    def levels(self) -> dict[str, int]:
+        return {name: levels.max_level for name, levels in self._state.features.items()}
+
+    @property
+    def _state(self) -> FeatureState:
+        return decode_features(self._znode, "/features")
+
+
+def _request(updates: tuple[Update, ...], *, dry: bool) -> UpdateFeaturesRequest:
+    keys = [
+        FeatureUpdateKey(name, level, upgrade_type=type_, allow_downgrade=type_ == SAFE)
+        for name, level, type_ in updates
+    ]
+    return UpdateFeaturesRequest(feature_updates=keys, validate_only=dry)
+
+
+# A controller on KRaft has to support what it finalizes; it is not what these stories are about.
+_CONTROLLER: Final = {
+    GROUP_VERSION: SupportedRange(0, 1),
+    SHARE_VERSION: SupportedRange(0, 2),
+    TRANSACTION_VERSION: SupportedRange(0, 2),
+}
