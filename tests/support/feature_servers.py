@@ -109,12 +109,15 @@ class FeatureServers:
                     message = request.message()
                     assert isinstance(message, UpdateFeaturesRequest)
                     self.asked.append((node_id, request.api_version, message))
-                    return _next(self.answers)
+                    return self._update(node_id, request.api_version, message)
                 case 60:
                     return self._cluster()
             return None
 
         return answer
+
+    def _update(self, _node_id: int, _version: int, _request: UpdateFeaturesRequest) -> WireMessage | bytes | None:
+        return _next(self.answers)
 
     def _versions(self, node_id: int, request: RequestReceived) -> ApiVersionsResponse | None:
         message = request.message()

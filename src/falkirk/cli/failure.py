@@ -25,8 +25,12 @@ class DataWouldBeLostError(CommandFailedError):
     exit_code = ExitCode.DATA_WOULD_BE_LOST
 
 
-EXTRA_MODULES = {"fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "yaml"}
-"""What comes with the extra `spark`."""
+_SPARK = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
+EXTRA_MODULES = {
+    **dict.fromkeys(("fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "yaml"), _SPARK),
+    "kazoo": "what asks ZooKeeper needs the extra `zookeeper` (pip install 'falkirk[zookeeper]')",
+}
+"""What comes with an extra only, and with which."""
 
 
 def explain(error: Exception) -> tuple[ExitCode, str] | None:
@@ -43,8 +47,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
         case CommandFailedError():
             return error.exit_code, str(error)
         case ModuleNotFoundError(name=str(name)) if (missing := name.partition(".")[0]) in EXTRA_MODULES:
-            extra = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
-            return ExitCode.FAILED, f"{missing} is not installed: {extra}"
+            return ExitCode.FAILED, f"{missing} is not installed: {EXTRA_MODULES[missing]}"
         case LogDirError() if error.would_lose_data:
             return ExitCode.DATA_WOULD_BE_LOST, str(error)
         case ProtocolError() | VersionsError() | MetadataError() | LogDirError() | PipelineError() | ClientError():

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from falkirk.cli.connected_command import connected
+from falkirk.cli.feature_export import export
 from falkirk.cli.kafka_tool import Tool
 from falkirk.cli.kip_584_flags import FLAGS, FlagFormsGroup
 from falkirk.cli.options import (  # Typer reads the annotations when it builds a command
@@ -284,13 +285,16 @@ def update(
 ) -> None:
     """Add, raise, lower and delete, in one request.
 
-    Source: KIP-584. Before 4.0 and on ZooKeeper servers decide on each feature alone; exit status: 1 if one is refused.
+    As KIP-584 has it. Exit status: 1 if one is refused; on ZooKeeper and before 4.0 the others are done all the same.
     """
     from falkirk.cli.feature_commands import answer_update  # noqa: PLC0415 - same
     from falkirk.cli.kip_584_updates import parse_changes  # noqa: PLC0415 - same
 
     asked = parse_changes(upgrade or (), downgrade or (), delete or (), allow_downgrade=allow_downgrade)
     answer_update(context, asked, is_dry_run=dry_run, json=json)
+
+
+app.command("export")(export)
 
 
 # kafka-features takes a connection for every command. These two need none: they ask the tables, not a cluster.

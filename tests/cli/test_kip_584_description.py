@@ -1,0 +1,41 @@
+from falkirk.cli.kip_584_description import Kip584Description
+from falkirk.client.feature_metadata import FeatureMetadata, FinalizedVersionRange, SupportedVersionRange
+
+FEATURES = FeatureMetadata(
+    supported_features={"metadata.version": SupportedVersionRange(7, 30), "b": SupportedVersionRange(1, 2)},
+    finalized_features={"metadata.version": FinalizedVersionRange(29, 29), "a": FinalizedVersionRange(2, 3)},
+    finalized_features_epoch=0,
+)
+
+
+def test_what_is_supported_and_what_is_finalized_has_a_line_though_the_other_is_missing():
+    assert [line.split()[1::2] for line in Kip584Description(FEATURES).text()] == [
+        ["a", "-", "-", "2", "3", "0"],
+        ["b", "1", "2", "-", "-", "0"],
+        ["metadata.version", "7", "30", "29", "29", "0"],
+    ]
+
+
+def test_the_spaces_between_cells_are_the_kips_however_long_the_cells_are():
+    *_, line = Kip584Description(FEATURES).text()
+    assert line == (
+        "Feature: metadata.version  SupportedMinVersion: 7  SupportedMaxVersion: 30  FinalizedMinVersionLevel: 29     "
+        "FinalizedMaxVersionLevel: 29     Epoch: 0"
+    )
+
+
+def test_a_document_has_null_for_what_is_missing():
+    document = Kip584Description(FEATURES).document()
+    assert document["epoch"] == 0
+    assert document["features"][:2] == [
+        {"feature": "a", "supported_min": None, "supported_max": None, "finalized_min": 2, "finalized_max": 3},
+        {"feature": "b", "supported_min": 1, "supported_max": 2, "finalized_min": None, "finalized_max": None},
+    ]
+
+
+def test_where_nothing_is_known_of_finalized_levels_the_epoch_is_a_dash():
+    unknown = FeatureMetadata(
+        supported_features={"b": SupportedVersionRange(1, 2)}, finalized_features={}, finalized_features_epoch=None
+    )
+    [line] = Kip584Description(unknown).text()
+    assert line.endswith("FinalizedMaxVersionLevel: -     Epoch: -")
