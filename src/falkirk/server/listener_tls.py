@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.node.server_properties import ServerProperties
+    from falkirk.node.zookeeper.properties import ZooKeeperProperties
 
 TLS_PROTOCOLS: Final = ("SSL", "SASL_SSL")
 
@@ -27,11 +28,13 @@ class ListenerTls:
     clients: Mapping[str, ssl.SSLContext] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, properties: ServerProperties) -> ListenerTls:
-        """Make all that the configuration asks for. Raises ServerError naming the listener."""
+    def of(cls, properties: ServerProperties | ZooKeeperProperties, met: Iterable[str | None] = ()) -> ListenerTls:
+        """Make all that the configuration asks for. Raises ServerError naming the listener.
+
+        `met`: listeners that the node itself connects to.
+        """
         config, protocols = properties.config, properties.security_protocols
         own = {one.name for one in config.listeners if one.security_protocol in TLS_PROTOCOLS}
-        met = {config.controller_listener_names[0], config.inter_broker_listener_name} - {None}
         others = {name for name in met if name is not None and protocols.get(name) in TLS_PROTOCOLS}
         if not own and not others:
             return cls()
@@ -70,7 +73,7 @@ def _made(names: Iterable[str], make: Callable[[str], ssl.SSLContext]) -> dict[s
     return contexts
 
 
-def _settings(properties: ServerProperties, listener: str) -> Callable[[str], str | None]:
+def _settings(properties: ServerProperties | ZooKeeperProperties, listener: str) -> Callable[[str], str | None]:
     given, prefix = properties.config.properties, listener_prefix(listener)
 
     def setting(key: str) -> str | None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from falkirk.node.config import NodeConfig
     from falkirk.server.cluster_layout import ClusterLayout, NodeLayout
     from falkirk.server.node_driver import NodeDriver
-    from falkirk.server.serve import MakeNode, OpenedNode
+    from falkirk.server.opened_node import OpenedNode
+    from falkirk.server.serve import MakeNode
 
 LOG_FILE: Final = "server.log"
 # Where the last line of a node's log is looked for.
@@ -110,7 +111,7 @@ class NodesInProcess:
 class NodeTask:
     """A node that shares this process with others."""
 
-    def __init__(self, node: OpenedNode) -> None:
+    def __init__(self, node: OpenedNode[NodeConfig]) -> None:
         self._driver: NodeDriver | None = None
         self.ended = asyncio.create_task(node.run(_nothing, self._take_driver))
 

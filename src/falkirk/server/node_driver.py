@@ -21,6 +21,7 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
+from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession
 from falkirk.server.event_lane import EventLane
 from falkirk.server.idle_connections import IdleConnections
 from falkirk.server.listener_tls import ListenerTls
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from falkirk.node.events import ConnectionEvent
+    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.clock import Clock
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
@@ -38,9 +40,10 @@ if TYPE_CHECKING:
 
 
 class DrivenNode(Protocol):
-    """What is run: `falkirk.node.node.Node`, or a stand-in."""
+    """What is run: `falkirk.node.node.Node`, one on ZooKeeper, or a stand-in."""
 
-    def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
+    # Any: a node on ZooKeeper hears and wants what others do not; events and effects of all are as in `falkirk.node`.
+    def step(self, events: Sequence[Any], now_ms: int) -> Sequence[Any]:
         """Take events in and give what is to be done."""
         ...
 
@@ -58,6 +61,7 @@ class NodeDriver:
     """Drives a node until it stops.
 
     `when_started` is told when it serves. `controller_listeners`: those on which nodes of the cluster ask controllers.
+    `zookeeper` is given what a node on ZooKeeper wants of it; what comes of it is told with `tell`.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class NodeDriver:
         updates: FeatureUpdateFacts | None = None,
         tls: ListenerTls | None = None,
         controller_listeners: Collection[str] = (),
+        zookeeper: Callable[[ZooKeeperEffect], None] | None = None,
     ) -> None:
         self._node = node
         self._clock = clock
@@ -86,8 +91,9 @@ class NodeDriver:
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
         # What connections tell that the node has opened, and what no connection tells.
-        self._events: list[Event] = []
+        self._events: list[Event | ZooKeeperEvent] = []
         self._controller_listeners = controller_listeners
+        self._zookeeper = zookeeper
         self._lanes = tuple(EventLane(_FIRST_STEP_BYTES, node.missing_bytes) for _ in range(2))
         # Connections that are not read from before the node has heard what they sent.
         self._held: set[int] = set()
@@ -125,7 +131,12 @@ class NodeDriver:
 
     def request_shutdown(self) -> None:
         """Ask the node to stop."""
-        self._tell(ShutdownRequested())
+        self.tell(ShutdownRequested())
+
+    def tell(self, event: Event | ZooKeeperEvent) -> None:
+        """Have the node hear of something that no client's connection tells."""
+        self._events.append(event)
+        self._schedule()
 
     def stop(self, stop: Stop) -> None:
         """End without asking the node."""
@@ -178,7 +189,7 @@ class NodeDriver:
             self._accepted(peer, peer.listener)
         elif self._shaking.pop(peer.connection_id, None) is not None:
             self._peers[peer.connection_id] = peer
-            self._tell(ConnectionOpened(peer.connection_id))
+            self.tell(ConnectionOpened(peer.connection_id))
 
     def peer_sent(self, peer: Peer, data: bytes) -> None:
         """Pass bytes on."""
@@ -212,19 +223,15 @@ class NodeDriver:
                 fields = {"listener": peer.listener, "host": peer.host, "reason": reason}
                 self._log.write(Fact("info", "TLS handshake failed", fields))
         if self._shaking.pop(peer.connection_id, None) is not None:
-            self._tell(ConnectionLost(peer.connection_id, reason))
+            self.tell(ConnectionLost(peer.connection_id, reason))
         if self._peers.pop(peer.connection_id, None) is not None:
             lost = ConnectionLost(peer.connection_id, reason)
             if peer.listener is None:
-                self._tell(lost)
+                self.tell(lost)
             else:
                 self._tell_of_client(peer.listener, lost)
 
     # --- Steps
-
-    def _tell(self, event: Event) -> None:
-        self._events.append(event)
-        self._schedule()
 
     def _tell_of_client(self, listener: str, event: ConnectionEvent) -> None:
         self._lane(listener).add(event)
@@ -243,7 +250,8 @@ class NodeDriver:
         self._is_step_due = False
         if self._stopped.done():
             return
-        events, self._events = self._events, []
+        events: list[Any] = self._events  # Any: see `DrivenNode.step`
+        self._events = []
         for lane in self._lanes:
             events += lane.take()
         try:
@@ -290,7 +298,7 @@ class NodeDriver:
         if peer is not None:
             peer.write(effect.data)
 
-    def _execute(self, effect: Effect) -> None:
+    def _execute(self, effect: Effect | ZooKeeperEffect) -> None:
         match effect:
             case Send():
                 self._send(effect)
@@ -304,6 +312,9 @@ class NodeDriver:
                 self._when_started()
             case Stop():
                 self.stop(effect)
+            case OpenSession() | CloseSession() | AskZooKeeper():
+                assert self._zookeeper is not None
+                self._zookeeper(effect)
             case _:
                 assert_never(effect)
 
@@ -350,7 +361,7 @@ class NodeDriver:
         except (OSError, ValueError) as error:  # ValueError: a host that is no name
             reason = "timed out" if isinstance(error, TimeoutError) else str(error)
             if self._connecting.pop(wanted.connection_id, None) is not None:
-                self._tell(ConnectionLost(wanted.connection_id, f"no connection to {wanted.endpoint}: {reason}"))
+                self.tell(ConnectionLost(wanted.connection_id, f"no connection to {wanted.endpoint}: {reason}"))
 
     def _opened(self, peer: Peer) -> None:
         """Tell of a connection that the node asked for, unless it does not want it any more."""
@@ -362,7 +373,7 @@ class NodeDriver:
             peer.shake_hands()
             return
         self._peers[peer.connection_id] = peer
-        self._tell(ConnectionOpened(peer.connection_id))
+        self.tell(ConnectionOpened(peer.connection_id))
 
     def _close(self, connection_id: int) -> None:
         connecting = self._connecting.pop(connection_id, None)

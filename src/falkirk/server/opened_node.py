@@ -1,0 +1,143 @@
+"""A node that is ready to run, whatever kind of node it is: driven on a loop until it stops, and told of signals."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from falkirk.node.config import NodeConfig
+from falkirk.node.effects import Fact, Stop
+from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+from falkirk.server import event_loop
+from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.feature_update_facts import FeatureUpdateFacts
+from falkirk.server.metrics_listener import serve_metrics
+from falkirk.server.node_driver import NodeDriver
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.node.measurements import Measurements
+    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.server.clock import Clock
+    from falkirk.server.fact_log import FactLog
+    from falkirk.server.listener_tls import ListenerTls
+    from falkirk.server.listening import ListeningSocket
+    from falkirk.server.node_driver import DrivenNode
+    from falkirk.server.request_log import RequestLog
+    from falkirk.server.zookeeper_session import ZooKeeperSession
+    from falkirk.versions.config_definition import Value
+
+C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedNode(Generic[C]):
+    """A node that is ready to run. `config` has the ports that listeners got.
+
+    `name`: as Kafka's log has it. `metrics`: where they are served, and of what. `open_zookeeper` is given who is told
+    what comes of it.
+    """
+
+    node: DrivenNode
+    name: str
+    values: Mapping[str, Value]
+    config: C
+    sockets: Sequence[ListeningSocket]
+    clock: Clock
+    log: FactLog
+    request_log: RequestLog | None
+    tls: ListenerTls
+    metrics: tuple[socket.socket, Callable[[], Measurements]] | None = None
+    open_zookeeper: Callable[[Callable[[ZooKeeperEvent], None]], ZooKeeperSession] | None = None
+
+    def run_alone(self, when_serving: Callable[[C], None]) -> Stop:
+        """Run it to its end on a loop of its own: the first signal asks it to stop, a second one ends it."""
+        return event_loop.run(self.run(when_serving, partial(_stop_on_signals, self.log)))
+
+    async def run(self, when_serving: Callable[[C], None], when_driven: Callable[[NodeDriver], None]) -> Stop:
+        """Run it to its end; `when_driven` is told who to ask to stop. It may share a loop with others."""
+        updates = None if self.metrics is None else FeatureUpdateFacts()
+        zookeeper: ZooKeeperSession | None = None
+
+        def ask_zookeeper(effect: ZooKeeperEffect) -> None:
+            assert zookeeper is not None
+            zookeeper.execute(effect)
+
+        driver = self._driver(when_serving, updates, ask_zookeeper)
+        if self.open_zookeeper is not None:
+            zookeeper = self.open_zookeeper(driver.tell)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(driver.fail_with)
+        when_driven(driver)
+        servers: list[asyncio.AbstractServer] = []
+        try:
+            if self.metrics is not None and updates is not None:
+                servers.append(await serve_metrics(*self.metrics, updates))
+            for one in self.sockets:
+                accept = partial(driver.accept, one.listener.name)
+                servers.append(await loop.create_server(accept, sock=one.socket, backlog=self._backlog))
+            return await driver.run()
+        except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told
+            self.log.write_bug(error)
+            return Stop(1, f"{type(error).__name__}: {error}")
+        finally:
+            # All of them: uvloop's loop does not end while one listens.
+            for server in servers:
+                server.close()
+            if zookeeper is not None:
+                await zookeeper.close()
+
+    def _driver(
+        self,
+        when_serving: Callable[[C], None],
+        updates: FeatureUpdateFacts | None,
+        ask_zookeeper: Callable[[ZooKeeperEffect], None],
+    ) -> NodeDriver:
+        connect_timeout_ms = self.values["socket.connection.setup.timeout.ms"]
+        assert isinstance(connect_timeout_ms, int)
+        return NodeDriver(
+            self.node,
+            clock=self.clock,
+            log=self.log,
+            limits=ConnectionLimits.of(self.values),
+            max_idle_ms=self.config.connections_max_idle_ms,
+            connect_timeout_ms=connect_timeout_ms,
+            when_started=partial(self._started, when_serving),
+            request_log=self.request_log,
+            updates=updates,
+            tls=self.tls,
+            controller_listeners=[one.listener.name for one in self.sockets if one.listener.is_controller],
+            zookeeper=ask_zookeeper,
+        )
+
+    @property
+    def _backlog(self) -> int:
+        backlog = self.values["socket.listen.backlog.size"]
+        assert isinstance(backlog, int)
+        return backlog
+
+    def _started(self, when_serving: Callable[[C], None]) -> None:
+        self.log.write(Fact("info", f"[{self.name}] Kafka Server started"))
+        when_serving(self.config)
+
+
+def _stop_on_signals(log: FactLog, driver: NodeDriver) -> None:
+    """Let the first signal ask the node to stop, and a second one end it."""
+    loop = asyncio.get_running_loop()
+    was_asked = False
+
+    def on_signal(number: signal.Signals) -> None:
+        nonlocal was_asked
+        log.write(Fact("info", "asked to stop", {"signal": number.name}))
+        if was_asked:
+            driver.stop(Stop(1, f"{number.name} for the second time: the node has not ended its work"))
+        was_asked = True
+        driver.request_shutdown()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, number)
