@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Stop
-from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession, ZooKeeperAnswered
+from falkirk.node.zookeeper.exchange import (
+    AskZooKeeper,
+    CloseSession,
+    OpenSession,
+    SessionChanged,
+    SessionState,
+    ZooKeeperAnswered,
+)
 from falkirk.node.zookeeper.node import ZooKeeperNode
 from falkirk.node.zookeeper.operations import Children, GetChildren, GetData, Znode
 from falkirk.node.zookeeper.properties import read_zookeeper_properties
@@ -99,6 +106,24 @@ class Known:
         self.features = answer if isinstance(answer, Znode) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Whose session it is: `life` counts the machine's starts."""
+
+    machine: Machine
+    life: int
+
+    @property
+    def name(self) -> str:
+        """Name the machine, and its life if that is over."""
+        return self.machine.name if self.is_alive else f"{self.machine.name} in its life {self.life}"
+
+    @property
+    def is_alive(self) -> bool:
+        """Say whether the process that began the session still runs: what it knows is what the machine knows."""
+        return self.machine.link is not None and self.machine.host.starts == self.life
+
+
 class Machine:
     """One broker, life after life. `build` is what its next life begins with."""
 
@@ -111,7 +136,7 @@ class Machine:
         ensemble: Ensemble,
         conditions: LinkConditions,
         marks: ZooKeeperMarks,
-        opened: Callable[[Machine, int], None],
+        opened: Callable[[int, Writer], None],
     ) -> None:
         self.node_id = node_id
         self.name = f"broker-{node_id}"
@@ -123,6 +148,8 @@ class Machine:
         self.link: SessionLink | None = None
         self.known = Known()
         self.started_at_ms = 0
+        # Since when the node has not been told that it is connected; None while it is.
+        self.alone_since_ms: int | None = None
         # Asked about each answer that the node is given.
         self.listeners_to_answers: list[Callable[[Machine, Operation, Answer], None]] = []
         self._world = world
@@ -177,10 +204,13 @@ class Machine:
     def _make_program(self, host: Host) -> _Process:
         self.running, self.known = self.build, Known()
         self.config = self.build.config(self.node_id)
-        self.started_at_ms = self._world.clock.now_ms
+        self.started_at_ms = self.alone_since_ms = self._world.clock.now_ms
         process = _Process(self, ZooKeeperNode(self.config, random=self._chance, now_ms=host.clock.now_ms))
 
         def deliver(event: ZooKeeperEvent) -> None:
+            if isinstance(event, SessionChanged):
+                is_connected = event.state is SessionState.CONNECTED
+                self.alone_since_ms = None if is_connected else self.alone_since_ms or self._world.clock.now_ms
             process.inbox.append(event)
             host.wake()
 
@@ -192,7 +222,7 @@ class Machine:
             timeout_ms=SESSION_TIMEOUT_MS,
             deliver=deliver,
             marks=self._marks,
-            opened=lambda session_id: self._opened(self, session_id),
+            opened=lambda session_id: self._opened(session_id, Writer(self, host.starts)),
         )
         return process
 

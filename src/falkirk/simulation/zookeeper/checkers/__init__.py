@@ -1,0 +1,1 @@
+"""What must hold of features in ZooKeeper whatever happens: one invariant a file."""

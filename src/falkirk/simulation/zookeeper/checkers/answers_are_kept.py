@@ -1,0 +1,74 @@
+"""AnswersAreKept: what is told to have been done was done, what is refused was not, and nobody else changes levels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+from falkirk.simulation.zookeeper.workload.update_history import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.metadata.zookeeper.finalized_features import FeatureState
+    from falkirk.simulation.zookeeper.features_truth import Written
+    from falkirk.simulation.zookeeper.machine import Machine, Writer
+    from falkirk.simulation.zookeeper.workload.update_history import AskedUpdate, UpdateHistory
+
+
+class AnswersAreKept(ZooKeeperChecker):
+    """Each change of a level belongs to a request of the feature's own administrator. Source: KIP-584, guarantees.
+
+    A change that an unanswered request may have made as well is nobody's proof of anything.
+    """
+
+    def __init__(self, history: UpdateHistory) -> None:
+        self._history = history
+        self._open: list[AskedUpdate] = []
+        self._seen = 0
+
+    def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
+        """Find out who asked for it. Setting the znode up is asked for by nobody."""
+        if writer is None or before.state is None or after.state is None:
+            return
+        if not (before.state.is_enabled and after.state.is_enabled):
+            return
+        for name, level in _changes(before.state, after.state):
+            candidates = [
+                update for update in self._history.candidates(name, after.at_ms) if _is_same(update.levels[name], level)
+            ]
+            if not candidates:
+                raise self.violated(f"{writer.name} set {name} to {level}, for which nobody had asked")
+            for update in candidates:
+                update.applied.add(name)
+                if len(candidates) > 1:
+                    update.doubted.add(name)
+
+    def tick(self, machine: Machine) -> None:  # noqa: ARG002  as ZooKeeperChecker
+        """Look at the answers that have come since."""
+        self._open += self._history.updates[self._seen :]
+        self._seen = len(self._history.updates)
+        for update in self._open:
+            if update.told:
+                self._look(update)
+        self._open = [update for update in self._open if not update.told]
+
+    def _look(self, update: AskedUpdate) -> None:
+        for name, told in update.told.items():
+            if told is Told.DONE and not update.is_dry_run and name not in update.applied:
+                raise self.violated(f"{update.what}: {name} is said to have been done, and was not")
+            if told is Told.REFUSED and name in update.applied - update.doubted:
+                raise self.violated(f"{update.what}: {name} is said to have been refused, and was done")
+
+
+def _changes(before: FeatureState, after: FeatureState) -> Iterator[tuple[str, int]]:
+    """Give features whose max level changed, with the new one, 0 if it was deleted."""
+    for name in sorted({*before.features, *after.features}):
+        old, new = before.features.get(name), after.features.get(name)
+        level = 0 if new is None else new.max_level
+        if level != (0 if old is None else old.max_level):
+            yield name, level
+
+
+def _is_same(asked: int, written: int) -> bool:
+    return asked == written or (asked < 1 and written < 1)

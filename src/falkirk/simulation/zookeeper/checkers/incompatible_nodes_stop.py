@@ -1,0 +1,68 @@
+"""IncompatibleNodesStop: who is incompatible with what is finalized does not register, and stops when it can know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
+from falkirk.metadata.zookeeper.errors import ZnodeError
+from falkirk.metadata.zookeeper.features_znode import decode_features
+from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+
+if TYPE_CHECKING:
+    from falkirk.simulation.clock import Clock
+    from falkirk.simulation.zookeeper.ensemble import Transaction
+    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
+    from falkirk.simulation.zookeeper.machine import Machine, Writer
+
+
+class IncompatibleNodesStop(ZooKeeperChecker):
+    """`bound_ms`: how long news of features may take, lost and late watches included. Source: KIP-584, protections."""
+
+    def __init__(self, truth: FeaturesTruth, clock: Clock, bound_ms: int) -> None:
+        self._truth = truth
+        self._clock = clock
+        self._bound_ms = bound_ms
+
+    def committed(self, transaction: Transaction, writer: Writer | None) -> None:
+        """Look at registrations: what they say, and whether they may be."""
+        if writer is None or not writer.is_alive:
+            return
+        machine = writer.machine
+        for change in transaction.changes:
+            if change.after is None or change.path != broker_path(machine.node_id):
+                continue
+            told = decode_broker(change.after.data, change.path).features
+            supported = dict(machine.supported) if machine.has_features else None
+            if told != supported:
+                raise self.violated(f"{machine.name} tells that it supports {told}, and supports {supported}")
+            self._registers(machine)
+
+    def tick(self, machine: Machine) -> None:
+        """Look whether it should have stopped."""
+        state, link = self._truth.now.state, machine.link
+        if state is None or link is None or link.heard_since_ms is None or not machine.has_features:
+            return
+        since_ms = max(self._truth.now.at_ms, link.heard_since_ms, machine.started_at_ms)
+        if self._clock.now_ms - since_ms > self._bound_ms and incompatibilities(machine.supported, state):
+            raise self.violated(
+                f"{machine.name} has been running for {self._clock.now_ms - since_ms} ms with "
+                f"{'; '.join(incompatibilities(machine.supported, state))}"
+            )
+
+    def _registers(self, machine: Machine) -> None:
+        """Look at what it had been told of features when it registered."""
+        if not machine.has_features:
+            return
+        if not machine.known.are_features_read:
+            raise self.violated(f"{machine.name} registers and has not read the features")
+        if machine.known.features is None:
+            return
+        try:
+            state = decode_features(machine.known.features.data, self._truth.path)
+        except ZnodeError as error:
+            raise self.violated(f"{machine.name} registers though {error}") from error
+        faults = incompatibilities(machine.supported, state)
+        if faults:
+            raise self.violated(f"{machine.name} registers though {'; '.join(faults)}")

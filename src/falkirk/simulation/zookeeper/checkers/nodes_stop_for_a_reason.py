@@ -1,0 +1,70 @@
+"""NodesStopForAReason: a node that ends with a failure had been told what it may not live with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.zookeeper.broker_znode import broker_path
+from falkirk.metadata.zookeeper.errors import ZnodeError
+from falkirk.metadata.zookeeper.features_znode import decode_features
+from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.node.zookeeper.operations import Create, Failed, GetData, Refusal, Znode
+from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+from falkirk.simulation.zookeeper.machine import CONNECTION_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from falkirk.node.effects import Stop
+    from falkirk.node.zookeeper.operations import Answer, Operation
+    from falkirk.simulation.clock import Clock
+    from falkirk.simulation.zookeeper.machine import Machine
+
+
+class NodesStopForAReason(ZooKeeperChecker):
+    """Incompatible features, features that cannot be read, no ZooKeeper for too long, or a second broker of its id.
+
+    `reasons`: how many there were of each.
+    """
+
+    def __init__(self, clock: Clock, path: str) -> None:
+        self._clock = clock
+        self._path = path
+        self._twins: dict[str, int] = {}
+
+    def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
+        """Take note that somebody has the broker's znode."""
+        own = broker_path(machine.node_id)
+        is_taken = isinstance(operation, Create) and answer == Failed(Refusal.NODE_EXISTS)
+        is_seen = isinstance(operation, GetData) and isinstance(answer, Znode)
+        if operation_path(operation) == own and (is_taken or is_seen):
+            self._twins[machine.name] = machine.host.starts
+
+    def stopped(self, machine: Machine, stop: Stop) -> str:
+        """Find the reason, and give it in a few words."""
+        if stop.exit_code == 0:
+            return "as asked"
+        now_ms = self._clock.now_ms
+        found = self._fault(machine)
+        if found is not None:
+            return found
+        alone_since_ms = machine.alone_since_ms
+        # The host's clock may be a step ahead.
+        if alone_since_ms is not None and now_ms - alone_since_ms >= CONNECTION_TIMEOUT_MS - 1:
+            return "no ZooKeeper"
+        if self._twins.get(machine.name) == machine.host.starts:
+            return "second of its id"
+        raise self.violated(f"{machine.name} stopped with {stop.exit_code}: {stop.reason}")
+
+    def _fault(self, machine: Machine) -> str | None:
+        """Say what is wrong with the features as the node was told them."""
+        if machine.known.features is None or not machine.has_features:
+            return None
+        try:
+            state = decode_features(machine.known.features.data, self._path)
+        except ZnodeError:
+            return "malformed features"
+        return "incompatible features" if incompatibilities(machine.supported, state) else None
+
+
+def operation_path(operation: Operation) -> str | None:
+    """Give the znode of an operation that is about one."""
+    return getattr(operation, "path", None)

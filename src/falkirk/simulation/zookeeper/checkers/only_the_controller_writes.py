@@ -1,0 +1,55 @@
+"""OnlyTheControllerWrites: features are written by whoever was elected last, and controller epochs rise by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.zookeeper.controller_znode import (
+    CONTROLLER_EPOCH_PATH,
+    CONTROLLER_PATH,
+    decode_controller,
+    decode_epoch,
+)
+from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+
+if TYPE_CHECKING:
+    from falkirk.simulation.zookeeper.ensemble import Transaction
+    from falkirk.simulation.zookeeper.features_truth import Written
+    from falkirk.simulation.zookeeper.machine import Writer
+
+
+class OnlyTheControllerWrites(ZooKeeperChecker):
+    """An election makes `/controller` and raises the epoch at once; only a later one ends what it allows."""
+
+    def __init__(self) -> None:
+        self.elections = 0
+        self._elected: tuple[str, int] = "nobody", -1
+        self._epoch = 0
+
+    def committed(self, transaction: Transaction, writer: Writer | None) -> None:
+        """Take elections in."""
+        changes = {change.path: change for change in transaction.changes}
+        controller, epoch = changes.get(CONTROLLER_PATH), changes.get(CONTROLLER_EPOCH_PATH)
+        if writer is None:
+            return
+        if controller is not None and controller.after is not None:
+            if epoch is None or epoch.after is None:
+                raise self.violated(f"{writer.name} made {CONTROLLER_PATH} and left the epoch as it was")
+            if decode_controller(controller.after.data) != writer.machine.node_id:
+                raise self.violated(f"{writer.name} elected somebody else: {controller.after.data!r}")
+            number = decode_epoch(epoch.after.data)
+            if number != self._epoch + 1:
+                raise self.violated(f"{writer.name} was elected with epoch {number} after {self._epoch}")
+            self._elected, self._epoch = (writer.name, transaction.session_id), number
+            self.elections += 1
+        elif epoch is not None and epoch.after is not None and decode_epoch(epoch.after.data) != self._epoch:
+            raise self.violated(f"{writer.name} wrote the epoch {epoch.after.data!r} without an election")
+
+    def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:  # noqa: ARG002
+        """Look at who wrote."""
+        name, session_id = self._elected
+        if writer is not None and after.session_id != session_id:
+            raise self.violated(
+                f"{writer.name} wrote features in session {after.session_id}; "
+                f"{name} was elected with epoch {self._epoch} in session {session_id}"
+            )

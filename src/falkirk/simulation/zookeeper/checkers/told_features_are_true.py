@@ -1,0 +1,61 @@
+"""ToldFeaturesAreTrue: what a node tells in ApiVersions has stood so in `/features`, and it never goes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.messages import ApiVersionsResponse
+    from falkirk.simulation.wire_watch import Conversation
+    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth, Written
+    from falkirk.simulation.zookeeper.machine import Machine
+
+Levels = dict[str, tuple[int, int]]
+
+
+class ToldFeaturesAreTrue(ZooKeeperChecker):
+    """While one process runs. The epoch is the znode's version: it begins anew where somebody has deleted the znode."""
+
+    def __init__(self, truth: FeaturesTruth, machines: Mapping[str, Machine]) -> None:
+        self._truth = truth
+        self._machines = machines
+        # By process: which of the writes it has told last.
+        self._told: dict[tuple[str, int], int] = {}
+
+    def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
+        """Look for what is told among what was written."""
+        machine = self._machines[server[0]]
+        process = machine.name, machine.host.starts
+        epoch, told = response.finalized_features_epoch, _levels(response)
+        if epoch < 0:
+            if told:
+                raise self.violated(f"{machine.name} tells {told} without an epoch")
+            return
+        first = self._told.get(process, 0)
+        for number in range(first, len(self._truth.writes)):
+            if _matches(self._truth.writes[number], epoch, told):
+                self._told[process] = number
+                return
+        last = self._truth.writes[first]
+        raise self.violated(
+            f"{machine.name} tells {told} of epoch {epoch}, which has not stood so since "
+            f"{last.state} of epoch {last.znode.version if last.znode else -1}, which it told"
+        )
+
+    def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
+        """Nothing to look at."""
+
+
+def _levels(response: ApiVersionsResponse) -> Levels:
+    return {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
+
+
+def _matches(written: Written, epoch: int, told: Levels) -> bool:
+    if written.znode is None or written.state is None or written.znode.version != epoch:
+        return False
+    features = written.state.features if written.state.is_enabled else {}
+    return {name: (levels.min_level, levels.max_level) for name, levels in features.items()} == told

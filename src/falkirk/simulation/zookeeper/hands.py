@@ -1,0 +1,81 @@
+"""Somebody with a shell who writes in ZooKeeper what nobody should, and sometimes thinks better of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH
+from falkirk.node.zookeeper.operations import ANY_VERSION, Create, Delete, Done, SetData
+from falkirk.simulation.zookeeper.ensemble import BY_HAND
+
+if TYPE_CHECKING:
+    from falkirk.protocol.chance import Chance
+    from falkirk.simulation.timeline import Timeline
+    from falkirk.simulation.zookeeper.ensemble import Ensemble
+    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
+    from falkirk.simulation.zookeeper.zookeeper_marks import ZooKeeperMarks
+
+_RUBBISH: Final = (
+    b"",
+    b"{",
+    b'{"version":9,"status":1,"features":{}}',
+    b'{"version":1,"status":1,"features":{"group_coordinator":{"min_version_level":3,"max_version_level":2}}}',
+    b'{"version":1,"status":1,"features":{"group_coordinator":{"min_version_level":0,"max_version_level":2}}}',
+)
+_STRANGE_BROKER: Final = "/brokers/ids/9"
+
+
+class Hands:
+    """What they have broken they can mend: `mend` puts the features back as they were."""
+
+    def __init__(
+        self, ensemble: Ensemble, truth: FeaturesTruth, chance: Chance, timeline: Timeline, marks: ZooKeeperMarks
+    ) -> None:
+        self._ensemble = ensemble
+        self._truth = truth
+        self._chance = chance
+        self._timeline = timeline
+        self._marks = marks
+
+    def move_controller(self) -> None:
+        """Delete `/controller`, as Kafka's operators do to have another one elected."""
+        if isinstance(self._ensemble.ask(BY_HAND, Delete(CONTROLLER_PATH)), Done):
+            self._did("controller moved by hand")
+
+    def spoil(self) -> None:
+        """Delete the features, or write rubbish there, or among the brokers."""
+        draw = self._chance.random()
+        if draw < 0.3:
+            answer = self._ensemble.ask(BY_HAND, Create(_STRANGE_BROKER, self._chance.choice(_RUBBISH)))
+            mark = "rubbish among the brokers"
+        elif draw < 0.5:
+            answer = self._ensemble.ask(BY_HAND, Delete(self._truth.path))
+            mark = "features deleted by hand"
+        else:
+            answer = self._ensemble.ask(BY_HAND, SetData(self._truth.path, self._chance.choice(_RUBBISH), ANY_VERSION))
+            mark = "features spoilt by hand"
+        if isinstance(answer, Done):
+            self._did(mark)
+
+    def mend(self) -> None:
+        """Put the features back as they were when they could be read last."""
+        self._ensemble.ask(BY_HAND, Delete(_STRANGE_BROKER))
+        now = self._truth.now
+        if now.state is not None:
+            return
+        good = next((written.znode for written in reversed(self._truth.writes) if written.state is not None), None)
+        if good is None:
+            if now.znode is not None:
+                self._ensemble.ask(BY_HAND, Delete(self._truth.path))
+            return
+        mended = (
+            Create(self._truth.path, good.data)
+            if now.znode is None
+            else SetData(self._truth.path, good.data, ANY_VERSION)
+        )
+        self._ensemble.ask(BY_HAND, mended)
+        self._did("features mended by hand")
+
+    def _did(self, mark: str) -> None:
+        self._marks.add(mark)
+        self._timeline.add("by hand", mark)

@@ -1,0 +1,56 @@
+"""A client that asks all brokers for the features, again and again, and keeps those of the highest epoch (KIP-584)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from falkirk.simulation.workload.broker_client import BrokerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.schema import WireMessage
+
+_POLL_MS: Final = (50, 400)
+Features = dict[str, tuple[int, int]]
+
+
+class FeaturesClient(BrokerClient):
+    """`told`: by broker the epoch and the levels that it told last, and when; `highest_epoch`: what counts here."""
+
+    def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
+        super().__init__(name, brokers, chance)
+        # Features are told from version 3 on.
+        self._versions_behind = 0
+        self.told: dict[int, tuple[int, Features, int]] = {}
+        self.highest_epoch = -1
+        # How often a broker told less than another one had before.
+        self.older = 0
+        self._due_ms = 0
+
+    @property
+    def due_ms(self) -> int | None:
+        """When it asks the next broker."""
+        return self._due_ms
+
+    def act(self) -> None:
+        """Ask any broker."""
+        if self.now_ms < self._due_ms:
+            return
+        self._due_ms = self.now_ms + self.chance.randrange(*_POLL_MS)
+        broker_id = self.chance.choice(sorted(self.brokers))
+        request = ApiVersionsRequest(client_software_name="features-client", client_software_version="1")
+        self.ask(broker_id, request, lambda response: self._answered(broker_id, response))
+
+    def _answered(self, broker_id: int, response: WireMessage | None) -> None:
+        if response is None:
+            return
+        assert isinstance(response, ApiVersionsResponse)
+        epoch = response.finalized_features_epoch
+        levels = {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
+        self.told[broker_id] = epoch, levels, self.now_ms
+        self.older += epoch < self.highest_epoch
+        self.highest_epoch = max(epoch, self.highest_epoch)

@@ -1,0 +1,90 @@
+"""What administrators asked for, what they were told, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from falkirk.protocol.messages import UpdateFeaturesResponse
+
+
+class Told(Enum):
+    """What an administrator knows of one feature of a request."""
+
+    NOTHING_YET = "nothing yet"
+    DONE = "done"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    """No answer came, or one that promises nothing."""
+
+
+@dataclass(slots=True, eq=False)
+class AskedUpdate:
+    """One UpdateFeatures. `levels`: by feature, below 1 for deletions. `over_at_ms`: nothing comes of it after that.
+
+    `applied`: features that were changed so. `doubted`: those of them that another request may have changed as well.
+    """
+
+    what: str
+    levels: Mapping[str, int]
+    is_dry_run: bool
+    over_at_ms: int
+    told: dict[str, Told] = field(default_factory=dict)
+    applied: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
+
+    def of(self, name: str) -> Told:
+        """Give what is known of a feature."""
+        return self.told.get(name, Told.NOTHING_YET)
+
+    def may_change(self, name: str, now_ms: int) -> bool:
+        """Say whether a change of the feature may come of it now."""
+        is_known = self.of(name) in (Told.DONE, Told.REFUSED)
+        return name in self.levels and not (self.is_dry_run or is_known or now_ms > self.over_at_ms)
+
+
+class UpdateHistory:
+    """All requests of a run. Each feature is one administrator's, who asks one thing at a time."""
+
+    def __init__(self) -> None:
+        self.updates: list[AskedUpdate] = []
+        # Of non-dry requests.
+        self.done = 0
+        self.refused = 0
+
+    def ask(self, update: AskedUpdate) -> None:
+        """Take note of a request."""
+        self.updates.append(update)
+
+    def candidates(self, name: str, now_ms: int) -> Iterator[AskedUpdate]:
+        """Give the requests that a change of a feature may come of, the newest first."""
+        return (update for update in reversed(self.updates) if update.may_change(name, now_ms))
+
+    def answer(self, update: AskedUpdate, response: UpdateFeaturesResponse | None, version: int) -> None:
+        """Take note of the answer, or that there will be none."""
+        names = list(update.levels)
+        if response is None or response.error_code == ErrorCode.REQUEST_TIMED_OUT:
+            update.told = dict.fromkeys(names, Told.UNKNOWN)
+        elif response.error_code:
+            update.told = dict.fromkeys(names, Told.REFUSED)
+        elif version > 1:
+            update.told = dict.fromkeys(names, Told.DONE)
+        else:
+            errors = {result.feature: result.error_code for result in response.results}
+            assert set(errors) == set(names), f"asked of {names}, told of {sorted(errors)}"
+            update.told = {name: _told(errors[name]) for name in names}
+        if not update.is_dry_run:
+            self.done += Told.DONE in update.told.values()
+            self.refused += Told.REFUSED in update.told.values()
+
+
+def _told(error_code: int) -> Told:
+    if error_code == ErrorCode.NONE:
+        return Told.DONE
+    return Told.UNKNOWN if error_code == ErrorCode.REQUEST_TIMED_OUT else Told.REFUSED

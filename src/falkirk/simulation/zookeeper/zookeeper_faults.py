@@ -1,0 +1,185 @@
+"""Which faults a run on ZooKeeper has, and when. What they are is at the head of `session_link`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.events import ShutdownRequested
+from falkirk.simulation.zookeeper import zookeeper_scenario as kinds
+from falkirk.simulation.zookeeper.machine import SESSION_TIMEOUT_MS, Build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from falkirk.simulation.world import World
+    from falkirk.simulation.zookeeper.hands import Hands
+    from falkirk.simulation.zookeeper.machine import Machine
+    from falkirk.simulation.zookeeper.session_link import LinkConditions
+    from falkirk.simulation.zookeeper.zookeeper_marks import ZooKeeperMarks
+    from falkirk.simulation.zookeeper.zookeeper_scenario import ZooKeeperScenario
+
+LATE_MS_MAX: Final = 1500
+DELAY_MS_MAX: Final = 60
+_DOWN_MS_MAX: Final = 2500
+# Of things that last.
+_LASTS_MS: Final = (100, SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS + 500, 5000)
+_MENDED_AFTER_MS: Final = 2500
+
+
+class ZooKeeperFaults:
+    """Lets things happen until it is told to stop; then all is made well. `leads`: who the controller is."""
+
+    def __init__(
+        self,
+        scenario: ZooKeeperScenario,
+        world: World,
+        *,
+        machines: Sequence[Machine],
+        conditions: LinkConditions,
+        hands: Hands,
+        leads: Callable[[Machine], bool],
+        marks: ZooKeeperMarks,
+    ) -> None:
+        self._scenario = scenario
+        self._world = world
+        self._chance = world.chance("faults")
+        self._machines = machines
+        self._conditions = conditions
+        self._hands = hands
+        self._leads = leads
+        self._marks = marks
+        self._is_over = False
+        self._events: dict[str, Callable[[Machine], None]] = {
+            kinds.LOST_WATCHES: self._lose_watches,
+            kinds.EXPIRIES: self._expire,
+            kinds.PARTITIONS: self._cut_off,
+            kinds.READ_ONLY_SERVERS: self._strand,
+            kinds.CRASHES: self._crash,
+            kinds.FREEZES: self._freeze,
+            kinds.NEW_BUILDS: self._replace,
+            kinds.MOVED_CONTROLLERS: lambda _: self._hands.move_controller(),
+            kinds.EDITED_FEATURES: self._spoil,
+        }
+
+    def begin(self) -> None:
+        """Let things get as bad as planned."""
+        chosen, network, sessions = self._scenario.kinds, self._world.network.conditions, self._conditions
+        if kinds.SLOW_NETWORK in chosen:
+            network.delay_ms_max = self._chance.choice((20, 100))
+        if kinds.BROKEN_NETWORK in chosen:
+            network.breaks = self._chance.choice((0.01, 0.05))
+        if kinds.SLOW_ANSWERS in chosen:
+            sessions.delay_ms_max = self._chance.choice((20, DELAY_MS_MAX))
+        if kinds.BROKEN_SESSIONS in chosen:
+            sessions.breaks = self._chance.choice((0.01, 0.05))
+        if kinds.LATE_NOTIFICATIONS in chosen:
+            sessions.late_notifications, sessions.late_ms_max = self._chance.choice((0.1, 0.5)), LATE_MS_MAX
+        self._restart_stopped()
+        if any(kind in chosen for kind in self._events):
+            self._plan_next()
+
+    def end(self) -> None:
+        """Make all well; who is down, or goes down still, is started until all are up."""
+        self._is_over = True
+        self._world.timeline.add("world", "faults end")
+        self._world.network.conditions.delay_ms_max = 4
+        self._world.network.conditions.breaks = 0.0
+        self._conditions.delay_ms_max = 4
+        self._conditions.breaks = self._conditions.late_notifications = 0.0
+        for machine in self._machines:
+            if machine.link is not None:
+                machine.link.heal()
+                machine.link.unstrand()
+        self._hands.mend()
+
+    def _plan_next(self) -> None:
+        self._world.clock.after(1 + self._chance.randrange(0, 2 * self._scenario.interval_ms), self._next)
+
+    def _next(self) -> None:
+        if self._is_over:
+            return
+        leaders = [machine for machine in self._machines if self._leads(machine)]
+        of = leaders if leaders and self._chance.random() < 0.5 else self._machines
+        machine = self._chance.choice(of)
+        kind = self._chance.choice([kind for kind in self._events if kind in self._scenario.kinds])
+        if machine.host.is_up:
+            self._events[kind](machine)
+        self._plan_next()
+
+    # --- Machines that are down
+
+    def _restart_stopped(self) -> None:
+        """Start whoever is down after a while; when faults have ended, as what is compatible with everything."""
+        for machine in self._machines:
+            if not machine.host.is_up:
+                after_ms = self._chance.randrange(1, _DOWN_MS_MAX)
+                self._world.clock.after(after_ms, partial(self._start, machine, machine.host.starts))
+        self._world.clock.after(_DOWN_MS_MAX, self._restart_stopped)
+
+    def _start(self, machine: Machine, starts: int) -> None:
+        if machine.host.is_up or machine.host.starts != starts:
+            return
+        stopped = machine.host.stopped
+        has_failed = stopped is not None and stopped.exit_code != 0
+        if has_failed and (self._is_over or self._chance.random() < 0.5):
+            machine.build = Build(machine.build.release, kinds.EVERYTHING, machine.build.inter_broker_protocol)
+        elif kinds.NEW_BUILDS in self._scenario.kinds and not self._is_over:
+            machine.build = self._scenario.next_build(machine.build, self._chance)
+        self._note(machine, f"is now {machine.build}")
+        machine.host.start()
+
+    # --- What happens
+
+    def _lose_watches(self, machine: Machine) -> None:
+        if machine.link is not None and machine.link.lose_watches():
+            self._marks.add("watches lost")
+            self._note(machine, "loses its watches")
+
+    def _expire(self, machine: Machine) -> None:
+        leads = self._leads(machine)
+        if machine.link is not None and machine.link.expire():
+            self._marks.add("controller's session ended by ZooKeeper" if leads else "session ended by ZooKeeper")
+            self._note(machine, "has its session ended by ZooKeeper")
+
+    def _cut_off(self, machine: Machine) -> None:
+        link = machine.link
+        if link is None or link.is_cut_off:
+            return
+        for_ms = self._chance.choice(_LASTS_MS)
+        self._marks.add("controller cut off from ZooKeeper" if self._leads(machine) else "cut off from ZooKeeper")
+        self._note(machine, f"is cut off from ZooKeeper for {for_ms} ms")
+        link.cut_off()
+        self._world.clock.after(for_ms, link.heal)
+
+    def _strand(self, machine: Machine) -> None:
+        link = machine.link
+        if link is None:
+            return
+        for_ms = self._chance.choice(_LASTS_MS)
+        self._note(machine, f"has to do with a read-only server for {for_ms} ms")
+        link.strand()
+        self._world.clock.after(for_ms, link.unstrand)
+
+    def _crash(self, machine: Machine) -> None:
+        self._marks.add("controller crashed" if self._leads(machine) else "broker crashed")
+        machine.crash()
+
+    def _freeze(self, machine: Machine) -> None:
+        for_ms = self._chance.choice(_LASTS_MS)
+        self._marks.add("frozen")
+        self._note(machine, f"is frozen for {for_ms} ms")
+        machine.freeze(for_ms)
+
+    def _replace(self, machine: Machine) -> None:
+        self._marks.add("orderly restart")
+        machine.host.deliver(ShutdownRequested())
+
+    def _spoil(self, machine: Machine) -> None:  # noqa: ARG002  as the others
+        # Rare: an hour of a clumsy operator would hide all else.
+        if self._chance.random() < 0.4:
+            self._hands.spoil()
+            self._world.clock.after(self._chance.randrange(100, _MENDED_AFTER_MS), self._hands.mend)
+
+    def _note(self, machine: Machine, text: str) -> None:
+        self._world.timeline.add(machine.name, text)
