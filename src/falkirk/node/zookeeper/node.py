@@ -1,23 +1,53 @@
 """One broker on ZooKeeper, perhaps the controller: events in, effects out. A driver moves bytes and keeps the session.
 
-node = ZooKeeperNode(config, random=random, now_ms=now_ms)
-for effect in node.step([SessionChanged(SessionState.CONNECTED, 7)], now_ms):
-    ...                                       # send, close, log, ask ZooKeeper, stop
-sleep until node.next_wakeup_ms, or until something happens
+    node = ZooKeeperNode(config, random=random, now_ms=now_ms)
+    for effect in node.step([SessionChanged(SessionState.CONNECTED, 7)], now_ms):
+        ...                                       # send, close, log, ask ZooKeeper, stop
+    sleep until node.next_wakeup_ms, or until something happens
+
+In each session, before anything is said of this broker: the cluster's id is found, what is finalized is read and held
+against what this broker supports, the broker is registered, and takes part in elections. Requests that come before it
+serves wait. Source: KIP-584, broker protections; Kafka's KafkaServer.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
+
+from falkirk.metadata.authorizer import ALLOW_ALL
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.client_connections import ClientConnections
+from falkirk.node.credentials import Credentials
+from falkirk.node.effects import Close, Fact, Started, Stop
+from falkirk.node.events import (
+    BytesReceived,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    ShutdownRequested,
+)
+from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
+from falkirk.node.handlers.metadata import API_KEY as METADATA
+from falkirk.node.request_facts import RequestFacts
+from falkirk.node.zookeeper.cluster_membership import ClusterMembership
+from falkirk.node.zookeeper.dispatcher import Dispatcher
+from falkirk.node.zookeeper.exchange import SessionChanged, ZnodeChanged, ZooKeeperAnswered
+from falkirk.node.zookeeper.handlers.routes import ROUTES, served_ranges
+from falkirk.node.zookeeper.handlers.zookeeper_view import ZooKeeperView
+from falkirk.node.zookeeper.measurements import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from falkirk.node.client_connections import ConnectionCounters, OpenRequest
+    from falkirk.node.config import Listener
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
+    from falkirk.node.measurements import Measurements
     from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
     from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.protocol.chance import Chance
+    from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 
 class ZooKeeperNode:
@@ -25,18 +55,213 @@ class ZooKeeperNode:
 
     def __init__(self, config: ZooKeeperNodeConfig, *, random: Chance, now_ms: int) -> None:
         self.config = config
-        self._random = random
+        self._now_ms = now_ms
+        self._effects: list[Effect | ZooKeeperEffect] = []
+        emit = self._effects.append
+        self._membership = ClusterMembership(
+            config, random=random, now_ms=lambda: self._now_ms, changed=self._changed, effects=emit
+        )
+        request_facts = RequestFacts(
+            node_id=config.node_id, release=config.release, now_ms=lambda: self._now_ms, effects=emit
+        )
+        self._clients = ClientConnections(
+            effects=emit,
+            handle=self._handle,
+            gone=lambda _connection_id: None,
+            frame_bytes_max=config.socket_request_max_bytes,
+            idle_ms_max=config.connections_max_idle_ms,
+            answered=request_facts.answered if config.has_request_facts else None,
+            security=config.security,
+            credentials=Credentials(lambda: EMPTY, random, token_key=None),
+            wake=self._wake,
+        )
+        # Nothing is answered before the broker serves.
+        self._clients.held_apis = frozenset(ROUTES)
+        self._dispatcher = Dispatcher(self._view, self._clients, emit)
+        self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
+        self._ranges = served_ranges(config.release, unstable=config.unstable_api_versions_enable)
+        self._last_view: ZooKeeperView | None = None
+        self._is_begun = False
+        self._is_started = False
+        self._is_stopped = False
+        self._has_work = True
         self._due_ms: int | None = now_ms
+        emit(Fact("info", "node-starts", self._identity()))
+
+    # --- What a driver calls
 
     def step(self, events: Sequence[Event | ZooKeeperEvent], now_ms: int) -> list[Effect | ZooKeeperEffect]:
         """Take events in and say what is to be done, in order. After a Stop nothing more is done."""
-        raise NotImplementedError(events, now_ms)
+        if self._is_stopped:
+            return []
+        self._now_ms = now_ms
+        if not self._is_begun:
+            self._is_begun = True
+            self._membership.begin()
+        for event in events:
+            self._take(event)
+            if self._stop_if_failed():
+                return self._take_effects()
+        if self._has_work or (self._due_ms is not None and now_ms >= self._due_ms):
+            self._tick()
+        return self._take_effects()
 
     @property
     def next_wakeup_ms(self) -> int | None:
         """When the node wants to be stepped without an event; None: not before one comes."""
-        return self._due_ms
+        return None if self._is_stopped else self._due_ms
 
     def missing_bytes(self, connection_id: int) -> int:
         """Say how much the request that has begun on an accepted connection lacks at least; 0 between requests."""
-        raise NotImplementedError(connection_id)
+        return self._clients.missing_bytes(connection_id)
+
+    # --- What others look at
+
+    @property
+    def node_id(self) -> int:
+        """Who it is."""
+        return self.config.node_id
+
+    @property
+    def membership(self) -> ClusterMembership:
+        """What it is in the cluster, and what it knows of it."""
+        return self._membership
+
+    @property
+    def is_active_controller(self) -> bool:
+        """Say whether the node is the controller, as far as it knows."""
+        return self._membership.role.election is not None
+
+    @property
+    def counters(self) -> ConnectionCounters:
+        """What happened on the connections that others opened."""
+        return self._clients.counters
+
+    def measure(self) -> Measurements:
+        """Give what it is at this moment, in numbers."""
+        return measure(self._membership, self._clients, self._view())
+
+    # --- Events
+
+    def _take(self, event: Event | ZooKeeperEvent) -> None:
+        match event:
+            case BytesReceived(connection_id, data):
+                self._clients.received(connection_id, data, self._now_ms)
+                return
+            case ConnectionAccepted():
+                self._accept(event)
+            case ConnectionLost(connection_id):
+                self._clients.lost(connection_id)
+            case SessionChanged() | ZooKeeperAnswered() | ZnodeChanged():
+                self._membership.take(event)
+                self._start_if_ready()
+            case ShutdownRequested():
+                self._effects.append(Fact("info", "shutdown-begins"))
+                self._stop(Stop(0))
+            case ConnectionOpened():
+                raise AssertionError("the node opens none")
+            case _:
+                assert_never(event)
+        self._has_work = True
+
+    def _accept(self, accepted: ConnectionAccepted) -> None:
+        listener = self._listeners[accepted.listener]
+        principal = self.config.security.of_listener(listener.name).principal_of(accepted.peer_name)
+        if principal is None:
+            fields = {"client_host": accepted.client_host, "listener": listener.name}
+            reason = f"No rules apply to {accepted.peer_name}"
+            self._effects.append(Fact("info", "authentication-failed", {**fields, "reason": reason}))
+            self._effects.append(Close(accepted.connection_id))
+            return
+        self._clients.accept(
+            accepted.connection_id, listener, accepted.client_host, self._ranges, self._now_ms, principal=principal
+        )
+
+    def _handle(self, request: OpenRequest) -> None:
+        self._dispatcher.handle(request)
+
+    def _wake(self) -> None:
+        self._has_work = True
+
+    # --- What follows from them
+
+    def _tick(self) -> None:
+        self._has_work = False
+        self._clients.tick(self._now_ms)
+        self._membership.tick(self._now_ms)
+        if self._stop_if_failed():
+            return
+        self._clients.resume()
+        times = (self._clients.next_wakeup_ms, self._membership.next_wakeup_ms)
+        self._due_ms = min((time for time in times if time is not None), default=None)
+
+    def _start_if_ready(self) -> None:
+        if not self._is_started and self._membership.is_joined:
+            self._is_started = True
+            self._clients.held_apis = frozenset()
+            self._effects.append(Started())
+            self._clients.resume()
+
+    def _changed(self) -> None:
+        """Answer nothing unread that rests on what was known before."""
+        self._last_view = None
+        self._clients.forget_answers(API_VERSIONS)
+        self._clients.forget_answers(METADATA)
+
+    def _view(self) -> ZooKeeperView:
+        view = self._last_view
+        if view is None:
+            view = self._last_view = self._make_view()
+        return view
+
+    def _make_view(self) -> ZooKeeperView:
+        membership = self._membership
+        features = membership.finalized_features
+        acls = membership.acls
+        return ZooKeeperView(
+            cluster_id=membership.cluster_id or "",
+            authorizer=ALLOW_ALL if acls is None else acls.authorizer,
+            api_ranges=self._ranges,
+            supported_features=self.config.supported_features,
+            finalized=features.levels,
+            features_epoch=features.epoch,
+            brokers=membership.brokers.brokers,
+            controller_id=membership.role.controller_id,
+            supports_features=self.config.inter_broker_protocol.supports_features,
+            internal_topics=self.config.release.internal_topics,
+            update_features=self._update_features if self.is_active_controller else None,
+        )
+
+    def _update_features(
+        self, request: UpdateFeaturesRequest, api_version: int, answer: Callable[[UpdateFeaturesResponse], None]
+    ) -> None:
+        self._has_work = True
+        self._membership.role.update(request, api_version, answer, self._now_ms)
+
+    # --- The end
+
+    def _stop_if_failed(self) -> bool:
+        failure = self._membership.failure
+        if failure is not None and not self._is_stopped:
+            self._stop(Stop(1, failure))
+        return self._is_stopped
+
+    def _stop(self, stop: Stop) -> None:
+        self._is_stopped = True
+        self._membership.leave()
+        self._clients.close()
+        self._effects.append(stop)
+
+    def _take_effects(self) -> list[Effect | ZooKeeperEffect]:
+        effects = self._effects[:]
+        self._effects.clear()
+        return effects
+
+    def _identity(self) -> dict[str, object]:
+        config = self.config
+        return {
+            "node_id": config.node_id,
+            "zookeeper_connect": config.zookeeper_connect,
+            "inter_broker_protocol": str(config.inter_broker_protocol),
+            "release": str(config.release),
+        }

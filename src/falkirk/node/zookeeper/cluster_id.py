@@ -1,0 +1,66 @@
+"""The cluster's id, which whoever comes first gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.zookeeper.cluster_id_znode import CLUSTER_ID_PATH, decode_cluster_id, encode_cluster_id
+from falkirk.metadata.zookeeper.errors import ZnodeError
+from falkirk.node.zookeeper.operations import Create, Done, Failed, GetData, Refusal, Znode
+from falkirk.protocol.uuid import random_uuid, uuid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.node.zookeeper.operations import Answer
+    from falkirk.node.zookeeper.repeated_asks import RepeatedAsks
+    from falkirk.protocol.chance import Chance
+
+
+class ClusterId:
+    """`value` is None until it is known; `failed` is told why it cannot be."""
+
+    def __init__(self, asks: RepeatedAsks, random: Chance, *, failed: Callable[[str], None]) -> None:
+        self._asks = asks
+        self._random = random
+        self._failed = failed
+        self.value: str | None = None
+
+    def find(self) -> None:
+        """Read it, or make it; to be called anew in each session until it is known."""
+        self._asks.ask(GetData(CLUSTER_ID_PATH), self._have_read)
+
+    def _have_read(self, answer: Answer) -> None:
+        if isinstance(answer, Znode):
+            try:
+                self.value = decode_cluster_id(answer.data)
+            except ZnodeError as error:
+                self._failed(str(error))
+            return
+        assert isinstance(answer, Failed), "data was asked for"
+        if answer.refusal is Refusal.NO_NODE:
+            self._asks.make(_PARENTS, self._have_parents)
+        else:
+            self._end(answer)
+
+    def _have_parents(self, failed: Failed | None) -> None:
+        if failed is not None:
+            self._end(failed)
+            return
+        made = uuid_text(random_uuid(self._random))
+        self._asks.ask(Create(CLUSTER_ID_PATH, encode_cluster_id(made)), self._have_made)
+
+    def _have_made(self, answer: Answer) -> None:
+        # Made by this node, whose answer may have been lost, or by another one.
+        if isinstance(answer, Done) or (isinstance(answer, Failed) and answer.refusal is Refusal.NODE_EXISTS):
+            self.find()
+        else:
+            assert isinstance(answer, Failed), "nothing was read"
+            self._end(answer)
+
+    def _end(self, failed: Failed) -> None:
+        if failed.refusal is not Refusal.SESSION_EXPIRED:
+            self._failed(f"znode {CLUSTER_ID_PATH}: {failed.detail or failed.refusal.value}")
+
+
+_PARENTS = ("/cluster",)

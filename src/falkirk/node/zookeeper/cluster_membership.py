@@ -1,0 +1,318 @@
+"""A broker's place in its cluster: its session, what it knows through it, its registration, and its role.
+
+    session -> cluster id -> what is finalized fits -> registered -> joined (takes part in elections)
+
+An expired session begins all of it anew, but for the cluster's id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from falkirk.metadata.zookeeper.broker_znode import BrokerEndpoint, BrokerZnode, encode_broker
+from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.node.effects import Fact
+from falkirk.node.zookeeper.broker_registration import BrokerRegistration
+from falkirk.node.zookeeper.cluster_acls import ClusterAcls
+from falkirk.node.zookeeper.cluster_id import ClusterId
+from falkirk.node.zookeeper.controller_role import ControllerRole
+from falkirk.node.zookeeper.exchange import SessionState
+from falkirk.node.zookeeper.feature_controller import ClusterView, FeatureSettings
+from falkirk.node.zookeeper.features_cache import FeaturesCache
+from falkirk.node.zookeeper.handlers.zookeeper_view import NO_EPOCH
+from falkirk.node.zookeeper.live_brokers import LiveBrokers
+from falkirk.node.zookeeper.repeated_asks import RepeatedAsks
+from falkirk.node.zookeeper.session import Session
+from falkirk.versions.inter_broker_protocol import IBP_FEATURE, effective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.metadata.zookeeper.finalized_features import FinalizedRange
+    from falkirk.node.effects import Effect
+    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.node.zookeeper.operations import Failed
+    from falkirk.protocol.chance import Chance
+    from falkirk.versions.inter_broker_protocol import EffectiveProtocol
+
+
+class KnownFeatures(NamedTuple):
+    """What clients are told of finalized features; nothing and NO_EPOCH while they are disabled or not known."""
+
+    levels: Mapping[str, FinalizedRange]
+    epoch: int
+
+
+class ClusterMembership:
+    """One broker's, from `begin` to `leave`. `changed` is told whenever what clients are told may have become another.
+
+    `failure` is the one line for the operator, once the node has to end.
+    """
+
+    def __init__(
+        self,
+        config: ZooKeeperNodeConfig,
+        *,
+        random: Chance,
+        now_ms: Callable[[], int],
+        changed: Callable[[], None],
+        effects: Callable[[Effect | ZooKeeperEffect], None],
+    ) -> None:
+        self._config = config
+        self._now_ms = now_ms
+        self._changed = changed
+        self._effects = effects
+        self.failure: str | None = None
+        self.is_joined = False
+        """Whether it has been registered, and has seen itself, at least once."""
+        # Whether cluster id and registration have been begun in this session.
+        self._is_finding = self._is_registering = False
+        self._disconnected_since_ms: int | None = now_ms()
+        self._refresh_ms: int | None = None
+        self._protocol: EffectiveProtocol | None = None
+        self._told_controller = (-1, False)
+        self.session = Session(effects)
+        asks = RepeatedAsks(self.session)
+        self.session.on_state(self._take_state)
+        self._cluster_id = ClusterId(asks, random, failed=self._fail)
+        self.features = FeaturesCache(
+            self.session,
+            asks,
+            config.features_path,
+            on_change=self._features_changed,
+            failed=self._unreadable,
+            effects=effects,
+        )
+        self.brokers = LiveBrokers(
+            self.session, asks, on_change=self._brokers_changed, failed=self._unreadable, effects=effects
+        )
+        self.acls: ClusterAcls | None = None
+        if config.authorizer_class_name:
+            self.acls = ClusterAcls(
+                self.session, asks, config, on_change=changed, failed=self._unreadable, effects=effects
+            )
+        self._registration = BrokerRegistration(
+            self.session,
+            asks,
+            broker_id=config.node_id,
+            wait_ms=config.zookeeper_session_timeout_ms,
+            now_ms=now_ms,
+            registered=self._registered,
+            failed=self._fail,
+            effects=effects,
+        )
+        self.role = ControllerRole(
+            self.session,
+            config.node_id,
+            FeatureSettings(
+                path=config.features_path,
+                supports_features=self._supports_features,
+                supported=config.supported_features,
+                writes_kip_778=config.kip_778,
+            ),
+            ClusterView(brokers=lambda: self.brokers.supported, when_epoch=self.features.when_epoch),
+            now_ms=now_ms,
+            effects=effects,
+        )
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id; None before it is known."""
+        return self._cluster_id.value
+
+    @property
+    def is_registered(self) -> bool:
+        """Say whether its znode stands, in this session."""
+        return self._registration.is_registered
+
+    @property
+    def finalized_features(self) -> KnownFeatures:
+        """What is finalized, as far as clients are to know."""
+        state, epoch = self.features.state, self.features.epoch
+        if not self._supports_features or state is None or epoch is None or not state.is_enabled:
+            return KnownFeatures({}, NO_EPOCH)
+        return KnownFeatures(state.features, epoch)
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When `tick` has something to do."""
+        times = (
+            self._connection_deadline_ms,
+            self._refresh_ms,
+            self._registration.next_wakeup_ms,
+            self.role.next_wakeup_ms,
+        )
+        return min((time for time in times if time is not None), default=None)
+
+    def begin(self) -> None:
+        """Open the first session."""
+        self._tell_protocol()
+        self.session.open()
+
+    def leave(self) -> None:
+        """End the session: with it goes what was registered."""
+        self.session.close()
+
+    def take(self, event: ZooKeeperEvent) -> None:
+        """Take in what the driver tells, and do what follows from it."""
+        self.session.take(event)
+        self._go_on()
+
+    def tick(self, now_ms: int) -> None:
+        """Do what is due."""
+        if self._connection_deadline_ms is not None and now_ms >= self._connection_deadline_ms:
+            self._fail(self._why_unconnected())
+            return
+        if self._refresh_ms is not None and now_ms >= self._refresh_ms:
+            self._refresh_ms = now_ms + self._config.refresh_ms
+            self._refresh()
+        self._registration.tick(now_ms)
+        self.role.tick(now_ms)
+        self._go_on()
+
+    @property
+    def _supports_features(self) -> bool:
+        return self._config.inter_broker_protocol.supports_features
+
+    # --- The session
+
+    @property
+    def _connection_deadline_ms(self) -> int | None:
+        """Until when the broker, which has not joined yet, waits for a connection that can be used."""
+        if self.is_joined or self._disconnected_since_ms is None:
+            return None
+        return self._disconnected_since_ms + self._config.zookeeper_connection_timeout_ms
+
+    def _take_state(self, state: SessionState) -> None:
+        session_id = f"0x{self.session.session_id:x}"
+        level = "info" if state is SessionState.CONNECTED else "warning"
+        self._effects(Fact(level, "zookeeper-session", {"state": state.value, "session": session_id}))
+        if state is SessionState.CONNECTED:
+            self._disconnected_since_ms = None
+            self._refresh_ms = self._now_ms() + self._config.refresh_ms
+            return
+        if self._disconnected_since_ms is None:
+            self._disconnected_since_ms = self._now_ms()
+        self._refresh_ms = None
+        if state is SessionState.EXPIRED:
+            self._registration.forget()
+            self._is_finding = self._is_registering = False
+            self.session.open()
+
+    def _why_unconnected(self) -> str:
+        said = _UNCONNECTED.get(self.session.state, "no connection could be made")
+        timeout_ms = self._config.zookeeper_connection_timeout_ms
+        return f"zookeeper.connect={self._config.zookeeper_connect}: {said}, for {timeout_ms} ms"
+
+    def _refresh(self) -> None:
+        """Look at everything again: watches may have been lost."""
+        self.features.read()
+        self.brokers.read()
+        if self.acls is not None:
+            self.acls.read()
+        self.role.refresh()
+
+    # --- Joining
+
+    def _go_on(self) -> None:
+        """Take the next step into the cluster, if the one before is done; and tell who is the controller."""
+        told = (self.role.controller_id, self.role.election is not None)
+        if told != self._told_controller:
+            self._told_controller = told
+            self._changed()
+        if self.is_registered and self.brokers.is_known and self._config.node_id in self.brokers.brokers:
+            self.is_joined = True
+        if self.failure is not None or self._is_registering or not self.session.is_connected:
+            return
+        if self.cluster_id is None:
+            if not self._is_finding:
+                self._is_finding = True
+                self._cluster_id.find()
+        elif self.features.is_fresh and self._may_authorize():
+            self._is_registering = True
+            self._registration.begin(encode_broker(self._znode()))
+
+    def _may_authorize(self) -> bool:
+        """Say whether ACLs are known; where they cannot be, the broker does not begin to serve."""
+        if self.acls is None or self.acls.is_known:
+            return True
+        if self.acls.fault is not None:
+            self._fail(str(self.acls.fault))
+        return False
+
+    def _znode(self) -> BrokerZnode:
+        config = self._config
+        return BrokerZnode(
+            endpoints=tuple(
+                BrokerEndpoint(listener.name, listener.security_protocol, *listener.advertised)
+                for listener in config.listeners
+            ),
+            rack=config.rack,
+            timestamp_ms=self._now_ms(),
+            features=config.supported_features if self._supports_features else None,
+        )
+
+    def _registered(self) -> None:
+        fields = {"broker_id": self._config.node_id, "session": f"0x{self.session.session_id:x}"}
+        self._effects(Fact("info", "broker-registered", fields))
+        # There was nothing to watch before the first broker came.
+        self.brokers.read()
+        self.role.start()
+
+    def _brokers_changed(self) -> None:
+        self._effects(Fact("info", "brokers-changed", {"brokers": list(self.brokers.brokers)}))
+        self._changed()
+        self.role.look_again()
+
+    # --- Features
+
+    def _features_changed(self) -> None:
+        """Hold what is finalized against what this broker supports (KIP-584, broker protections)."""
+        features, config = self.features, self._config
+        if features.state is not None:
+            levels = {name: [found.min_level, found.max_level] for name, found in features.state.features.items()}
+            fields = {"epoch": features.epoch, "is_enabled": features.state.is_enabled, "features": levels}
+            self._effects(Fact("info", "features-changed", fields))
+        if self._supports_features:
+            if features.fault is not None and not self.is_joined:
+                self._fail(str(features.fault))
+                return
+            found = () if features.state is None else incompatibilities(config.supported_features, features.state)
+            if found:
+                self._fail(
+                    f"broker {config.node_id} cannot run with what is finalized in {config.features_path}, epoch "
+                    f"{features.epoch}: {'; '.join(found)}"
+                )
+                return
+        self._tell_protocol()
+        self._changed()
+        self.role.look_again()
+
+    def _tell_protocol(self) -> None:
+        """Tell which inter.broker.protocol.version counts, when it has become another."""
+        finalized = self.finalized_features.levels.get(IBP_FEATURE)
+        protocol = effective(self._config.inter_broker_protocol, None if finalized is None else finalized.max_level)
+        if protocol != self._protocol:
+            self._protocol = protocol
+            fields = {"version": str(protocol.protocol), "source": protocol.source.value}
+            self._effects(Fact("info", "inter-broker-protocol", fields))
+
+    # --- What ends it
+
+    def _fail(self, reason: str) -> None:
+        if self.failure is None:
+            self.failure = reason
+
+    def _unreadable(self, path: str, failed: Failed) -> None:
+        reason = f"znode {path}: it cannot be read: {failed.detail or failed.refusal.value}"
+        if self.is_joined:
+            self._effects(Fact("error", "znode-unreadable", {"reason": reason}))
+        else:
+            self._fail(reason)
+
+
+_UNCONNECTED: Final = {
+    SessionState.READ_ONLY: "the server that was reached is read-only, cut off from the others of its ensemble",
+    SessionState.SUSPENDED: "the connection was lost",
+}
