@@ -153,12 +153,6 @@ def test_what_is_not_served_yet_is_refused(tmp_path: Path, capsys: Capture) -> N
         assert said in refused(file, capsys, "--override", override)
 
 
-def test_a_node_of_zookeeper_mode_is_refused(tmp_path: Path, capsys: Capture) -> None:
-    file = tmp_path / "server.properties"
-    file.write_text("broker.id=1\nzookeeper.connect=127.0.0.1:2181\n")
-    assert "for nodes on ZooKeeper there will be a command of its own" in refused(file, capsys)
-
-
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [

@@ -26,8 +26,8 @@ CONTROLLER = {
 # Where our text is another one, and why. By the name of the case, and where only some releases differ, those.
 MISSING_ROLES = 'Missing required configuration "process.roles" which has no default value.'
 ZOOKEEPER = (
-    "zookeeper.connect is set and process.roles is not: this command runs nodes with a quorum of their own (KRaft); "
-    "for nodes on ZooKeeper there will be a command of its own"
+    "zookeeper.connect is set and process.roles is not: these are the properties of a broker on ZooKeeper, "
+    "not of a KRaft node"
 )
 OURS: dict[str, dict[str, str | None]] = {
     # Kafka's text of one patch release has unfilled places.

@@ -1,9 +1,14 @@
-"""`falkirk serve`: run one node of a cluster, as Kafka's `kafka-server-start` does."""
+"""`falkirk serve`: run one node of a cluster, as Kafka's `kafka-server-start` does.
+
+A file with zookeeper.connect and without process.roles is of a broker on ZooKeeper (KIP-584); others are of KRaft.
+"""
 
 import gc
 import random
 import socket
 import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,14 +19,19 @@ from falkirk.cli.exit_code import ExitCode
 from falkirk.cli.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.options import JsonOption
 from falkirk.node.config import NodeConfig
-from falkirk.node.effects import Fact, Stop
+from falkirk.node.effects import Fact
 from falkirk.node.node import Node
-from falkirk.node.server_properties import ServerProperties, read_server_properties
+from falkirk.node.server_properties import is_on_zookeeper, read_server_properties
+from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+from falkirk.node.zookeeper.node import ZooKeeperNode
+from falkirk.node.zookeeper.properties import read_zookeeper_properties
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.heap import keep_freed_memory
+from falkirk.server.opened_node import OpenedNode
 from falkirk.server.request_log import RequestLog, RequestLogLayout
-from falkirk.server.serve import serve
+from falkirk.server.serve import opened
+from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.properties_file import parse_properties
@@ -34,7 +44,8 @@ ReleaseOption = Annotated[
     typer.Option(
         "--release",
         metavar="RELEASE",
-        help="The Kafka release (3.7 or later) that the node is; default: the newest that falkirk knows.",
+        help="The Kafka release (3.7 or later) that the node is; default: the newest that falkirk knows, on ZooKeeper "
+        "the newest that has one.",
     ),
 ]
 OverrideOption = Annotated[
@@ -54,6 +65,10 @@ RequestLogFormatOption = Annotated[
     RequestLogLayout,
     typer.Option("--request-log-format", help="How its lines look: a JSON object alone, or in Kafka's own layout."),
 ]
+Kip778Option = Annotated[
+    bool,
+    typer.Option("--kip-778", help="On ZooKeeper: write /features as KIP-778 has it, with highest levels only."),
+]
 # New objects after which the collector looks at the youngest ones: as many as some hundred requests make.
 _COLLECT_AFTER: Final = 50_000
 
@@ -67,6 +82,7 @@ def command(
     log_level: LogLevelOption = LogLevel.INFO,
     request_log: RequestLogOption = None,
     request_log_format: RequestLogFormatOption = RequestLogLayout.JSON,
+    kip_778: Kip778Option = False,
     json: JsonOption = False,
 ) -> None:
     """Run one node until SIGTERM or SIGINT, which stop it in an orderly way.
@@ -75,21 +91,25 @@ def command(
     too unless --log-format says otherwise.
     """
     log = FactLog(sys.stderr, log_format or (LogFormat.JSON if json else LogFormat.TEXT), log_level)
-    properties = _read(file, served_release(release), override or [])
-    for warning in properties.warnings:
-        log.write(Fact("warning", warning))
+    given = _given(file, override or [])
+    if kip_778:
+        given["falkirk.kip.778"] = "true"
 
-    def show(config: NodeConfig) -> None:
+    def show(config: NodeConfig | ZooKeeperNodeConfig) -> None:
         settle_memory()
         if json:
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
     try:
         requests = None if request_log is None else RequestLog(request_log, request_log_format)
-        stop = serve(properties, make_node, log, show, request_log=requests)
+        with _opened(file, given, release, log, requests) as node:
+            stop = node.run_alone(show)
     except ServerError as error:
         raise CommandFailedError(str(error)) from error
-    _end(stop, properties.config, log)
+    # Whatever the node's own code for its end is, the program has its own (ExitCode).
+    if stop.exit_code != ExitCode.DONE:
+        raise CommandFailedError(stop.reason or "the node has stopped")
+    log.write(Fact("info", f"[{node.name}] shut down completed"))
 
 
 def settle_memory() -> None:
@@ -100,24 +120,44 @@ def settle_memory() -> None:
     gc.set_threshold(_COLLECT_AFTER)
 
 
-def served_release(name: str | None) -> Release:
+def served_release(name: str | None, *, on_zookeeper: bool = False) -> Release:
     """Give the release that a node is to be; None: the newest. Raises UnknownReleaseError, IncompleteReleaseError."""
-    release = all_releases()[-1] if name is None else Release.parse(name)
+    newest = [release for release in all_releases() if release.has_zookeeper or not on_zookeeper][-1]
+    release = newest if name is None else Release.parse(name)
     # Raises IncompleteReleaseError for those that are in the tables with their API ranges only.
     _ = release.kraft
     return release
 
 
-def _read(file: Path, release: Release, overrides: list[str]) -> ServerProperties:
+def _given(file: Path, overrides: list[str]) -> dict[str, str]:
     try:
-        known = parse_properties(file.read_bytes(), file=str(file)).as_dict()
+        given = parse_properties(file.read_bytes(), file=str(file)).as_dict()
     except CorruptFileError as error:
         raise CommandFailedError(str(error)) from error
-    known |= parse_overrides(overrides)
+    return given | parse_overrides(overrides)
+
+
+def _opened(
+    file: Path, given: dict[str, str], release: str | None, log: FactLog, requests: RequestLog | None
+) -> AbstractContextManager[OpenedNode[Any]]:  # Any: the node's own configuration
+    hostname = socket.getfqdn()
     try:
-        return read_server_properties(known, release, hostname=socket.getfqdn())
+        if is_on_zookeeper(given):
+            on_zookeeper = read_zookeeper_properties(
+                given, served_release(release, on_zookeeper=True), hostname=hostname
+            )
+            _warn(on_zookeeper.warnings, log)
+            return opened_on_zookeeper(on_zookeeper, make_zookeeper_node, log, request_log=requests)
+        properties = read_server_properties(given, served_release(release), hostname=hostname)
+        _warn(properties.warnings, log)
+        return opened(properties, make_node, log, request_log=requests)
     except ConfigError as error:
         raise CommandFailedError("\n".join(f"{file}: {line}" for line in str(error).splitlines())) from error
+
+
+def _warn(warnings: Sequence[str], log: FactLog) -> None:
+    for warning in warnings:
+        log.write(Fact("warning", warning))
 
 
 def parse_overrides(overrides: list[str]) -> dict[str, str]:
@@ -137,11 +177,21 @@ def make_node(config: NodeConfig, now_ms: int) -> Node:
     return Node(config, PosixDisk(), random.SystemRandom(), now_ms)
 
 
-def _document(config: NodeConfig) -> dict[str, Any]:  # Any: a JSON document
+def make_zookeeper_node(config: ZooKeeperNodeConfig, now_ms: int) -> ZooKeeperNode:
+    """Make a broker on ZooKeeper."""
+    return ZooKeeperNode(config, random=random.SystemRandom(), now_ms=now_ms)
+
+
+def _document(config: NodeConfig | ZooKeeperNodeConfig) -> dict[str, Any]:  # Any: a JSON document
+    kind: dict[str, Any] = (
+        {"zookeeper_connect": config.zookeeper_connect}
+        if isinstance(config, ZooKeeperNodeConfig)
+        else {"process_roles": sorted(config.process_roles)}
+    )
     return {
         "node_id": config.node_id,
         "release": config.release.name,
-        "process_roles": sorted(config.process_roles),
+        **kind,
         "metrics_listener": config.metrics_listener,
         "listeners": [
             {
@@ -153,11 +203,3 @@ def _document(config: NodeConfig) -> dict[str, Any]:  # Any: a JSON document
             for listener in config.listeners
         ],
     }
-
-
-def _end(stop: Stop, config: NodeConfig, log: FactLog) -> None:
-    """Say how it ended. Whatever the node's own code for it is, the program has its own (ExitCode)."""
-    if stop.exit_code == ExitCode.DONE:
-        log.write(Fact("info", f"[KafkaRaftServer nodeId={config.node_id}] shut down completed"))
-        return
-    raise CommandFailedError(stop.reason or "the node has stopped")

@@ -48,8 +48,8 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
     """
     if is_on_zookeeper(properties):
         raise ConfigError(
-            "zookeeper.connect is set and process.roles is not: this command runs nodes with a quorum of their own "
-            "(KRaft); for nodes on ZooKeeper there will be a command of its own"
+            "zookeeper.connect is set and process.roles is not: these are the properties of a broker on ZooKeeper, "
+            "not of a KRaft node"
         )
     known = definitions(release)
     values = parse_values(properties, known)

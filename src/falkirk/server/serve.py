@@ -21,10 +21,9 @@ from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from falkirk.node.config import NodeConfig
-    from falkirk.node.effects import Stop
     from falkirk.node.measurements import Measurements
     from falkirk.node.server_properties import ServerProperties
     from falkirk.server.fact_log import FactLog
@@ -45,23 +44,6 @@ class MakeNode(Protocol):
     def __call__(self, config: NodeConfig, now_ms: int) -> MeasuredNode:
         """Make the node."""
         ...
-
-
-def serve(
-    properties: ServerProperties,
-    make_node: MakeNode,
-    log: FactLog,
-    when_serving: Callable[[NodeConfig], None] = lambda _: None,
-    *,
-    request_log: RequestLog | None = None,
-) -> Stop:
-    """Run a node until it stops, by itself or at a signal.
-
-    `when_serving` is told the configuration, with the ports that listeners got; of a broker once it is unfenced.
-    Raises ServerError if it cannot start: then its directories are as they were.
-    """
-    with opened(properties, make_node, log, request_log=request_log) as node:
-        return node.run_alone(when_serving)
 
 
 @contextmanager

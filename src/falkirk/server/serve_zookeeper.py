@@ -1,0 +1,99 @@
+"""One broker on ZooKeeper from its configuration to its end: sockets, the node, its sessions. It has no directories."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from falkirk.node.zookeeper.properties import read_security_settings
+from falkirk.server import listening
+from falkirk.server.clock import Clock
+from falkirk.server.errors import ServerError
+from falkirk.server.listener_tls import ListenerTls
+from falkirk.server.opened_node import OpenedNode
+from falkirk.versions.config_definition import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+    from falkirk.node.zookeeper.exchange import ZooKeeperEvent
+    from falkirk.node.zookeeper.properties import ZooKeeperProperties
+    from falkirk.server.fact_log import FactLog
+    from falkirk.server.node_driver import DrivenNode
+    from falkirk.server.request_log import RequestLog
+    from falkirk.server.zookeeper_session import ZooKeeperSession
+
+
+class MakeZooKeeperNode(Protocol):
+    """Makes a node, which asks for its session in its first step."""
+
+    def __call__(self, config: ZooKeeperNodeConfig, now_ms: int) -> DrivenNode:
+        """Make the node."""
+        ...
+
+
+@contextmanager
+def opened_on_zookeeper(
+    properties: ZooKeeperProperties,
+    make_node: MakeZooKeeperNode,
+    log: FactLog,
+    *,
+    request_log: RequestLog | None = None,
+) -> Iterator[OpenedNode[ZooKeeperNodeConfig]]:
+    """Open a node: its sockets. Raises ServerError."""
+    session = _session_class()
+    config = properties.config
+    if config.metrics_listener is not None:
+        raise ServerError("falkirk.metrics.listener: a node on ZooKeeper has no metrics")
+    try:
+        config = replace(config, security=read_security_settings(properties))
+    except ConfigError as error:
+        raise ServerError(str(error)) from error
+    tls = ListenerTls.of(properties)
+    sockets = listening.bind(config.listeners)
+    in_flight_max = properties.values["zookeeper.max.in.flight.requests"]
+    assert isinstance(in_flight_max, int)
+    try:
+        bound = replace(
+            config, listeners=tuple(one.listener for one in sockets), has_request_facts=request_log is not None
+        )
+
+        def open_zookeeper(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
+            return session(
+                bound.zookeeper_connect,
+                session_timeout_ms=bound.zookeeper_session_timeout_ms,
+                in_flight_max=in_flight_max,
+                tell=tell,
+                log=log,
+            )
+
+        clock = Clock()
+        yield OpenedNode(
+            node=make_node(bound, clock.now_ms()),
+            name=f"KafkaServer id={bound.node_id}",
+            values=properties.values,
+            config=bound,
+            sockets=sockets,
+            clock=clock,
+            log=log,
+            request_log=request_log,
+            tls=tls,
+            open_zookeeper=open_zookeeper,
+        )
+    finally:
+        listening.close(sockets)
+
+
+def _session_class() -> type[ZooKeeperSession]:
+    """Load kazoo, which other nodes need not have."""
+    try:
+        from falkirk.server.zookeeper_session import ZooKeeperSession  # noqa: PLC0415 - see above
+    except ModuleNotFoundError as error:
+        missing = (error.name or "kazoo").partition(".")[0]
+        raise ServerError(
+            f"{missing} is not installed: nodes on ZooKeeper need the extra `zookeeper` "
+            "(pip install 'falkirk[zookeeper]')"
+        ) from error
+    return ZooKeeperSession
