@@ -13,7 +13,7 @@ from kip_584_sessions import (
     UPGRADE_ALL,
     kip_session,
 )
-from zookeeper_cluster import ZooKeeperCluster
+from zookeeper_cluster import RealZooKeeper, ValuesOfZooKeeper, ZooKeeperCluster
 
 from falkirk.versions import inter_broker_protocol
 from falkirk.versions.inter_broker_protocol import IBP_FEATURE
@@ -59,8 +59,19 @@ def test_the_advanced_session_prints_what_the_kip_has(falkirk, versions):
         assert cluster.levels == UPDATED
 
 
-def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk):
-    with ZooKeeperCluster(SUPPORTED, FINALIZED).running() as cluster:
+@pytest.fixture(
+    params=[
+        "values",
+        pytest.param("real", marks=[pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]),
+    ]
+)
+def zookeeper_below(request):
+    """Give what brokers have below them."""
+    return ValuesOfZooKeeper() if request.param == "values" else RealZooKeeper(request.getfixturevalue("chroot"))
+
+
+def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk, zookeeper_below):
+    with ZooKeeperCluster(SUPPORTED, FINALIZED, zookeeper=zookeeper_below).running() as cluster:
         play(falkirk, cluster, DESCRIBE)
         play(falkirk, cluster, UPGRADE_ALL, "--dry-run")
         assert cluster.levels == BEFORE
@@ -70,8 +81,9 @@ def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk):
         assert cluster.levels == BEFORE | {IBP_FEATURE: IBP}
 
 
-def test_brokers_on_zookeeper_have_the_advanced_session(falkirk):
-    with ZooKeeperCluster(SUPPORTED_FOR_UPDATE, FINALIZED_FOR_UPDATE).running() as cluster:
+def test_brokers_on_zookeeper_have_the_advanced_session(falkirk, zookeeper_below):
+    brokers = ZooKeeperCluster(SUPPORTED_FOR_UPDATE, FINALIZED_FOR_UPDATE, zookeeper=zookeeper_below)
+    with brokers.running() as cluster:
         play(falkirk, cluster, UPDATE, "--dry-run")
         assert cluster.levels == BEFORE | {"replication_throttling": 2}
         play(falkirk, cluster, UPDATE)

@@ -1,4 +1,4 @@
-"""Brokers on ZooKeeper with real sockets and our driver; the ZooKeeper is one of values."""
+"""Brokers on ZooKeeper with real sockets and our driver; the ZooKeeper is one of values, or a real one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from zookeeper_server import kazoo_client
 from zookeeper_world import write_by_hand
 
 from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
@@ -33,6 +34,7 @@ from falkirk.server.clock import Clock
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.opened_node import OpenedNode
+from falkirk.server.zookeeper_session import ZooKeeperSession
 from falkirk.simulation.zookeeper.ensemble import Ensemble
 from falkirk.versions.release import Release
 
@@ -51,9 +53,15 @@ class ZooKeeperCluster:
     """Brokers 1 and 2 of a release. `/features` is written as many times as it takes to be at version `epoch`."""
 
     def __init__(
-        self, supported: Supported, finalized: Mapping[str, FinalizedRange], *, epoch: int = 1, release: str = "3.9"
+        self,
+        supported: Supported,
+        finalized: Mapping[str, FinalizedRange],
+        *,
+        epoch: int = 1,
+        release: str = "3.9",
+        zookeeper: ValuesOfZooKeeper | RealZooKeeper | None = None,
     ) -> None:
-        self.ensemble = Ensemble()
+        self._zookeeper = ValuesOfZooKeeper() if zookeeper is None else zookeeper
         self.said = io.StringIO()
         self._release = Release.parse(release)
         self._supported = ",".join(f"{name}:{levels}" for name, levels in supported.items())
@@ -62,7 +70,7 @@ class ZooKeeperCluster:
         self._endpoints: dict[int, str] = {}
         for _ in range(epoch + 1):
             state = FeatureState(is_enabled=True, features=finalized)
-            write_by_hand(self.ensemble, FEATURES_PATH, encode_features(state, kip_778=False))
+            self._zookeeper.write(FEATURES_PATH, encode_features(state, kip_778=False))
 
     @property
     def servers(self) -> str:
@@ -72,9 +80,7 @@ class ZooKeeperCluster:
     @property
     def levels(self) -> dict[str, int]:
         """Give the finalized max levels as they stand in ZooKeeper."""
-        znode = self.ensemble.znode(FEATURES_PATH)
-        assert znode is not None
-        features = decode_features(znode.data, FEATURES_PATH).features
+        features = decode_features(self._zookeeper.read(FEATURES_PATH), FEATURES_PATH).features
         return {name: levels.max_level for name, levels in features.items()}
 
     @contextmanager
@@ -108,7 +114,7 @@ class ZooKeeperCluster:
         properties = read_zookeeper_properties(
             {
                 "broker.id": str(node_id),
-                "zookeeper.connect": "zookeeper:2181",
+                "zookeeper.connect": self._zookeeper.connect,
                 "listeners": "PLAINTEXT://127.0.0.1:0",
                 "falkirk.supported.features": self._supported,
             },
@@ -128,12 +134,53 @@ class ZooKeeperCluster:
             log=log,
             request_log=None,
             tls=ListenerTls(),
-            open_zookeeper=partial(_EnsembleSession, self.ensemble),
+            open_zookeeper=partial(self._zookeeper.open, log),
         )
 
 
-class _EnsembleSession:
-    """As ZooKeeperSession; nothing ever goes wrong."""
+class ValuesOfZooKeeper:
+    """A ZooKeeper of values, in which nothing ever goes wrong."""
+
+    connect = "zookeeper:2181"
+
+    def __init__(self) -> None:
+        self.ensemble = Ensemble()
+
+    def write(self, path: str, data: bytes) -> None:
+        write_by_hand(self.ensemble, path, data)
+
+    def read(self, path: str) -> bytes:
+        znode = self.ensemble.znode(path)
+        assert znode is not None
+        return znode.data
+
+    def open(self, _log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
+        return cast("ZooKeeperSession", _SessionOfValues(self.ensemble, tell))
+
+
+class RealZooKeeper:
+    """One that runs; `connect`: with the chroot of the test."""
+
+    def __init__(self, connect: str) -> None:
+        self.connect = connect
+
+    def write(self, path: str, data: bytes) -> None:
+        with kazoo_client(self.connect) as client:
+            if client.exists(path) is None:
+                client.create(path, data)
+            else:
+                client.set(path, data)
+
+    def read(self, path: str) -> bytes:
+        with kazoo_client(self.connect) as client:
+            return client.get(path)[0]
+
+    def open(self, log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
+        return ZooKeeperSession(self.connect, session_timeout_ms=6_000, in_flight_max=10, tell=tell, log=log)
+
+
+class _SessionOfValues:
+    """Does what ZooKeeperSession does."""
 
     def __init__(self, ensemble: Ensemble, tell: Callable[[ZooKeeperEvent], None]) -> None:
         self._ensemble = ensemble
