@@ -5,6 +5,9 @@ read before. So it can be asked for again when the answer was lost, and does not
 then refused is decided where all writes are put in order, and whatever is read afterwards shows what came before;
 a read alone could come from a server that has not heard of the write yet.
 
+Versions begin at 0 again when a znode is deleted: one that is made anew by hand in the version that was read before is
+taken for the old one.
+
 Source: KIP-584, guarantees; Kafka's KafkaZkClient checks the epoch in the same way.
 """
 
