@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from feature_stores import SAFE, UNSAFE, UPGRADE, FeatureStore, KraftStore, Outcome, Update, ZookeeperStore
+from feature_stores import SAFE, UNSAFE, UPGRADE, FeatureStore, KraftStore, Outcome, Update, ZooKeeperStore
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STORES: dict[str, Callable[[Mapping[str, int]], FeatureStore]] = {
     "kraft 3.9": partial(KraftStore, "3.9"),
     "kraft 4.4": partial(KraftStore, "4.4"),
-    "zookeeper": ZookeeperStore,
+    "zookeeper": ZooKeeperStore,
 }
 
 
@@ -235,7 +235,7 @@ UPDATES = st.lists(
 @pytest.mark.slow
 @given(st.lists(UPDATES, max_size=6), st.lists(st.sampled_from([ALL, OLD, NO_SHARE, DROPPED]), max_size=2))
 def test_the_same_updates_come_to_the_same_levels(updates, brokers):
-    worlds = [KraftStore("3.9", {TRANSACTION: 1}), ZookeeperStore({TRANSACTION: 1})]
+    worlds = [KraftStore("3.9", {TRANSACTION: 1}), ZooKeeperStore({TRANSACTION: 1})]
     joined = {tuple(world.join(broker_id, each) for broker_id, each in enumerate((ALL, *brokers))) for world in worlds}
     assert len(joined) == 1
     kraft, zookeeper = worlds

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_requests import register, registration_request
 from controllers import CONTROLLER_ID, make_controller, run
+from zookeeper_nodes import ZooKeeperNodes
+from zookeeper_world import write_by_hand
 
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.feature_update import FeatureUpdateContext
-from falkirk.metadata.zookeeper.feature_update import decide_update
 from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
-from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange, incompatibilities
+from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
+from falkirk.node.zookeeper.config import FEATURES_PATH
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import UpdateFeaturesRequest
+from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
 from falkirk.protocol.messages.broker_registration_request import Feature
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.zookeeper.finalized_features import Supported
-    from falkirk.protocol.messages import UpdateFeaturesResponse
+    from falkirk.node.zookeeper.operations import Znode
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
 Update = tuple[str, int, int]
@@ -133,7 +135,7 @@ class KraftStore:
         context = FeatureUpdateContext(
             api_version=version, kraft_version=0, voters=frozenset({CONTROLLER_ID}), now_ms=0
         )
-        decision = self._controller.features.update_features(_request(updates, dry=dry), context)
+        decision = self._controller.features.update_features(_request(updates, dry, version), context)
         return run(self._controller, decision.result())
 
     @property
@@ -146,8 +148,8 @@ class KraftStore:
         return self._controller.state.next_offset
 
 
-class ZookeeperStore:
-    """What a controller on ZooKeeper decides, with the bytes of its znode. Sources of the codes: KIP-584, Kafka 3.9."""
+class ZooKeeperStore:
+    """Brokers on ZooKeeper, the first one as the controller. Sources of the codes: KIP-584, Kafka 3.9."""
 
     codes: Final = {
         **dict.fromkeys(Outcome, ErrorCode.INVALID_REQUEST),
@@ -159,39 +161,43 @@ class ZookeeperStore:
     is_together: Final = False
 
     def __init__(self, finalized: Mapping[str, int]) -> None:
+        self._nodes = ZooKeeperNodes()
         state = FeatureState(True, {name: FinalizedRange(1, level) for name, level in finalized.items()})
-        self._znode = encode_features(state, kip_778=False)
-        self._brokers: dict[int, Supported] = {}
-        self.epoch = 0
+        write_by_hand(self._nodes.ensemble, FEATURES_PATH, encode_features(state, kip_778=False))
 
     def join(self, broker_id: int, supported: Supported) -> bool:
-        if incompatibilities(supported, self._state):
-            return False
-        self._brokers[broker_id] = supported
-        return True
+        return self._nodes.start(broker_id, supported).stop is None
 
     def leave(self, broker_id: int) -> None:
-        del self._brokers[broker_id]
+        self._nodes.stop(broker_id)
 
     def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
-        decision = decide_update(_request(updates, dry=dry), version, self._state, self._brokers)
-        if decision.needs_write:
-            self._znode = encode_features(decision.state, kip_778=False)
-            self.epoch += 1
-        return decision.response()
+        assert self._nodes.controller_id is not None
+        response = self._nodes.ask(self._nodes.controller_id, _request(updates, dry, version), version)
+        assert isinstance(response, UpdateFeaturesResponse)
+        return response
 
     @property
     def levels(self) -> dict[str, int]:
-        return {name: levels.max_level for name, levels in self._state.features.items()}
+        features = decode_features(self._znode.data, FEATURES_PATH).features
+        return {name: levels.max_level for name, levels in features.items()}
 
     @property
-    def _state(self) -> FeatureState:
-        return decode_features(self._znode, "/features")
+    def epoch(self) -> int:
+        return self._znode.version
+
+    @property
+    def _znode(self) -> Znode:
+        znode = self._nodes.ensemble.znode(FEATURES_PATH)
+        assert znode is not None
+        return znode
 
 
-def _request(updates: tuple[Update, ...], *, dry: bool) -> UpdateFeaturesRequest:
+def _request(updates: tuple[Update, ...], dry: bool, version: int) -> UpdateFeaturesRequest:
     keys = [
-        FeatureUpdateKey(name, level, upgrade_type=type_, allow_downgrade=type_ == SAFE)
+        FeatureUpdateKey(name, level, upgrade_type=type_)
+        if version
+        else FeatureUpdateKey(name, level, allow_downgrade=type_ == SAFE)
         for name, level, type_ in updates
     ]
     return UpdateFeaturesRequest(feature_updates=keys, validate_only=dry)
