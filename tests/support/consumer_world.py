@@ -4,7 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
+from falkirk.coordinator.consumer import consumer_protocol
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from falkirk.coordinator.consumer.conversions import Upgrade
@@ -96,7 +98,12 @@ class NoConversions:
 
 
 class ConsumerWorld:
-    """Applies outcomes as the runtime does; `batches` is the log, a list of records for each append."""
+    """Applies outcomes as the runtime does; `batches` is the log, a list of records for each append.
+
+    `looks_twice`: where a heartbeat changes nothing, the long way round must find the same.
+    """
+
+    looks_twice = False
 
     def __init__(
         self, *, release: Release | None = None, levels: dict[str, int] | None = None, **settings: Any
@@ -164,6 +171,10 @@ class ConsumerWorld:
         request = codec.decode(ConsumerGroupHeartbeatRequest, version, codec.encode(request, version))
         client = ClientContext(api_version=version, client_id=f"client-{member_id}", client_host="/10.0.0.1")
         outcome = self.protocol.heartbeat(client, request, 7, is_describable=lambda name: name not in hidden)
+        if self.looks_twice and not outcome.records:
+            with patch.object(consumer_protocol, "is_steady", lambda *_: False):
+                closely = self.protocol.heartbeat(client, request, 7, is_describable=lambda name: name not in hidden)
+            assert (list(closely.records), list(closely.replies)) == ([], list(outcome.replies))
         self.apply(outcome)
         assert [reply.token for reply in outcome.replies] == [7]
         response = outcome.replies[0].response

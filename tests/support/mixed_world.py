@@ -4,11 +4,11 @@ For consumers of the new protocol see `consumer_world.Consumer`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from consumer_world import ConsumerWorld, Partitions
+from msgspec.structs import replace
 
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup

@@ -167,6 +167,8 @@ class Dispatcher:
 
     def _answer_late(self, request: OpenRequest, route: Route, answer: LateAnswer) -> None:
         match answer:
+            case WireMessage():
+                self._answer(request, answer)
             case ControllerResult():
                 self._append(request, route, answer)
             case NotController():
@@ -178,7 +180,7 @@ class Dispatcher:
             case InPieces():
                 self._answer(request, answer.message, is_in_pieces=True)
             case _:
-                self._answer(request, answer)
+                assert_never(answer)
 
     def _pass_over(self, request: OpenRequest, nothing: NoAnswer) -> None:
         if nothing.close:

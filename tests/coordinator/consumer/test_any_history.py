@@ -38,6 +38,7 @@ class AnyHistory(RuleBasedStateMachine):
     def start(self, running: tuple[str, str]) -> None:
         levels = {"metadata.version": int(MetadataVersion.parse(running[1]).level), "group.version": 1}
         self.world = ConsumerWorld(release=Release.parse(running[0]), levels=levels)
+        self.world.looks_twice = True
         self.consumers: dict[int, Consumer] = {}
         self.made = 0
 

@@ -197,6 +197,13 @@ class ConsumerGroup:
         """Say which member has a partition, or was told to give it back and has not said that it did."""
         return self.owners.get(topic_id, {}).get(partition)
 
+    def is_refresh_due(self, now_ms: int) -> bool:
+        """Say whether the members' topics are to be compared with the metadata, though no member changed.
+
+        That is so at times, when a topic changed, and when the log did not take what came of it the last time.
+        """
+        return now_ms >= self.metadata_refresh_due_ms or self.group_epoch < self.metadata_refresh_epoch
+
     def is_waiting_for_partitions(self, member: ConsumerGroupMember) -> bool:
         """Say whether a member lacks a partition of its target that another member still has."""
         if member.state is not MemberState.UNRELEASED_PARTITIONS:

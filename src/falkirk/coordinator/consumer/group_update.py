@@ -133,12 +133,8 @@ class GroupUpdate:
 
     @property
     def is_refresh_due(self) -> bool:
-        """Say whether the members' topics are to be compared with the metadata, though no member changed.
-
-        That is so at times, when a topic changed, and when the log did not take what came of it the last time.
-        """
-        group = self.group
-        return self._context.now_ms >= group.metadata_refresh_due_ms or group.group_epoch < group.metadata_refresh_epoch
+        """Say whether the members' topics are to be compared with the metadata, though no member changed."""
+        return self.group.is_refresh_due(self._context.now_ms)
 
     def refresh_subscription(self, *, is_bumped: bool) -> None:
         """Look at the topics that the members read now; if they changed, or have to count as changed, bump the epoch.

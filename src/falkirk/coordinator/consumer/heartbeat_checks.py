@@ -88,20 +88,24 @@ _CLIENT_MADE_MEMBER_ID_VERSION: Final = 1
 
 def _why_malformed(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:
     epoch = request.member_epoch
-    if (api_version >= _CLIENT_MADE_MEMBER_ID_VERSION or epoch != JOINING_EPOCH) and _is_blank(request.member_id):
+    if (api_version >= _CLIENT_MADE_MEMBER_ID_VERSION or epoch != JOINING_EPOCH) and not request.member_id.strip():
         return "MemberId can't be empty."
-    for name, text in (
-        ("GroupId", request.group_id),
-        ("InstanceId", request.instance_id),
-        ("RackId", request.rack_id),
-    ):
-        if _is_blank(text):
-            return f"{name} can't be empty."
+    blank = _blank_name(request)
+    if blank is not None:
+        return f"{blank} can't be empty."
     if epoch == JOINING_EPOCH:
         return _why_joining_malformed(request)
     if epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
         return "InstanceId can't be null."
     return "MemberEpoch is invalid." if epoch < STATIC_LEAVING_EPOCH else None
+
+
+def _blank_name(request: ConsumerGroupHeartbeatRequest) -> str | None:
+    if not request.group_id.strip():
+        return "GroupId"
+    if request.instance_id is not None and not request.instance_id.strip():
+        return "InstanceId"
+    return "RackId" if request.rack_id is not None and not request.rack_id.strip() else None
 
 
 def _why_joining_malformed(request: ConsumerGroupHeartbeatRequest) -> str | None:
@@ -112,10 +116,6 @@ def _why_joining_malformed(request: ConsumerGroupHeartbeatRequest) -> str | None
     if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
         return "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
     return None
-
-
-def _is_blank(text: str | None) -> bool:
-    return text is not None and not text.strip()
 
 
 def _are_assigned(owned: Iterable[TopicPartitions], member: ConsumerGroupMember) -> bool:

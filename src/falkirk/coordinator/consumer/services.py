@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.coordinator.assignors.range_assignor import RangeAssignor
 from falkirk.coordinator.assignors.uniform_assignor import UniformAssignor
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.assignors.assignor import Assignor
     from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.shard.settings import GroupSettings
 
 ASSIGNORS: Final[Mapping[str, Assignor]] = {each.name: each for each in (UniformAssignor(), RangeAssignor())}
 """All that there are, by name; `group.consumer.assignors` says which of them a broker has, the default one first."""
@@ -31,12 +32,12 @@ class ConsumerServices:
         self.context = context
         self.hashes = TopicHashes()
         self.new_topics_offset = 0
-        self._matchers: dict[str, TopicMatcher] = {}
-
-    @property
-    def assignor_names(self) -> list[str]:
+        self.assignor_names = [name for name in context.settings.consumer_assignors if name in ASSIGNORS]
         """The assignors that members may ask for; the first is that of members which ask for none."""
-        return [name for name in self.context.settings.consumer_assignors if name in ASSIGNORS]
+        self._matchers: dict[str, TopicMatcher] = {}
+        # What was found last of a group's own configs, and where.
+        self._configs: Mapping[str, Mapping[str, str]] = context.group_configs
+        self._times: dict[str, _Times] = {}
 
     @property
     def are_topics_hashed(self) -> bool:
@@ -45,23 +46,11 @@ class ConsumerServices:
 
     def session_timeout_ms(self, group_id: str) -> int:
         """Give how long a member of a group may be silent."""
-        settings = self.context.settings
-        return self._config(
-            group_id,
-            "consumer.session.timeout.ms",
-            settings.consumer_session_timeout_ms,
-            (settings.consumer_min_session_timeout_ms, settings.consumer_max_session_timeout_ms),
-        )
+        return self._times_of(group_id).session_timeout_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
         """Give how often a member of a group shall speak up."""
-        settings = self.context.settings
-        return self._config(
-            group_id,
-            "consumer.heartbeat.interval.ms",
-            settings.consumer_heartbeat_interval_ms,
-            (settings.consumer_min_heartbeat_interval_ms, settings.consumer_max_heartbeat_interval_ms),
-        )
+        return self._times_of(group_id).heartbeat_interval_ms
 
     def topics_matching(self, regex: str) -> frozenset[str]:
         """Give the topics whose name matches. Raises TopicPatternError."""
@@ -77,11 +66,43 @@ class ConsumerServices:
         found = (self.context.topics.id_of(name) for name in names)
         return frozenset(topic_id for topic_id in found if topic_id is not None)
 
-    def _config(self, group_id: str, key: str, of_broker: int, limits: tuple[int, int]) -> int:
-        """Take what a group has of its own, within what the broker allows now; the controller saw to its form."""
-        own = self.context.group_configs.get(group_id, {}).get(key)
-        return of_broker if own is None else min(max(int(own), limits[0]), limits[1])
+    def _times_of(self, group_id: str) -> _Times:
+        """Give a group's times; asked for with each heartbeat, and looked up when configs have changed."""
+        configs = self.context.group_configs
+        if configs is not self._configs or len(self._times) >= _TIMES_MAX:
+            self._configs = configs
+            self._times.clear()
+        times = self._times.get(group_id)
+        if times is None:
+            times = self._times[group_id] = _times(self.context.settings, configs.get(group_id, {}))
+        return times
 
 
+class _Times(NamedTuple):
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+
+
+def _times(settings: GroupSettings, configs: Mapping[str, str]) -> _Times:
+    """Take what a group has of its own, within what the broker allows now; the controller saw to its form."""
+    own_session, own_interval = (configs.get(f"consumer.{key}.ms") for key in ("session.timeout", "heartbeat.interval"))
+    return _Times(
+        session_timeout_ms=settings.consumer_session_timeout_ms
+        if own_session is None
+        else min(
+            max(int(own_session), settings.consumer_min_session_timeout_ms),
+            settings.consumer_max_session_timeout_ms,
+        ),
+        heartbeat_interval_ms=settings.consumer_heartbeat_interval_ms
+        if own_interval is None
+        else min(
+            max(int(own_interval), settings.consumer_min_heartbeat_interval_ms),
+            settings.consumer_max_heartbeat_interval_ms,
+        ),
+    )
+
+
+# Groups whose times are kept; beyond, they are looked up anew.
+_TIMES_MAX: Final = 10_000
 # Compiled expressions kept; beyond, they are compiled anew when their topics are looked for again.
 _MATCHERS_MAX: Final = 256

@@ -12,8 +12,9 @@ Source: KIP-848, "Migrating"; Kafka's GroupMetadataManager, classicGroupJoinToCo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from falkirk.coordinator.classic.joining import Joining
 from falkirk.coordinator.classic.leaves import leaving_members

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientContext:
+class ClientContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a shard knows of a request besides its message. `client_host` as Kafka writes it: with a slash before it."""
 
     api_version: int

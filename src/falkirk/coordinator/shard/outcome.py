@@ -48,8 +48,8 @@ class Reply(msgspec.Struct, frozen=True):
     response: WireStruct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+# Made for each request: a Struct costs a third of a dataclass.
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`is_replayed`: False for the record of a classic group, whose state in memory is ahead of it (as in Kafka)."""
 
     records: Sequence[CoordinatorRecord] = ()

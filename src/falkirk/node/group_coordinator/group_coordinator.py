@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
 
 class GroupCoordinator:
-    """`done` of a request gets the response, or why there is none: NOT_COORDINATOR, or an error of the log."""
+    """`done` of a request gets the response, or why there is none: NOT_COORDINATOR, or an error of the log.
+
+    `is_consumer_protocol_enabled`: groups of that protocol may be, by configuration and, from 4.0 on, `group.version`.
+    """
 
     def __init__(
         self,
@@ -86,6 +89,8 @@ class GroupCoordinator:
         self._wakeups = Wakeups()
         self._is_started = False
         self._partition_count: int | None = None
+        self._group_configs = ImageGroupConfigs(EMPTY.configs)
+        self.is_consumer_protocol_enabled = False
         self._take_image(EMPTY)
 
     # --- Life
@@ -159,15 +164,6 @@ class GroupCoordinator:
         return self._wakeups.next_ms
 
     # --- Requests
-
-    @property
-    def is_consumer_protocol_enabled(self) -> bool:
-        """Say whether groups of the consumer protocol may be: by configuration, and by `group.version` from 4.0 on."""
-        if not self._is_consumer_protocol_configured:
-            return False
-        return GROUP_VERSION not in self._state.config.release.features or (
-            self._feature_levels.get(GROUP_VERSION, 0) >= 1
-        )
 
     def partition_for(self, group_id: str) -> int:
         """Give the partition of `__consumer_offsets` that a group belongs to."""
@@ -251,7 +247,12 @@ class GroupCoordinator:
     def _take_image(self, image: MetadataImage) -> None:
         self._topics = ImageTopics(image)
         self._feature_levels = image.features.levels()
-        self._group_configs = ImageGroupConfigs(image.configs)
+        self.is_consumer_protocol_enabled = self._is_consumer_protocol_configured and (
+            GROUP_VERSION not in self._state.config.release.features or self._feature_levels.get(GROUP_VERSION, 0) >= 1
+        )
+        # Shards keep what they made of them, for as long as it is the same object.
+        if image.configs is not self._group_configs.image:
+            self._group_configs = ImageGroupConfigs(image.configs)
         topic = image.topics.topic(CONSUMER_OFFSETS)
         # As in Kafka partitions that come later are not used: groups would be looked for where they are not.
         if topic is None or self._partition_count is None:

@@ -11,10 +11,12 @@ reads wait as writes do.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from traceback import format_exc
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from falkirk.coordinator.shard.outcome import Outcome, Reply
 from falkirk.node.effects import Fact

@@ -26,6 +26,11 @@ class ImageGroupConfigs(Mapping[str, Mapping[str, str]]):
             raise KeyError(group_id)
         return found
 
+    @property
+    def image(self) -> ConfigsImage:
+        """What they are of."""
+        return self._configs
+
     def __iter__(self) -> Iterator[str]:
         """Give the groups that have any."""
         return (key.resource_name for key in self._configs.resources if key.resource_type == GROUP)
