@@ -96,6 +96,9 @@ class BrokerRegistration:
         self._asks.ask(Create(self._path, self._data, ephemeral=True), self._created)
 
     def _created(self, answer: Answer) -> None:
+        if self.is_registered:
+            # It was asked for twice: the watch tells of the earlier znode's end, and of this one's beginning.
+            return
         if isinstance(answer, Done):
             self._succeed()
         elif isinstance(answer, Failed) and answer.refusal is Refusal.NODE_EXISTS:
@@ -109,6 +112,8 @@ class BrokerRegistration:
         self._asks.ask(GetData(self._path, watch=True), self._looked)
 
     def _looked(self, answer: Answer) -> None:
+        if self.is_registered:
+            return
         if isinstance(answer, Failed):
             if answer.refusal is Refusal.NO_NODE:
                 self._create()

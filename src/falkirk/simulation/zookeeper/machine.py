@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
+from falkirk.metadata.zookeeper.errors import ZnodeError
+from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.node.effects import Stop
 from falkirk.node.zookeeper.exchange import (
     AskZooKeeper,
@@ -21,9 +24,9 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.zookeeper.session_link import SessionLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from falkirk.metadata.zookeeper.finalized_features import Supported
+    from falkirk.metadata.zookeeper.finalized_features import FeatureState, Supported
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
     from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
@@ -82,6 +85,9 @@ class Known:
 
     features: Znode | None = None
     are_features_read: bool = False
+    is_malformed: bool = False
+    # As it could be read last.
+    state: FeatureState | None = None
     # By id: the znode as it was read, and since when it has been so.
     brokers: dict[int, tuple[Znode, int]] = field(default_factory=dict)
     listed: frozenset[int] = frozenset()
@@ -90,7 +96,7 @@ class Known:
         """Take an answer in."""
         match operation, answer:
             case GetData(path), _ if path == features_path:
-                self._features_read(answer)
+                self._features_read(answer, features_path)
             case GetChildren("/brokers/ids"), Children(names):
                 self.listed = frozenset(int(name) for name in names)
                 self.brokers = {node_id: known for node_id, known in self.brokers.items() if node_id in self.listed}
@@ -101,9 +107,23 @@ class Known:
             case _:
                 pass
 
-    def _features_read(self, answer: Answer) -> None:
+    def live(self) -> Iterator[tuple[int, Supported, int]]:
+        """Give the brokers that it was told of and whose znodes can be read: what they support, and since when."""
+        for node_id, (znode, since_ms) in self.brokers.items():
+            try:
+                broker = decode_broker(znode.data, broker_path(node_id))
+            except ZnodeError:
+                continue
+            yield node_id, broker.features or {}, since_ms
+
+    def _features_read(self, answer: Answer, path: str) -> None:
         self.are_features_read = True
         self.features = answer if isinstance(answer, Znode) else None
+        self.is_malformed = False
+        try:
+            self.state = None if self.features is None else decode_features(self.features.data, path)
+        except ZnodeError:
+            self.is_malformed = True
 
 
 @dataclass(frozen=True, slots=True)

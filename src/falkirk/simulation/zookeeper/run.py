@@ -76,7 +76,7 @@ class _Run:
         self._clients = [self._client(number) for number in (1, 2)]
         self._hands = Hands(self._ensemble, self._truth, world.chance("hands"), world.timeline, self._marks)
         self._elections = OnlyTheControllerWrites()
-        self._stops = NodesStopForAReason(world.clock, FEATURES_PATH)
+        self._stops = NodesStopForAReason(world.clock)
         self._checkers: tuple[ZooKeeperChecker, ...] = (
             self._elections,
             MalformedStays(),

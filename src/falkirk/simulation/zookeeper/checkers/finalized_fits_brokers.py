@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
@@ -52,8 +51,7 @@ class FinalizedFitsBrokers(ZooKeeperChecker):
             return
         # The last one is what is looked at.
         states = [written.state for written in self._truth.since(since_ms)[:-1]]
-        for node_id, (znode, known_since_ms) in controller.known.brokers.items():
-            features = decode_broker(znode.data, broker_path(node_id)).features or {}
+        for node_id, features, known_since_ms in controller.known.live():
             if known_since_ms <= since_ms and not any(
                 state is None or incompatibilities(features, state) for state in states
             ):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
-from falkirk.metadata.zookeeper.errors import ZnodeError
-from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
@@ -52,17 +50,14 @@ class IncompatibleNodesStop(ZooKeeperChecker):
             )
 
     def _registers(self, machine: Machine) -> None:
-        """Look at what it had been told of features when it registered."""
+        """Look at what it had been told of features when it registered; what cannot be read changes nothing."""
         if not machine.has_features:
             return
         if not machine.known.are_features_read:
             raise self.violated(f"{machine.name} registers and has not read the features")
-        if machine.known.features is None:
-            return
-        try:
-            state = decode_features(machine.known.features.data, self._truth.path)
-        except ZnodeError as error:
-            raise self.violated(f"{machine.name} registers though {error}") from error
-        faults = incompatibilities(machine.supported, state)
+        known = machine.known
+        if known.state is None and known.features is not None:
+            raise self.violated(f"{machine.name} registers and has read nothing but {known.features.data!r}")
+        faults = () if known.state is None else incompatibilities(machine.supported, known.state)
         if faults:
             raise self.violated(f"{machine.name} registers though {'; '.join(faults)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
@@ -38,8 +37,7 @@ class MinimumsAreJustified(ZooKeeperChecker):
 
     def _highest_minimum(self, controller: Machine, state: FeatureState, name: str) -> int:
         lowest = 0
-        for node_id, (znode, _) in controller.known.brokers.items():
-            features = decode_broker(znode.data, broker_path(node_id)).features or {}
+        for _, features, _ in controller.known.live():
             if name in features and not incompatibilities(features, state):
                 lowest = max(lowest, features[name].lowest)
         return lowest

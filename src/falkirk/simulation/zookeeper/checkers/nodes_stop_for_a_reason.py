@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path
-from falkirk.metadata.zookeeper.errors import ZnodeError
-from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.node.zookeeper.operations import Create, Failed, GetData, Refusal, Znode
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
@@ -25,9 +23,8 @@ class NodesStopForAReason(ZooKeeperChecker):
     `reasons`: how many there were of each.
     """
 
-    def __init__(self, clock: Clock, path: str) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._path = path
         self._twins: dict[str, int] = {}
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
@@ -56,13 +53,13 @@ class NodesStopForAReason(ZooKeeperChecker):
 
     def _fault(self, machine: Machine) -> str | None:
         """Say what is wrong with the features as the node was told them."""
-        if machine.known.features is None or not machine.has_features:
+        if not machine.has_features:
             return None
-        try:
-            state = decode_features(machine.known.features.data, self._path)
-        except ZnodeError:
+        known = machine.known
+        if known.is_malformed:
             return "malformed features"
-        return "incompatible features" if incompatibilities(machine.supported, state) else None
+        is_incompatible = known.state is not None and incompatibilities(machine.supported, known.state)
+        return "incompatible features" if is_incompatible else None
 
 
 def operation_path(operation: Operation) -> str | None:
