@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Sessions last from 2 ticks on. Nothing has to outlive the machine: what is written is not synced.
-SETTINGS = {"tickTime": "100", "minSessionTimeout": "200", "maxSessionTimeout": "60000"}
+SETTINGS = {
+    "tickTime": "100",
+    "minSessionTimeout": "200",
+    "maxSessionTimeout": "60000",
+    "4lw.commands.whitelist": "srvr, dump",
+}
 JAVA_OPTIONS = ("-Dzookeeper.forceSync=no", "-Dreadonlymode.enabled=true")
 
 

@@ -46,17 +46,15 @@ class ZooKeeperState:
     faults: tuple[str, ...]
 
 
-def read_zookeeper_state(
-    connect: str, features_paths: Sequence[str], *, timeout_s: float = TIMEOUT_S
-) -> ZooKeeperState:
+def read_zookeeper_state(connect: str, features_paths: Sequence[str]) -> ZooKeeperState:
     """Read the first of `features_paths` that is there, and who is in the cluster.
 
     Raises WrongUsageError, CommandFailedError (nothing is there, or ZooKeeper does not answer), and ZnodeError for the
     features: without them there is nothing to say.
     """
     hosts, chroot = _address(connect)
-    with _connected(hosts, timeout_s) as client:
-        reader = _Reader(client, chroot, timeout_s)
+    with _connected(hosts) as client:
+        reader = _Reader(client, chroot)
         path, found = next(
             ((path, found) for path in features_paths if (found := reader.read(path)) is not None), (None, None)
         )
@@ -78,16 +76,15 @@ def read_zookeeper_state(
 class _Reader:
     """Reads znodes below a chroot."""
 
-    def __init__(self, client: KazooClient, chroot: str, timeout_s: float) -> None:
+    def __init__(self, client: KazooClient, chroot: str) -> None:
         self._client = client
         self._chroot = chroot
-        self._timeout_s = timeout_s
         self.faults: list[str] = []
 
     def read(self, path: str) -> tuple[bytes, int] | None:
         """Give data and version of a znode, None if it is not there."""
         try:
-            data, stat = self._client.get_async(self._chroot + path).get(timeout=self._timeout_s)
+            data, stat = self._client.get_async(self._chroot + path).get(timeout=TIMEOUT_S)
         except NoNodeError:
             return None
         return data or b"", stat.version  # kazoo gives None for a znode without data
@@ -95,7 +92,7 @@ class _Reader:
     def names(self, path: str) -> list[str] | None:
         """Give what stands below a znode, None if it is not there."""
         try:
-            found: list[str] = self._client.get_children_async(self._chroot + path).get(timeout=self._timeout_s)
+            found: list[str] = self._client.get_children_async(self._chroot + path).get(timeout=TIMEOUT_S)
         except NoNodeError:
             return None
         return found
@@ -122,17 +119,17 @@ def _brokers(reader: _Reader, names: list[str]) -> dict[int, BrokerZnode]:
 
 
 @contextmanager
-def _connected(hosts: str, timeout_s: float) -> Iterator[KazooClient]:
+def _connected(hosts: str) -> Iterator[KazooClient]:
     """Keep one session; it is closed before this is over, so that nothing of it stays in ZooKeeper."""
     # Kazoo tells of each try to connect; the one line at the end says it all.
     silent = logging.getLogger(__name__)
     silent.disabled = True
-    client = KazooClient(hosts, timeout=timeout_s, read_only=True, logger=silent)
+    client = KazooClient(hosts, timeout=TIMEOUT_S, read_only=True, logger=silent)
     try:
-        client.start(timeout=timeout_s)
+        client.start(timeout=TIMEOUT_S)
         yield client
     except (KazooTimeoutError, WriterNotClosedException):
-        raise CommandFailedError(f"ZooKeeper {hosts} does not answer within {timeout_s:g} s") from None
+        raise CommandFailedError(f"ZooKeeper {hosts} does not answer within {TIMEOUT_S:g} s") from None
     except KazooException as error:
         raise CommandFailedError(f"ZooKeeper {hosts}: {type(error).__name__}{_words(error)}") from error
     finally:

@@ -67,7 +67,7 @@ class KraftLevels:
     metadata_version: MetadataVersion | None
     features: tuple[Counterpart, ...]  # sorted by name
     obstacles: tuple[str, ...]  # sentences; () if nothing is in the way
-    # By the last release on ZooKeeper, and by the first that has the features that it lacks; () if none can.
+    # By the last release on ZooKeeper, and by the first that has the features that it lacks; () if it cannot.
     formats: tuple[Format, ...]
 
 
@@ -88,7 +88,7 @@ def kraft_levels(state: FeatureState, *, ibp: InterBrokerProtocol | None) -> Kra
         metadata_version=version,
         features=features,
         obstacles=obstacles,
-        formats=() if version is None or version < _FIRST_FORMATTED else _formats(version, features),
+        formats=() if version is None else _formats(version, features),
     )
 
 
@@ -233,14 +233,15 @@ def _runs(release: Release, name: str, level: int, version: MetadataVersion | No
 
 
 def _formats(version: MetadataVersion, features: tuple[Counterpart, ...]) -> tuple[Format, ...]:
-    order = all_releases()
+    last = last_on_zookeeper()
+    if not _FIRST_FORMATTED <= version <= last.latest_metadata_version:
+        return ()
     given = [feature for feature in features if feature.since and feature.kraft_name not in _NOT_GIVEN]
-    releases = [last_on_zookeeper(), *(feature.since for feature in given if feature.since is not None)]
-    newest = max(releases, key=order.index)
+    releases = [last, *(feature.since for feature in given if feature.since is not None)]
+    newest = max(releases, key=all_releases().index)
     return tuple(
         Format(release=release, arguments=_arguments(version, [each for each in given if _has(release, each)]))
-        for release in dict.fromkeys((releases[0], newest))
-        if version <= release.latest_metadata_version
+        for release in dict.fromkeys((last, newest))
     )
 
 
