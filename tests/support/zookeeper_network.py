@@ -1,0 +1,198 @@
+"""Brokers on ZooKeeper in one process, on a ZooKeeper of values; time moves when nothing else does.
+
+network = ZooKeeperNetwork()
+network.start(1, falkirk_supported_features="gc:1-2")
+answer = network.client(1).ask(MetadataRequest(), 12)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from node_network import Client
+
+from falkirk.metadata.zookeeper.features_znode import decode_features
+from falkirk.node.effects import Close, Fact, Send, Started, Stop
+from falkirk.node.events import ConnectionAccepted, ShutdownRequested
+from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession
+from falkirk.node.zookeeper.node import ZooKeeperNode
+from falkirk.node.zookeeper.properties import read_security_settings, read_zookeeper_properties
+from falkirk.simulation.zookeeper.client import EnsembleClient
+from falkirk.simulation.zookeeper.ensemble import Ensemble
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.metadata.zookeeper.finalized_features import FeatureState
+    from falkirk.node.effects import Effect
+    from falkirk.node.events import Event
+    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+
+LISTENER = "PLAINTEXT"
+START_MS = 1_770_000_000_000
+
+
+@dataclass(eq=False)
+class ZooKeeperHost:
+    """A machine with one broker; `is_cut_off`: its ZooKeeper cannot be reached."""
+
+    config: ZooKeeperNodeConfig
+    node: ZooKeeperNode
+    link: EnsembleClient
+    inbox: deque[Event | ZooKeeperEvent] = field(default_factory=deque)
+    facts: list[Fact] = field(default_factory=list)
+    clients: dict[int, Client] = field(default_factory=dict)
+    is_cut_off: bool = False
+    times_started: int = 0
+    stop: Stop | None = None
+    next_connection_id: int = 0
+
+    def told(self, event: str) -> list[Fact]:
+        """Give the facts of one kind."""
+        return [fact for fact in self.facts if fact.event == event]
+
+
+class ZooKeeperNetwork:
+    """All brokers of a cluster and their ZooKeeper."""
+
+    def __init__(self) -> None:
+        self.ensemble = Ensemble()
+        self.now_ms = START_MS
+        self.random = Random(1)
+        self.hosts: dict[int, ZooKeeperHost] = {}
+
+    def add(
+        self,
+        node_id: int,
+        properties: Mapping[str, str] | None = None,
+        *,
+        release: str = "3.9",
+        is_cut_off: bool = False,
+        **given: str,
+    ) -> ZooKeeperHost:
+        """Start a broker; keys of server.properties may be given with _ for every dot."""
+        read = read_zookeeper_properties(
+            {
+                "broker.id": str(node_id),
+                "zookeeper.connect": "zoo:2181",
+                "listeners": f"{LISTENER}://node{node_id}:9092",
+                **(properties or {}),
+                **{key.replace("_", "."): value for key, value in given.items()},
+            },
+            Release.parse(release),
+            hostname="host.test",
+        )
+        config = replace(read.config, security=read_security_settings(read))
+        node = ZooKeeperNode(config, random=self.random, now_ms=self.now_ms)
+        inbox: deque[Event | ZooKeeperEvent] = deque()
+        host = ZooKeeperHost(config, node, EnsembleClient(self.ensemble, inbox.append), inbox, is_cut_off=is_cut_off)
+        self.hosts[node_id] = host
+        self._step(host)
+        return host
+
+    def start(
+        self, node_id: int, properties: Mapping[str, str] | None = None, *, release: str = "3.9", **given: str
+    ) -> ZooKeeperHost:
+        """Start a broker, and let it come to serve or to its end."""
+        host = self.add(node_id, properties, release=release, **given)
+        self.settle()
+        return host
+
+    def crash(self, node_id: int) -> None:
+        """End a broker without a word; its session lives on until it expires."""
+        del self.hosts[node_id]
+
+    def shut_down(self, node_id: int) -> Stop:
+        """Ask a broker to stop, and wait until it has."""
+        host = self.hosts[node_id]
+        host.inbox.append(ShutdownRequested())
+        self.settle()
+        assert host.stop is not None
+        return host.stop
+
+    def connect(self, node_id: int) -> None:
+        """Let a broker that was cut off reach its ZooKeeper."""
+        host = self.hosts[node_id]
+        host.is_cut_off = False
+        host.link.execute(OpenSession(), self.now_ms)
+        self.settle()
+
+    def settle(self) -> None:
+        """Let everything happen that happens now."""
+        rounds = 0
+        while any(host.inbox for host in self.hosts.values()):
+            for host in list(self.hosts.values()):
+                if host.inbox:
+                    self._step(host)
+            rounds += 1
+            assert rounds < 1000, "it never comes to rest"
+
+    def run_for(self, time_ms: int) -> None:
+        """Let time pass."""
+        end_ms = self.now_ms + time_ms
+        self.settle()
+        while True:
+            wakeups = [host.node.next_wakeup_ms for host in self.hosts.values()]
+            due_ms = min((wakeup for wakeup in wakeups if wakeup is not None), default=end_ms + 1)
+            self.now_ms = max(self.now_ms, min(due_ms, end_ms))
+            for host in self.hosts.values():
+                if host.node.next_wakeup_ms is not None and host.node.next_wakeup_ms <= self.now_ms:
+                    self._step(host)
+            self.settle()
+            if due_ms > end_ms:
+                return
+
+    def run_until(self, condition: Callable[[], bool]) -> None:
+        """Let time pass until something is so, a minute at most."""
+        self.settle()
+        for _ in range(600):
+            if condition():
+                return
+            self.run_for(100)
+        raise AssertionError("it does not come to be")
+
+    def client(self, node_id: int, listener: str = LISTENER, *, client_host: str = "10.0.0.1") -> Client:
+        """Connect to a broker."""
+        host = self.hosts[node_id]
+        host.next_connection_id += 2
+        client = Client(self, host, host.next_connection_id)  # type: ignore[arg-type]  # as much as it needs of both
+        host.clients[client.connection_id] = client
+        host.inbox.append(ConnectionAccepted(client.connection_id, listener, client_host))
+        self.settle()
+        return client
+
+    def finalized(self, path: str = "/features") -> tuple[FeatureState, int] | None:
+        """Give what stands in ZooKeeper, and its version."""
+        znode = self.ensemble.znode(path)
+        return None if znode is None else (decode_features(znode.data, path), znode.version)
+
+    def execute(self, host: ZooKeeperHost, effect: Effect | ZooKeeperEffect) -> None:
+        """Do what a node wants."""
+        match effect:
+            case OpenSession() if host.is_cut_off:
+                pass
+            case OpenSession() | CloseSession() | AskZooKeeper():
+                host.link.execute(effect, self.now_ms)
+            case Send(connection_id, data):
+                host.clients[connection_id].take(data)
+            case Close(connection_id):
+                host.clients[connection_id].is_closed = True
+            case Fact():
+                host.facts.append(effect)
+            case Started():
+                host.times_started += 1
+            case Stop():
+                host.stop = effect
+            case _:
+                raise AssertionError(effect)
+
+    def _step(self, host: ZooKeeperHost) -> None:
+        events = tuple(host.inbox)
+        host.inbox.clear()
+        for effect in host.node.step(events, self.now_ms):
+            self.execute(host, effect)
