@@ -18,7 +18,7 @@ from falkirk.node.zookeeper.exchange import (
     ZooKeeperAnswered,
 )
 from falkirk.node.zookeeper.node import ZooKeeperNode
-from falkirk.node.zookeeper.operations import Children, GetChildren, GetData, Znode
+from falkirk.node.zookeeper.operations import Children, Failed, GetChildren, GetData, Refusal, Znode
 from falkirk.node.zookeeper.properties import read_zookeeper_properties
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.zookeeper.session_link import SessionLink
@@ -95,8 +95,11 @@ class Known:
     def take(self, operation: Operation, answer: Answer, features_path: str, now_ms: int) -> None:
         """Take an answer in."""
         match operation, answer:
-            case GetData(path), _ if path == features_path:
-                self._features_read(answer, features_path)
+            case GetData(path), Znode() if path == features_path:
+                self._features_read(answer, path)
+            case GetData(path), Failed(Refusal.NO_NODE) if path == features_path:
+                self.are_features_read, self.is_malformed = True, False
+                self.features = self.state = None
             case GetChildren("/brokers/ids"), Children(names):
                 self.listed = frozenset(int(name) for name in names)
                 self.brokers = {node_id: known for node_id, known in self.brokers.items() if node_id in self.listed}
@@ -116,12 +119,11 @@ class Known:
                 continue
             yield node_id, broker.features or {}, since_ms
 
-    def _features_read(self, answer: Answer, path: str) -> None:
+    def _features_read(self, znode: Znode, path: str) -> None:
         self.are_features_read = True
-        self.features = answer if isinstance(answer, Znode) else None
-        self.is_malformed = False
+        self.features = znode
         try:
-            self.state = None if self.features is None else decode_features(self.features.data, path)
+            self.state, self.is_malformed = decode_features(znode.data, path), False
         except ZnodeError:
             self.is_malformed = True
 

@@ -25,6 +25,8 @@ _DOWN_MS_MAX: Final = 2500
 # Of things that last.
 _LASTS_MS: Final = (100, SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS + 500, 5000)
 _MENDED_AFTER_MS: Final = 2500
+# How often ZooKeeper is not there, or takes no writes, when a node starts.
+_FAILS_AT_START: Final = 0.15
 
 
 class ZooKeeperFaults:
@@ -128,6 +130,10 @@ class ZooKeeperFaults:
             machine.build = self._scenario.next_build(machine.build, self._chance)
         self._note(machine, f"is now {machine.build}")
         machine.host.start()
+        if not self._is_over and self._chance.random() < _FAILS_AT_START:
+            ways = {kinds.PARTITIONS: self._cut_off, kinds.READ_ONLY_SERVERS: self._strand}
+            for kind in sorted(ways.keys() & self._scenario.kinds):
+                ways[kind](machine)
 
     # --- What happens
 
