@@ -38,6 +38,7 @@ COMMANDS: Final = (
     Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
     Command("serve", "falkirk.cli.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
     Command("cluster", "falkirk.cli.cluster", "Run a whole cluster on this machine."),
+    Command("zookeeper", "falkirk.cli.zookeeper", "A ZooKeeper and brokers on it, for a try-out (KIP-584)."),
     Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, downgrade, verify, undo."),
     Command("fleet", "falkirk.cli.fleet", "Many clusters' files as tables on Spark, and a report."),
     Command(

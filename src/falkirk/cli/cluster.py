@@ -9,12 +9,13 @@ import signal
 import tempfile
 import time
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from falkirk.cli.cluster_view import Spectator
+from falkirk.cli.cluster_view import Connecting, Spectator
 from falkirk.cli.failure import CommandFailedError
 from falkirk.cli.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.cli.serve import OverrideOption, make_node, parse_overrides, served_release, settle_memory
@@ -22,7 +23,7 @@ from falkirk.server import event_loop
 from falkirk.server.cluster_layout import ClusterLayout, new_layout, read_layout, with_ports, write_cluster
 from falkirk.server.errors import ServerError
 from falkirk.server.local_cluster import Launcher, LocalCluster
-from falkirk.server.local_nodes import NodeProcesses, NodesInProcess
+from falkirk.server.local_nodes import NodeProcesses, NodesInProcess, open_kraft_node
 from falkirk.versions.config_definition import ConfigError
 from falkirk.versions.release import Release
 
@@ -97,13 +98,14 @@ def up(
     is told on stderr. No node is started again by itself.
     """
     overrides = parse_overrides(override or [])
-    with _directory(data) as directory:
+    with directory_of(data, prefix="falkirk-cluster-") as directory:
         try:
             layout = _layout(directory, nodes, controllers, release)
             layout = with_ports(layout, port)
             now_ms = time.time_ns() // 1_000_000
             write_cluster(directory, layout, overrides, random=random.SystemRandom(), now_ms=now_ms)
-            spectator = Spectator(layout, directory, is_temporary=data is None, json=json)
+            connecting = partial(Connecting.to, layout, data=str(directory), is_temporary=data is None)
+            spectator = Spectator(connecting, json=json)
             with spectator:
                 is_all_well = event_loop.run(_run(directory, layout, spectator, single_process=single_process))
         except (ServerError, ConfigError) as error:
@@ -113,12 +115,13 @@ def up(
 
 
 @contextmanager
-def _directory(data: Path | None) -> Iterator[Path]:
+def directory_of(data: Path | None, *, prefix: str) -> Iterator[Path]:
+    """Give the directory that was asked for, or one that is removed at the end."""
     if data is not None:
         data.mkdir(parents=True, exist_ok=True)
         yield data.resolve()
         return
-    directory = Path(tempfile.mkdtemp(prefix="falkirk-cluster-"))
+    directory = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield directory
     finally:
@@ -150,7 +153,9 @@ async def _run(directory: Path, layout: ClusterLayout, spectator: Spectator, *, 
         launcher: Launcher = NodeProcesses(directory, layout)
         if single_process:
             settle_memory()
-            launcher = await stack.enter_async_context(NodesInProcess(directory, layout, make_node))
+            launcher = await stack.enter_async_context(
+                NodesInProcess(directory, partial(open_kraft_node, directory, layout, make_node))
+            )
         cluster = LocalCluster(layout, launcher, spectator)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

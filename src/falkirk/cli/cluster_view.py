@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
@@ -13,8 +13,7 @@ from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from rich.status import Status
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
 class Spectator:
     """Watches a cluster. A `with` block: at its end nothing moves on the terminal any more."""
 
-    def __init__(self, layout: ClusterLayout, directory: Path, *, is_temporary: bool, json: bool) -> None:
-        self._layout = layout
-        self._directory = directory
-        self._is_temporary = is_temporary
+    def __init__(self, connecting: Callable[[FeatureMetadata], Connection], *, json: bool) -> None:
+        self._connecting = connecting
         self._json = json
         self._status: Status | None = None
 
@@ -51,14 +48,7 @@ class Spectator:
     def ready(self, features: FeatureMetadata) -> None:
         """Print how to connect."""
         self._end_status()
-        levels = features.finalized_features.get(METADATA_VERSION)
-        release = Release.parse(self._layout.release)
-        connecting = Connecting(
-            self._layout,
-            metadata_version=None if levels is None else release.metadata_version(levels.max_version_level).name,
-            data=str(self._directory),
-            is_temporary=self._is_temporary,
-        )
+        connecting = self._connecting(features)
         if self._json:
             print(msgspec.json.encode(connecting.document()).decode(), flush=True)
         else:
@@ -87,6 +77,18 @@ class Spectator:
             self._status = None
 
 
+class Connection(Protocol):
+    """How to connect to a cluster, for people and for programs."""
+
+    def text(self) -> Iterable[str]:
+        """Give lines."""
+        ...
+
+    def document(self) -> dict[str, Any]:  # Any: a JSON document
+        """Give the same as one document."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Connecting:
     """How to connect. `metadata_version` is None if none is finalized."""
@@ -95,6 +97,14 @@ class Connecting:
     metadata_version: str | None
     data: str
     is_temporary: bool
+
+    @classmethod
+    def to(cls, layout: ClusterLayout, features: FeatureMetadata, *, data: str, is_temporary: bool) -> Connecting:
+        """Tell of a cluster whose features are these."""
+        levels = features.finalized_features.get(METADATA_VERSION)
+        release = Release.parse(layout.release)
+        name = None if levels is None else release.metadata_version(levels.max_version_level).name
+        return cls(layout, name, data, is_temporary)
 
     def text(self) -> Iterator[str]:
         """Give the lines for people."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from falkirk.node.effects import Stop
 from falkirk.server.cluster_layout import PROPERTIES, node_home, node_properties
@@ -13,6 +13,7 @@ from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.serve import opened
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -79,13 +80,20 @@ class NodeProcess:
         return Stop(status, None if status == 0 else f"{how}; the last line of {self._log}: {_last_line(self._log)}")
 
 
+class OpenNode(Protocol):
+    """Opens a node of a layout, which tells `log` what happens. Raises ServerError and ConfigError."""
+
+    def __call__(self, node: NodeLayout, log: FactLog) -> AbstractContextManager[OpenedNode[Any]]:  # Any: see NodeTask
+        """Open the node."""
+        ...
+
+
 class NodesInProcess:
     """All nodes on the loop of this process. An `async with` block: at its end sockets and locks are given back."""
 
-    def __init__(self, directory: Path, layout: ClusterLayout, make_node: MakeNode) -> None:
+    def __init__(self, directory: Path, open_node: OpenNode) -> None:
         self._directory = directory
-        self._layout = layout
-        self._make_node = make_node
+        self._open_node = open_node
         self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -99,19 +107,18 @@ class NodesInProcess:
     async def start(self, node: NodeLayout) -> NodeTask:
         """Start one. Raises ServerError and ConfigError."""
         home = node_home(self._directory, node)
-        properties = node_properties(self._directory, self._layout, node)
         log = FactLog(
             self._opened.enter_context((home / LOG_FILE).open("a", encoding="utf-8", buffering=1)),
             LogFormat.TEXT,
             LogLevel.INFO,
         )
-        return NodeTask(self._opened.enter_context(opened(properties, self._make_node, log)))
+        return NodeTask(self._opened.enter_context(self._open_node(node, log)))
 
 
 class NodeTask:
     """A node that shares this process with others."""
 
-    def __init__(self, node: OpenedNode[NodeConfig]) -> None:
+    def __init__(self, node: OpenedNode[Any]) -> None:  # Any: its own configuration
         self._driver: NodeDriver | None = None
         self.ended = asyncio.create_task(node.run(_nothing, self._take_driver))
 
@@ -129,7 +136,14 @@ class NodeTask:
         self._driver = driver
 
 
-def _nothing(_config: NodeConfig) -> None:
+def open_kraft_node(
+    directory: Path, layout: ClusterLayout, make_node: MakeNode, node: NodeLayout, log: FactLog
+) -> AbstractContextManager[OpenedNode[NodeConfig]]:
+    """Open a node with the configuration that was written for it. Raises ServerError and ConfigError."""
+    return opened(node_properties(directory, layout, node), make_node, log)
+
+
+def _nothing(_config: object) -> None:
     pass
 
 

@@ -124,13 +124,15 @@ class ZooKeeperServer:
         """Let it go on."""
         os.kill(self.pid, signal.SIGCONT)
 
-    def has_ended(self) -> bool:
-        """Say whether it has ended though nobody asked it to."""
-        return self._process is not None and self._process.poll() is not None
+    def wait(self) -> None:
+        """Wait until it has ended, for whatever reason."""
+        assert self._process is not None
+        self._process.wait()
 
     def _await_serving(self, deadline: float) -> None:
+        assert self._process is not None
         while not _is_serving(self.port):
-            if self.has_ended():
+            if self._process.poll() is not None:
                 raise ServerError(f"ZooKeeper did not start: {_fault(self.log_file)}")
             if time.monotonic() > deadline:
                 raise ServerError(f"ZooKeeper does not serve; what it says is in {self.log_file}")
