@@ -73,6 +73,13 @@ TURN = Turn()
 
 
 @pytest.fixture
+def kafka_turn() -> Iterator[None]:
+    """The turn alone, for a test that runs its nodes itself."""
+    with TURN.taken():
+        yield
+
+
+@pytest.fixture
 def clusters(tmp_path: Path) -> Iterator[Clusters]:
     """Clusters for one test; none outlives it."""
     made = Clusters(tmp_path)

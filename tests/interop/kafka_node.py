@@ -83,6 +83,8 @@ class KafkaNode:
     `home` keeps server.properties and one log file for each start. Nothing else is written outside of the log dirs.
     """
 
+    started_line = STARTED_LINE
+
     def __init__(
         self, release: str, layout: NodeLayout, quorum: Quorum, *, home: Path, settings: Mapping[str, str]
     ) -> None:
@@ -140,10 +142,10 @@ class KafkaNode:
     def wait_started(self, timeout_s: float = 60) -> None:
         """Return when the node says that it serves; raises KafkaNodeError if it ends or does not say so in time."""
         deadline = time.monotonic() + timeout_s
-        while STARTED_LINE not in self.log_text():
+        while self.started_line not in self.log_text():
             # Asked before the log is read once more: what an ended process wrote is all there.
             ended = self.pid is None
-            if ended and STARTED_LINE not in self.log_text():
+            if ended and self.started_line not in self.log_text():
                 raise KafkaNodeError(f"{self} ended while starting, {self._status()}; its log:\n{self.log_tail()}")
             if time.monotonic() > deadline:
                 raise KafkaNodeError(f"{self} did not start within {timeout_s:.0f} s; its log:\n{self.log_tail()}")
