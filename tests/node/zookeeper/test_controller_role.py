@@ -4,7 +4,8 @@ import pytest
 from controller_world import ControllerWorld
 from zookeeper_world import delete_by_hand, depose_by_hand, write_by_hand
 
-from falkirk.node.zookeeper.operations import GetData, Multi
+from falkirk.node.zookeeper.exchange import SessionChanged, SessionState, ZooKeeperAnswered
+from falkirk.node.zookeeper.operations import GetData, Multi, Refusal
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.simulation.zookeeper.ensemble import Ensemble
 
@@ -35,6 +36,7 @@ def test_a_write_of_an_older_epoch_is_refused_and_the_controller_resigns(ensembl
     assert question.error[0] is NOT_CONTROLLER
     assert queued.error[0] is NOT_CONTROLLER
     assert world.epoch() == 0
+    assert [asked.operation.path for asked in world.asked] == ["/controller"], "nothing new is begun"
     world.do_all()
     assert world.role.controller_id == 99
 
@@ -69,6 +71,56 @@ def test_what_stands_is_told_though_the_controller_resigns_before_its_cache_know
     assert question.results == {"group_coordinator": NONE}
 
 
+# --- A controller that has resigned while its write is under way
+
+
+def resign_over_a_write(world: ControllerWorld, *, carried_out: int) -> None:
+    """Lose the answer to a write, and learn of another controller before that of the second try."""
+    world.do_until(Multi)
+    world.lose_connection(carried_out=carried_out)
+    depose_by_hand(world.ensemble)
+    world.reconnect()
+    world.do()
+    assert world.role.controller_id == 99
+    assert isinstance(world.next, Multi)
+
+
+@pytest.mark.parametrize("carried_out", [0, 1], ids=["before", "after"])
+def test_what_became_of_the_write_of_a_controller_that_has_resigned_is_found_out(world, carried_out):
+    world.cached_epoch = 0
+    question = world.ask_for(group_coordinator=2)
+    resign_over_a_write(world, carried_out=carried_out)
+    assert not question.is_answered
+    world.do_all()
+    if carried_out:
+        assert question.results == {"group_coordinator": NONE}, "its cache need not know"
+    else:
+        assert question.error[0] is NOT_CONTROLLER
+    assert world.epoch() == carried_out
+
+
+def test_a_controller_that_has_resigned_asks_for_its_write_no_more(world):
+    question = world.ask_for(group_coordinator=2)
+    resign_over_a_write(world, carried_out=0)
+    world.lose_connection()
+    assert question.error[0] is TIMED_OUT
+    world.reconnect()
+    world.do_all()
+    assert world.epoch() == 0
+
+
+def test_a_controller_that_has_resigned_answers_in_time(world):
+    question = world.ask_for(group_coordinator=2, timeout_ms=500)
+    resign_over_a_write(world, carried_out=1)
+    assert world.role.next_wakeup_ms == world.now_ms + 500
+    world.wait(500)
+    assert question.error[0] is TIMED_OUT
+    world.do_all()
+    world.role.tick(world.now_ms)
+    assert question.count == 1
+    assert world.role.next_wakeup_ms is None
+
+
 # --- An expired session
 
 
@@ -84,6 +136,15 @@ def test_nobody_knows_what_became_of_a_write_when_the_session_expires(world, car
 def test_an_update_whose_write_was_not_asked_for_is_not_applied_when_the_session_expires(world):
     question = world.ask_for(group_coordinator=2)
     world.do_until(GetData)
+    world.expire()
+    assert question.error[0] is NOT_CONTROLLER
+
+
+def test_a_write_that_waits_for_a_server_that_takes_it_is_not_applied_when_the_session_expires(world):
+    question = world.ask_for(group_coordinator=2)
+    world.do_until(Multi)
+    world.session.take(SessionChanged(SessionState.READ_ONLY, world.session_id))
+    world.refuse(Refusal.READ_ONLY, part=1)
     world.expire()
     assert question.error[0] is NOT_CONTROLLER
 
@@ -148,6 +209,30 @@ def test_a_lost_write_is_not_asked_for_again_when_time_is_over(world, carried_ou
     world.reconnect()
     world.do_all()
     assert world.epoch() == carried_out
+
+
+def test_a_write_that_is_lost_after_time_is_over_is_not_asked_for_again(world):
+    question = world.ask_for(group_coordinator=2, timeout_ms=500)
+    world.do_until(Multi)
+    world.wait(500)
+    world.lose_connection(carried_out=0)
+    world.reconnect()
+    world.do_all()
+    assert question.count == 1
+    assert world.epoch() == 0
+
+
+def test_what_was_read_for_another_update_decides_nothing(ensemble, world):
+    world.ask_for(group_coordinator=2, timeout_ms=500)
+    late = world.asked.popleft()
+    answer = ensemble.ask(world.session_id, late.operation)
+    world.wait(500)
+    write_by_hand(ensemble, "/features", b'{"version":1,"status":1,"features":{}}')
+    question = world.ask_for(validate_only=True, group_coordinator=1)
+    world.session.take(ZooKeeperAnswered(late.request_id, answer))
+    assert not question.is_answered
+    world.do_all()
+    assert question.results == {"group_coordinator": NONE}
 
 
 def test_time_that_is_over_while_a_write_by_hand_is_found_decides_nothing_anew(ensemble, world):

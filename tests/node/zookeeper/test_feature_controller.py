@@ -210,11 +210,32 @@ def test_a_broker_that_registers_after_the_update_is_ignored(world):
     world.register(2, {"group_coordinator": SupportedRange(1, 1)})
     world.do_all()
     assert question.results == {"group_coordinator": NONE}
+    world.role.look_again()
+    world.do_all()
     (fact,) = world.facts_of("brokers-ignored")
     assert fact.fields["brokers"] == (2,)
     further = world.ask_for(group_coordinator=3)
     world.do_all()
     assert further.results == {"group_coordinator": NONE}, "who is ignored is in nobody's way"
+
+
+def test_a_broker_that_registers_while_an_update_waits_comes_after_it(world):
+    first, second = world.ask_for(group_coordinator=2), world.ask_for(group_coordinator=3)
+    world.register(2, {"group_coordinator": SupportedRange(1, 2)})
+    world.do_all()
+    assert first.results == {"group_coordinator": NONE}
+    assert second.results == {"group_coordinator": NONE}
+    assert len(world.facts_of("brokers-ignored")) == 1
+
+
+def test_many_changes_are_looked_at_once(world):
+    world.ask_for(group_coordinator=2)
+    world.do_until(Multi)
+    for broker_id in range(10, 20):
+        world.register(broker_id, world.supported)
+    world.do()
+    world.do()
+    assert not world.asked
 
 
 def test_an_ignored_broker_counts_again_when_it_fits_again(world):

@@ -93,6 +93,43 @@ def test_a_lost_write_to_a_znode_that_was_deleted_is_never_known(ensemble, world
 
 
 @pytest.mark.parametrize("carried_out", [0, 1], ids=["before", "after"])
+def test_a_lost_write_to_a_znode_that_was_made_anew_is_never_known(ensemble, world, carried_out):
+    question = world.ask_for(group_coordinator=2)
+    world.do_until(Multi)
+    world.lose_connection(carried_out=carried_out)
+    delete_by_hand(ensemble, "/features")
+    for _ in range(2):
+        write_by_hand(ensemble, "/features", b'{"version":1,"status":1,"features":{}}')
+    world.reconnect()
+    world.do_all()
+    assert world.epoch() == 1, "the version that ours would have"
+    assert question.error[0] is TIMED_OUT
+
+
+@pytest.mark.parametrize("carried_out", [0, 1], ids=["before", "after"])
+def test_a_lost_write_that_may_have_been_written_over_before_its_controller_was_deposed_is_never_known(
+    ensemble, world, carried_out
+):
+    question = world.ask_for(group_coordinator=2)
+    world.do_until(Multi)
+    world.lose_connection(carried_out=carried_out)
+    for _ in range(2):
+        write_by_hand(ensemble, "/features", b'{"version":1,"status":1,"features":{}}')
+    depose_by_hand(ensemble)
+    world.reconnect()
+    world.do_all()
+    assert question.error[0] is TIMED_OUT
+
+
+def test_a_write_is_asked_for_once_however_often_the_node_goes_on(world):
+    world.ask_for(group_coordinator=2)
+    world.do_until(Multi)
+    world.role.tick(world.now_ms)
+    world.role.look_again()
+    assert len(world.asked) == 1
+
+
+@pytest.mark.parametrize("carried_out", [0, 1], ids=["before", "after"])
 def test_a_lost_write_of_a_controller_that_was_deposed_is_found_out_about(ensemble, world, carried_out):
     question = world.ask_for(group_coordinator=2)
     world.do_until(Multi)

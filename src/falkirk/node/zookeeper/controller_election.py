@@ -122,7 +122,8 @@ class ControllerElection:
         if state is SessionState.CONNECTED:
             self.look()
         elif state is SessionState.EXPIRED:
-            self._is_started = self._is_busy = self._is_to_look = False
+            # Whatever was asked for has been answered, so that no round is under way.
+            self._is_started = False
             self._epoch_tried = None
             self._controller_id = NO_CONTROLLER
             self._resign("the session with ZooKeeper has expired")
@@ -140,7 +141,6 @@ class ControllerElection:
         if answer.ephemeral_owner == self._session.session_id:
             self._have_own()
             return
-        self._epoch_tried = None
         try:
             self._controller_id = decode_controller(answer.data)
         except ZnodeError as error:
@@ -164,7 +164,6 @@ class ControllerElection:
                 return
             fence = (CheckVersion(CONTROLLER_EPOCH_PATH, answer.version),)
         # Somebody else has begun another epoch. No controller can be elected before this one is gone.
-        self._epoch_tried = None
         self._ask(Multi((*fence, Delete(CONTROLLER_PATH))), self._look_again)
 
     # --- Election

@@ -140,10 +140,9 @@ class FeatureController:
         now_ms: int,
     ) -> None:
         """Have an update decided when its turn comes; `answer` is called once, within the request's timeoutMs."""
+        assert not self._is_retired, "who has resigned is asked no more"
         update = Update(request, api_version, answer, now_ms + request.timeout_ms)
-        if self._is_retired:
-            update.refuse(NOT_CONTROLLER)
-        elif request.timeout_ms <= 0:
+        if request.timeout_ms <= 0:
             update.refuse(LATE)
         else:
             self._queue.append(update)
