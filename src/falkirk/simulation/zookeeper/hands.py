@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH
+from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_EPOCH_PATH, CONTROLLER_PATH
 from falkirk.node.zookeeper.operations import ANY_VERSION, Create, Delete, Done, SetData
 from falkirk.simulation.zookeeper.ensemble import BY_HAND
 
 if TYPE_CHECKING:
+    from falkirk.node.zookeeper.operations import Operation
     from falkirk.protocol.chance import Chance
     from falkirk.simulation.timeline import Timeline
     from falkirk.simulation.zookeeper.ensemble import Ensemble
@@ -43,23 +44,27 @@ class Hands:
             self._did("controller moved by hand")
 
     def spoil(self) -> None:
-        """Delete the features, or write rubbish there, or among the brokers."""
-        draw = self._chance.random()
-        if draw < 0.3:
-            answer = self._ensemble.ask(BY_HAND, Create(_STRANGE_BROKER, self._chance.choice(_RUBBISH)))
-            mark = "rubbish among the brokers"
-        elif draw < 0.5:
-            answer = self._ensemble.ask(BY_HAND, Delete(self._truth.path))
-            mark = "features deleted by hand"
-        else:
-            answer = self._ensemble.ask(BY_HAND, SetData(self._truth.path, self._chance.choice(_RUBBISH), ANY_VERSION))
-            mark = "features spoilt by hand"
-        if isinstance(answer, Done):
+        """Delete what nodes have written, or write rubbish there."""
+        rubbish, features = self._chance.choice(_RUBBISH), self._truth.path
+        epoch = self._chance.choice((b"", b"none", b"7", b"100"))
+        ways: tuple[tuple[str, Operation], ...] = (
+            ("rubbish among the brokers", Create(_STRANGE_BROKER, rubbish)),
+            ("features deleted by hand", Delete(features)),
+            ("features spoilt by hand", SetData(features, rubbish, ANY_VERSION)),
+            ("features spoilt by hand", SetData(features, rubbish, ANY_VERSION)),
+            ("controller epoch changed by hand", SetData(CONTROLLER_EPOCH_PATH, epoch, ANY_VERSION)),
+            ("rubbish as the controller", SetData(CONTROLLER_PATH, rubbish, ANY_VERSION)),
+        )
+        mark, operation = self._chance.choice(ways)
+        if isinstance(self._ensemble.ask(BY_HAND, operation), Done):
             self._did(mark)
 
     def mend(self) -> None:
         """Put the features back as they were when they could be read last."""
         self._ensemble.ask(BY_HAND, Delete(_STRANGE_BROKER))
+        epoch = self._ensemble.znode(CONTROLLER_EPOCH_PATH)
+        if epoch is not None and not epoch.data.isdigit():
+            self._ensemble.ask(BY_HAND, SetData(CONTROLLER_EPOCH_PATH, b"1000", ANY_VERSION))
         now = self._truth.now
         if now.state is not None:
             return

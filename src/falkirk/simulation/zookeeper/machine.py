@@ -90,7 +90,8 @@ class Known:
     state: FeatureState | None = None
     # By id: the znode as it was read, and since when it has been so.
     brokers: dict[int, tuple[Znode, int]] = field(default_factory=dict)
-    listed: frozenset[int] = frozenset()
+    # What stood so and does not any more: when it was told last, and what the broker supported.
+    over: list[tuple[int, Supported]] = field(default_factory=list)
 
     def take(self, operation: Operation, answer: Answer, features_path: str, now_ms: int) -> None:
         """Take an answer in."""
@@ -101,11 +102,12 @@ class Known:
                 self.are_features_read, self.is_malformed = True, False
                 self.features = self.state = None
             case GetChildren("/brokers/ids"), Children(names):
-                self.listed = frozenset(int(name) for name in names)
-                self.brokers = {node_id: known for node_id, known in self.brokers.items() if node_id in self.listed}
+                for node_id in [node_id for node_id in self.brokers if str(node_id) not in names]:
+                    self._forget(node_id, now_ms)
             case GetData(path), Znode() if path.startswith("/brokers/ids/"):
                 node_id = int(path.rpartition("/")[2])
                 if self.brokers.get(node_id, (None, 0))[0] != answer:
+                    self._forget(node_id, now_ms)
                     self.brokers[node_id] = answer, now_ms
             case _:
                 pass
@@ -113,11 +115,15 @@ class Known:
     def live(self) -> Iterator[tuple[int, Supported, int]]:
         """Give the brokers that it was told of and whose znodes can be read: what they support, and since when."""
         for node_id, (znode, since_ms) in self.brokers.items():
-            try:
-                broker = decode_broker(znode.data, broker_path(node_id))
-            except ZnodeError:
-                continue
-            yield node_id, broker.features or {}, since_ms
+            supported = _supported(znode, node_id)
+            if supported is not None:
+                yield node_id, supported, since_ms
+
+    def _forget(self, node_id: int, now_ms: int) -> None:
+        znode, _ = self.brokers.pop(node_id, (None, 0))
+        supported = None if znode is None else _supported(znode, node_id)
+        if supported is not None:
+            self.over.append((now_ms, supported))
 
     def _features_read(self, znode: Znode, path: str) -> None:
         self.are_features_read = True
@@ -126,6 +132,14 @@ class Known:
             self.state, self.is_malformed = decode_features(znode.data, path), False
         except ZnodeError:
             self.is_malformed = True
+
+
+def _supported(znode: Znode, node_id: int) -> Supported | None:
+    """Read what a broker supports; None if its znode cannot be read."""
+    try:
+        return decode_broker(znode.data, broker_path(node_id)).features or {}
+    except ZnodeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH, decode_controller
+from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH
 from falkirk.node.zookeeper.config import FEATURES_PATH
 from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.run import ProgramFailedError, SimulationResult, Verdict
@@ -80,7 +80,7 @@ class _Run:
         self._checkers: tuple[ZooKeeperChecker, ...] = (
             self._elections,
             MalformedStays(),
-            MinimumsAreJustified(),
+            MinimumsAreJustified(world.clock, _GRACE_MS),
             FinalizedFitsBrokers(self._truth, world.clock, _GRACE_MS),
             IncompatibleNodesStop(self._truth, world.clock, _NEWS_MS_MAX),
             AnswersAreKept(self._history),
@@ -168,6 +168,7 @@ class _Run:
             world,
             machines=self._machines,
             conditions=self._conditions,
+            ensemble=self._ensemble,
             hands=self._hands,
             leads=self._leads,
             marks=self._marks,
@@ -217,7 +218,7 @@ class _Run:
 
     def _leads(self, machine: Machine) -> bool:
         znode = self._ensemble.znode(CONTROLLER_PATH)
-        return znode is not None and decode_controller(znode.data) == machine.node_id and self._is_own(machine, znode)
+        return znode is not None and self._is_own(machine, znode)
 
     def _is_registered(self, machine: Machine) -> bool:
         znode = self._ensemble.znode(f"/brokers/ids/{machine.node_id}")

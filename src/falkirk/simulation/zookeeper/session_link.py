@@ -10,6 +10,7 @@ The fault model:
   session expires when its servers have heard nothing for all of it. The client hears of that when it is there again.
 - A server may end a session though it is heard of. Watches may get lost without anybody telling of it.
 - The server that a node is connected to may be cut off from the others: it takes no writes, and tells what was.
+- The server on which a session begins may lag behind the others for a while: until the client writes, at the latest.
 - A node's process may die: what it had asked for may still be carried out, its session goes on until it expires.
 
 Nothing is carried out for a client that has connected again, or after its session.
@@ -18,7 +19,7 @@ Nothing is carried out for a client that has connected again, or after its sessi
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, assert_never
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _RETRY_MS: Final = 50
 # What was on the way when a connection broke is carried out within this time, and nobody connects again before.
 _AFTERMATH_MS: Final = 30
+_LAG_MS_MAX: Final = 800
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +60,8 @@ class LinkConditions:
     breaks: float = 0.0
     late_notifications: float = 0.0
     late_ms_max: int = 0
+    # What servers have that lag behind; None if all are up to date.
+    lagging: Ensemble | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -130,6 +134,9 @@ class SessionLink:
         self._frozen_until_ms = 0
         # What a server has that is cut off from the others, while this client has to do with such a one.
         self._stale: Ensemble | None = None
+        # As the server of a new session has it that lags behind, and the watches that it will have to tell of.
+        self._lagging: Ensemble | None = None
+        self._watched: dict[GetData | GetChildren, None] = {}
         self._wants_session = False
         self._connections = 0
         self._out: _Pipe[_Request] | None = None
@@ -240,6 +247,7 @@ class SessionLink:
             notify = partial(self._notified, self._connections + 1)
             self.session_id = self._ensemble.open_session(self._timeout_ms, now_ms, notify)
             self._opened(self.session_id)
+            self._begin_behind()
         elif not self._ensemble.hear_from(self.session_id, now_ms):
             self._expired()
             return
@@ -253,6 +261,27 @@ class SessionLink:
         for request in self._open:
             self._send(request)
         self._clock.after(self._timeout_ms // 3, partial(self._ping, connection))
+
+    def _begin_behind(self) -> None:
+        """Have the new session on a server that lags, perhaps."""
+        self._watched.clear()
+        self._lagging = None
+        if self._conditions.lagging is not None and self._chance.random() < 0.5:
+            self._lagging = self._conditions.lagging
+            self._marks.add("server lags behind")
+            self._clock.after(self._chance.randrange(1, _LAG_MS_MAX), partial(self._catch_up, self.session_id))
+
+    def _catch_up(self, session_id: int) -> None:
+        """Let the server hear of what the others have: it tells of what has changed meanwhile."""
+        if self._lagging is None or session_id != self.session_id:
+            return
+        lagging, self._lagging = self._lagging, None
+        watched, self._watched = self._watched, {}
+        for operation in watched:
+            before = lagging.ask(BY_HAND, replace(operation, watch=False))
+            after = self._ensemble.ask(session_id, operation)
+            if before != after:
+                self._notified(self._connections, operation.path)
 
     def _expired(self) -> None:
         self.session_id = 0
@@ -303,6 +332,7 @@ class SessionLink:
             )
         self._disconnect()
         self._ensemble.forget_watches(session_id)
+        self._watched.clear()
         return arrived + on_the_way[:reach]
 
     def _disconnect(self) -> None:
@@ -341,6 +371,12 @@ class SessionLink:
     def _carry_out(self, operation: Operation) -> Answer:
         if self._stale is None:
             self._ensemble.hear_from(self.session_id, self._clock.now_ms)
+            if self._lagging is not None and isinstance(operation, (GetData, GetChildren)):
+                answer = self._lagging.ask(BY_HAND, replace(operation, watch=False))
+                if operation.watch and (isinstance(operation, GetData) or not isinstance(answer, Failed)):
+                    self._watched[operation] = None
+                return answer
+            self._catch_up(self.session_id)
             return self._ensemble.ask(self.session_id, operation)
         match operation:
             case GetData(path):

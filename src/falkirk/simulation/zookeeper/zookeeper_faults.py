@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from falkirk.simulation.world import World
+    from falkirk.simulation.zookeeper.ensemble import Ensemble
     from falkirk.simulation.zookeeper.hands import Hands
     from falkirk.simulation.zookeeper.machine import Machine
     from falkirk.simulation.zookeeper.session_link import LinkConditions
@@ -24,6 +25,8 @@ DELAY_MS_MAX: Final = 60
 _DOWN_MS_MAX: Final = 2500
 # Of things that last.
 _LASTS_MS: Final = (100, SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS + 500, 5000)
+# How far servers that lag are behind.
+_LAG_MS: Final = 700
 _MENDED_AFTER_MS: Final = 2500
 # How often ZooKeeper is not there, or takes no writes, when a node starts.
 _FAILS_AT_START: Final = 0.15
@@ -39,6 +42,7 @@ class ZooKeeperFaults:
         *,
         machines: Sequence[Machine],
         conditions: LinkConditions,
+        ensemble: Ensemble,
         hands: Hands,
         leads: Callable[[Machine], bool],
         marks: ZooKeeperMarks,
@@ -48,6 +52,7 @@ class ZooKeeperFaults:
         self._chance = world.chance("faults")
         self._machines = machines
         self._conditions = conditions
+        self._ensemble = ensemble
         self._hands = hands
         self._leads = leads
         self._marks = marks
@@ -77,6 +82,8 @@ class ZooKeeperFaults:
             sessions.breaks = self._chance.choice((0.01, 0.05))
         if kinds.LATE_NOTIFICATIONS in chosen:
             sessions.late_notifications, sessions.late_ms_max = self._chance.choice((0.1, 0.5)), LATE_MS_MAX
+        if kinds.LAGGING_SERVERS in chosen:
+            self._lag()
         self._restart_stopped()
         if any(kind in chosen for kind in self._events):
             self._plan_next()
@@ -89,6 +96,7 @@ class ZooKeeperFaults:
         self._world.network.conditions.breaks = 0.0
         self._conditions.delay_ms_max = 4
         self._conditions.breaks = self._conditions.late_notifications = 0.0
+        self._conditions.lagging = None
         for machine in self._machines:
             if machine.link is not None:
                 machine.link.heal()
@@ -108,6 +116,12 @@ class ZooKeeperFaults:
         if machine.host.is_up:
             self._events[kind](machine)
         self._plan_next()
+
+    def _lag(self) -> None:
+        """Let servers that lag have what is there now."""
+        if not self._is_over:
+            self._conditions.lagging = self._ensemble.as_it_stands()
+            self._world.clock.after(_LAG_MS, self._lag)
 
     # --- Machines that are down
 

@@ -44,6 +44,7 @@ LATE_NOTIFICATIONS: Final = "late notifications"
 BROKEN_SESSIONS: Final = "broken connections to ZooKeeper"
 BROKEN_NETWORK: Final = "broken connections"
 SLOW_NETWORK: Final = "slow network"
+LAGGING_SERVERS: Final = "lagging servers"
 LOST_WATCHES: Final = "lost watches"
 EXPIRIES: Final = "session expiries"
 PARTITIONS: Final = "partitions from ZooKeeper"
@@ -59,6 +60,7 @@ KINDS: Final = (
     BROKEN_SESSIONS,
     BROKEN_NETWORK,
     SLOW_NETWORK,
+    LAGGING_SERVERS,
     LOST_WATCHES,
     EXPIRIES,
     PARTITIONS,

@@ -9,12 +9,20 @@ from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChe
 
 if TYPE_CHECKING:
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
+    from falkirk.simulation.clock import Clock
     from falkirk.simulation.zookeeper.features_truth import Written
     from falkirk.simulation.zookeeper.machine import Machine, Writer
 
 
 class MinimumsAreJustified(ZooKeeperChecker):
-    """By what the controller has been answered of the brokers. Deleting a feature takes its minimum away."""
+    """By what the controller has been answered of the brokers. Deleting a feature takes its minimum away.
+
+    A broker that has gone may have been there when the controller decided, up to `grace_ms` ago.
+    """
+
+    def __init__(self, clock: Clock, grace_ms: int) -> None:
+        self._clock = clock
+        self._grace_ms = grace_ms
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
         """Look at each minimum that changed."""
@@ -37,7 +45,9 @@ class MinimumsAreJustified(ZooKeeperChecker):
 
     def _highest_minimum(self, controller: Machine, state: FeatureState, name: str) -> int:
         lowest = 0
-        for _, features, _ in controller.known.live():
+        known, since_ms = controller.known, self._clock.now_ms - self._grace_ms
+        over = [supported for at_ms, supported in known.over if at_ms >= since_ms]
+        for features in [supported for _, supported, _ in known.live()] + over:
             if name in features and not incompatibilities(features, state):
                 lowest = max(lowest, features[name].lowest)
         return lowest

@@ -13,6 +13,7 @@ from falkirk.metadata.zookeeper.controller_znode import (
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
+    from falkirk.node.zookeeper.operations import Znode
     from falkirk.simulation.zookeeper.ensemble import Transaction
     from falkirk.simulation.zookeeper.features_truth import Written
     from falkirk.simulation.zookeeper.machine import Writer
@@ -24,13 +25,16 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
     def __init__(self) -> None:
         self.elections = 0
         self._elected: tuple[str, int] = "nobody", -1
-        self._epoch = 0
+        # None: somebody has written what is no epoch.
+        self._epoch: int | None = 0
 
     def committed(self, transaction: Transaction, writer: Writer | None) -> None:
         """Take elections in."""
         changes = {change.path: change for change in transaction.changes}
         controller, epoch = changes.get(CONTROLLER_PATH), changes.get(CONTROLLER_EPOCH_PATH)
         if writer is None:
+            if epoch is not None:
+                self._epoch_changed_by_hand(epoch.after)
             return
         if controller is not None and controller.after is not None:
             if epoch is None or epoch.after is None:
@@ -38,12 +42,14 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
             if decode_controller(controller.after.data) != writer.machine.node_id:
                 raise self.violated(f"{writer.name} elected somebody else: {controller.after.data!r}")
             number = decode_epoch(epoch.after.data)
-            if number != self._epoch + 1:
+            if self._epoch is not None and number != self._epoch + 1:
                 raise self.violated(f"{writer.name} was elected with epoch {number} after {self._epoch}")
             self._elected, self._epoch = (writer.name, transaction.session_id), number
             self.elections += 1
-        elif epoch is not None and epoch.after is not None and decode_epoch(epoch.after.data) != self._epoch:
-            raise self.violated(f"{writer.name} wrote the epoch {epoch.after.data!r} without an election")
+        elif epoch is not None and epoch.after is not None:
+            if epoch.before is not None or decode_epoch(epoch.after.data) != 0:
+                raise self.violated(f"{writer.name} wrote the epoch {epoch.after.data!r} without an election")
+            self._epoch = 0
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:  # noqa: ARG002
         """Look at who wrote."""
@@ -53,3 +59,8 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
                 f"{writer.name} wrote features in session {after.session_id}; "
                 f"{name} was elected with epoch {self._epoch} in session {session_id}"
             )
+
+    def _epoch_changed_by_hand(self, epoch: Znode | None) -> None:
+        """End what the last election allows: what it checks has become another."""
+        self._elected = "nobody since it was changed by hand", -1
+        self._epoch = int(epoch.data) if epoch is not None and epoch.data.isdigit() else None
