@@ -112,8 +112,8 @@ def test_where_nothing_is_to_be_changed_that_is_said(falkirk):
     cluster = servers(finalized={"a": (1, 3), "b": (1, 2), "c": (2, 4)})
     up = asked(falkirk, cluster, "--upgrade-all")
     down = asked(falkirk, cluster, "--downgrade-all", "--allow-downgrade")
-    assert up.stdout == "Nothing to change: no feature is below the levels of the node.\n"
-    assert down.stdout == "Nothing to change: no feature is above the levels of the node.\n"
+    assert up.stdout == "Nothing to change: no feature is below the levels that the node supports.\n"
+    assert down.stdout == "Nothing to change: no feature is above the levels that the node supports.\n"
     assert cluster.asked == []
 
 

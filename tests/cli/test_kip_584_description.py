@@ -1,3 +1,7 @@
+import pytest
+
+from falkirk.cli.feature_description import FeatureDescription
+from falkirk.cli.kafka_tool import features_tool
 from falkirk.cli.kip_584_description import Kip584Description
 from falkirk.client.feature_metadata import FeatureMetadata, FinalizedVersionRange, SupportedVersionRange
 
@@ -31,6 +35,15 @@ def test_a_document_has_null_for_what_is_missing():
         {"feature": "a", "supported_min": None, "supported_max": None, "finalized_min": 2, "finalized_max": 3},
         {"feature": "b", "supported_min": 1, "supported_max": 2, "finalized_min": None, "finalized_max": None},
     ]
+
+
+@pytest.mark.parametrize(("level", "name"), [(1, "2.7-IV0"), (27, "3.9-IV0"), (99, None), (None, None)])
+def test_the_protocol_is_named_where_the_feature_decides_on_it(level, name):
+    finalized = {} if level is None else {"ibp-feature": FinalizedVersionRange(1, level)}
+    features = FeatureMetadata(supported_features={}, finalized_features=finalized, finalized_features_epoch=1)
+    assert Kip584Description(features).document()["inter_broker_protocol"] == name
+    kafka = FeatureDescription(features_tool(None), features)
+    assert kafka.document()["inter_broker_protocol"] == name
 
 
 def test_where_nothing_is_known_of_finalized_levels_the_epoch_is_a_dash():

@@ -1,6 +1,7 @@
 """KIP-584's own sessions with its tool: what falkirk prints is, space by space, what the KIP has."""
 
 import pytest
+from kip_584_brokers import Kip584Brokers, RealZooKeeper, ValuesOfZooKeeper
 from kip_584_servers import Kip584Servers
 from kip_584_sessions import (
     DESCRIBE,
@@ -13,7 +14,6 @@ from kip_584_sessions import (
     UPGRADE_ALL,
     kip_session,
 )
-from zookeeper_cluster import RealZooKeeper, ValuesOfZooKeeper, ZooKeeperCluster
 
 from falkirk.versions import inter_broker_protocol
 from falkirk.versions.inter_broker_protocol import IBP_FEATURE
@@ -71,7 +71,7 @@ def zookeeper_below(request):
 
 
 def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk, zookeeper_below):
-    with ZooKeeperCluster(SUPPORTED, FINALIZED, zookeeper=zookeeper_below).running() as cluster:
+    with Kip584Brokers(SUPPORTED, FINALIZED, zookeeper=zookeeper_below).running() as cluster:
         play(falkirk, cluster, DESCRIBE)
         play(falkirk, cluster, UPGRADE_ALL, "--dry-run")
         assert cluster.levels == BEFORE
@@ -82,7 +82,7 @@ def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk, zookeeper_below):
 
 
 def test_brokers_on_zookeeper_have_the_advanced_session(falkirk, zookeeper_below):
-    brokers = ZooKeeperCluster(SUPPORTED_FOR_UPDATE, FINALIZED_FOR_UPDATE, zookeeper=zookeeper_below)
+    brokers = Kip584Brokers(SUPPORTED_FOR_UPDATE, FINALIZED_FOR_UPDATE, zookeeper=zookeeper_below)
     with brokers.running() as cluster:
         play(falkirk, cluster, UPDATE, "--dry-run")
         assert cluster.levels == BEFORE | {"replication_throttling": 2}

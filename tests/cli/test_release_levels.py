@@ -54,6 +54,15 @@ def test_without_a_release_or_levels_only_what_the_node_cannot_run_goes_down():
     assert asked(lagging, up=False) == {"a": 2, "b": 0}
 
 
+def test_whose_levels_they_are_is_said():
+    def said(release=None, told=None, *, up):
+        return known_levels(NEW, release, told or {}, is_upgrade=up).of
+
+    assert said(up=True) == said(told={"a": 1}, up=True) == said(up=False) == "the levels that the node supports"
+    assert said(told={"a": 1}, up=False) == "the levels that were named"
+    assert said(Release.parse("3.8"), {"a": 1}, up=False) == "the levels of release 3.8.1"
+
+
 def test_real_kafka_on_zookeeper_supports_nothing():
     assert asked(a_cluster({}, {}), up=True) == asked(a_cluster({}, {}), up=False) == {}
 

@@ -121,7 +121,7 @@ class FeatureChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NothingToChange:
-    """A result where all that is wanted is there already. `of`: whose levels are wanted."""
+    """A result where all that is wanted is there already. `of`: which levels those are."""
 
     command: str
     of: str
@@ -136,7 +136,7 @@ class NothingToChange:
     def text(self) -> Iterator[str]:
         """Give one line."""
         where = "below" if self.command.startswith("upgrade") else "above"
-        yield f"Nothing to change: no feature is {where} the levels of {self.of}."
+        yield f"Nothing to change: no feature is {where} {self.of}."
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document
         """Give the same by fields."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from falkirk.versions.errors import UnknownMetadataVersionError
+from falkirk.versions.errors import UnknownInterBrokerProtocolError, UnknownMetadataVersionError
+from falkirk.versions.inter_broker_protocol import IBP_FEATURE, of_feature_level
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class FeatureDescription:
         """Give the same by fields; `finalized` is null where a feature has no level."""
         return {
             "epoch": self.features.finalized_features_epoch,
+            "inter_broker_protocol": finalized_protocol(self.features),
             "features": [
                 {
                     "feature": name,
@@ -57,6 +59,18 @@ class FeatureDescription:
     def _finalized_name(self, name: str) -> str | None:
         level = self._finalized(name)
         return None if level is None else level_name(self.tool.release, name, level)
+
+
+def finalized_protocol(features: FeatureMetadata) -> str | None:
+    """Give the inter-broker protocol that counts, by name, where `ibp-feature` decides on it (KIP-584).
+
+    None: each broker's configuration does, brokers have a quorum, or falkirk does not know the level.
+    """
+    found = features.finalized_features.get(IBP_FEATURE)
+    try:
+        return None if found is None else of_feature_level(found.max_version_level).name
+    except UnknownInterBrokerProtocolError:
+        return None
 
 
 def level_name(release: Release, feature: str, level: int) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.cli.feature_description import finalized_protocol
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -44,7 +46,11 @@ class Kip584Description:
 
     def document(self) -> dict[str, Any]:  # Any: a JSON document
         """Give the same by fields, with null for a dash."""
-        return {"epoch": self.features.finalized_features_epoch, "features": list(self._rows())}
+        return {
+            "epoch": self.features.finalized_features_epoch,
+            "inter_broker_protocol": finalized_protocol(self.features),
+            "features": list(self._rows()),
+        }
 
     def _rows(self) -> Iterator[dict[str, Any]]:  # Any: names and levels
         supported, finalized = self.features.supported_features, self.features.finalized_features

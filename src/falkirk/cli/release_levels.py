@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLevels:
-    """What features are to go to. `of`: whose levels they are, for people."""
+    """What features are to go to. `of`: which levels these are, for people."""
 
     levels: Mapping[str, int]
     of: str
@@ -58,7 +58,7 @@ def known_levels(
             raise CommandFailedError(
                 "the node supports the levels of no release that falkirk knows: name one with --release"
             )
-        return KnownLevels(levels=_kraft_levels(release, features) | dict(told), of=f"release {release}")
+        return KnownLevels(levels=_kraft_levels(release, features) | dict(told), of=f"the levels of release {release}")
     return _zookeeper_levels(features, release, told, is_upgrade=is_upgrade)
 
 
@@ -67,14 +67,17 @@ def _zookeeper_levels(
 ) -> KnownLevels:
     if release is not None and not release.has_zookeeper:
         raise CommandFailedError(f"the node is a broker on ZooKeeper, and release {release} has none")
-    known: dict[str, int] = {}
-    # Whoever names what to go down to says that nothing else is known there.
-    if is_upgrade or (release is None and not told):
-        known = {name: levels.max_version for name, levels in features.supported_features.items()}
+    # Whoever names what to go down to says that no other feature is known there.
+    goes_by_node = is_upgrade or (release is None and not told)
+    supported = features.supported_features if goes_by_node else {}
+    known = {name: levels.max_version for name, levels in supported.items()}
+    of = "the levels that the node supports" if goes_by_node else "the levels that were named"
+    if release is not None:
+        of = f"the levels of release {release}"
     newest = release or _newest_supported(features, IBP_FEATURE)
     if newest is not None:
         known[IBP_FEATURE] = _ibp_level(newest)
-    return KnownLevels(levels=known | dict(told), of="the node" if release is None else f"release {release}")
+    return KnownLevels(levels=known | dict(told), of=of)
 
 
 def _kraft_levels(release: Release, features: FeatureMetadata) -> dict[str, int]:
