@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, Client, NodeNetwork, controller_endpoint
 
 from falkirk.node.broker_lifecycle import BrokerState
+from falkirk.node.client_connections import HELD_BYTES_MAX
 from falkirk.node.config import BROKER, CONTROLLER
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FeatureLevelRecord, MetadataRequest
 from falkirk.protocol.metadata_record import encode_metadata_record
@@ -83,8 +84,49 @@ def test_a_broker_that_is_cut_off_tells_the_old_levels_with_the_old_epoch():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("node_id", [3, 101])
-def test_a_restarted_node_tells_no_features_before_it_knows_again_what_it_told_before(node_id):
+def test_a_broker_answers_nobody_before_it_knows_the_metadata_and_then_whoever_has_asked():
+    network = a_cluster(101)
+    set_level(network, 1)
+    network.run_for(1_000)
+    told = ask(network, 101)
+    controllers = [node_id for node_id in network.hosts if node_id != 101]
+    for node_id in controllers:
+        network.kill(node_id)
+
+    network.restart(101)
+    client = network.client(101, BROKER_LISTENER)
+    correlation_id = client.send(REQUEST, 4)
+    network.run_for(3_000)
+    assert not client.answers
+    assert not client.is_closed
+    for node_id in controllers:
+        network.start(node_id)
+    network.run_until(lambda: correlation_id in client.answers)
+
+    again = client.answers[correlation_id]
+    assert is_running(network, 101)
+    assert again.finalized_features_epoch >= told.finalized_features_epoch
+    assert levels(again) == levels(told)
+
+
+def test_who_sends_too_much_to_a_broker_that_does_not_serve_yet_loses_the_connection():
+    network = NodeNetwork(release="4.3")
+    network.add(101, roles={BROKER}, quorum_voters={1: controller_endpoint(1)})
+    network.start(101)
+    client = network.client(101, BROKER_LISTENER)
+
+    client.send_bytes(bytes(HELD_BYTES_MAX))
+    network.settle()
+    assert not client.is_closed
+    client.send_bytes(bytes(1))
+    network.settle()
+
+    assert client.is_closed
+
+
+@pytest.mark.slow
+def test_a_restarted_controller_tells_no_features_before_it_knows_again_what_it_told_before():
+    node_id = 3
     network = a_cluster(101, metadata_log_max_snapshot_interval_ms=10_000)
     log = network.hosts[node_id].running.log
     network.run_until(lambda: log.latest_snapshot is not None and log.latest_snapshot.offset > 0)

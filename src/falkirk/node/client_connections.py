@@ -69,6 +69,8 @@ class ClientConnection:
     held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
     held_bytes: int = 0
     is_closed: bool = False
+    # What came before the node serves clients.
+    early: bytearray = field(default_factory=bytearray)
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None
     last_use: ApiUse | None = None
@@ -115,6 +117,7 @@ class ClientConnections:
     Requests go to `handle`, one by one; `gone` is told of every connection that ends, from whichever side. What is to
     be done goes to `effects` at once. `answered`, if there is one, is told of every request and its answer; none is
     answered unread then. `security` and `credentials`: whom to let in; `wake` asks for a `tick` at the end of the step.
+    `is_serving`: whether clients of the broker role are answered from the beginning, or only from `begin_serving` on.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class ClientConnections:
         security: SecuritySettings,
         credentials: Credentials,
         wake: Callable[[], None],
+        is_serving: bool = True,
     ) -> None:
         self.counters = ConnectionCounters()
         self.api_uses = ApiUses()
@@ -140,6 +144,7 @@ class ClientConnections:
         self._frame_bytes_max = frame_bytes_max
         self._idle_ms_max = idle_ms_max
         self._answered = answered
+        self._is_serving = is_serving
         # By number; the one that was silent longest comes first.
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
@@ -192,6 +197,9 @@ class ClientConnections:
             return
         client.last_active_ms = now_ms
         self._clients.move_to_end(connection_id)
+        if not self._is_serving and not client.listener.is_controller:
+            self._keep_early(client, data)
+            return
         try:
             if client.authentication is None:
                 for event in client.connection.receive_data(data):
@@ -207,6 +215,14 @@ class ClientConnections:
         if client.held:
             self._advance(client)
             self._close_if_flooding(client)
+
+    def begin_serving(self, now_ms: int) -> None:
+        """Answer clients of the broker role from now on, those first who have asked already."""
+        self._is_serving = True
+        for client in list(self._clients.values()):
+            if client.early:
+                data, client.early = bytes(client.early), bytearray()
+                self.received(client.connection_id, data, now_ms)
 
     def missing_bytes(self, connection_id: int) -> int:
         """Say how much the request that has begun on a connection lacks at least; 0 between requests."""
@@ -425,6 +441,12 @@ class ClientConnections:
             software_name=client.software_name,
             software_version=client.software_version,
         )
+
+    def _keep_early(self, client: ClientConnection, data: bytes) -> None:
+        client.early += data
+        if len(client.early) > HELD_BYTES_MAX:
+            self.counters.closed_for_flooding += 1
+            self._close(client, "connection-flooded", f"{len(client.early)} bytes came before the broker serves")
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
         if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:

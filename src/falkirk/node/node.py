@@ -47,7 +47,7 @@ from falkirk.node.quorum_driver import QuorumDriver
 from falkirk.node.request_facts import RequestFacts
 from falkirk.node.role_settings import authorizer, raft_config
 from falkirk.node.snapshot_generator import SnapshotGenerator
-from falkirk.node.startup import open_node
+from falkirk.node.startup import open_node, startup_facts
 from falkirk.node.unregistration import Unregistration
 from falkirk.protocol.uuid import random_uuid
 from falkirk.raft.replica import RaftReplica
@@ -120,6 +120,7 @@ class Node:
             security=config.security,
             credentials=Credentials(lambda: self._state.image, random, token_key=config.delegation_token_secret_key),
             wake=self._wake,
+            is_serving=not config.is_broker,
         )
         self._peers = Peers(
             config.release,
@@ -168,7 +169,7 @@ class Node:
         self._shutdown_deadline_ms: int | None = None
         self._due_ms: int | None = now_ms
         self._is_stopped = False
-        self._tell_start(startup)
+        self._effects += startup_facts(config, startup)
         try:
             applier.load_latest_snapshot()
         except (RecordError, CorruptFileError) as error:
@@ -187,22 +188,6 @@ class Node:
         )
         self._dispatcher.forwarding = broker.forwarding
         return broker
-
-    def _tell_start(self, startup: Startup) -> None:
-        config, recovery = self.config, startup.log.recovery
-        roles = ",".join(sorted(config.process_roles))
-        fields = {"node_id": config.node_id, "cluster_id": self._state.cluster_id, "roles": roles}
-        self._effects.append(Fact("info", "node-starts", {**fields, "release": str(config.release)}))
-        for log_dir, reason in startup.directories.offline.items():
-            self._effects.append(Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": reason}))
-        if recovery.torn is not None:
-            torn = {"file": recovery.torn.file, "reason": str(recovery.torn.tail)}
-            self._effects.append(Fact("warning", "torn-write-cut-off", torn))
-        if recovery.truncated_to is not None:
-            snapshot = recovery.truncated_to
-            self._effects.append(
-                Fact("warning", "log-replaced-by-snapshot", {"end_offset": snapshot.offset, "epoch": snapshot.epoch})
-            )
 
     # --- What a driver calls
 
@@ -224,6 +209,8 @@ class Node:
             # Most requests are answered from memory, or wait, and leave nothing to do.
             if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
+                if not self._is_started:
+                    self._start_if_ready()
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
             elif broker is not None:
                 self._due_ms = _earlier(self._due_ms, broker.next_deadline_ms)
@@ -391,9 +378,6 @@ class Node:
             if self._broker.failure is not None:
                 self._begin_shutdown()
         self._quorum.run()
-        if not self._is_started and (self._broker is None or self._broker.state is BrokerState.RUNNING):
-            self._is_started = True
-            self._effects.append(Started())
         if raft.kraft_version != self._kraft_version:
             self._kraft_version = raft.kraft_version
             self._clients.forget_answers()
@@ -401,6 +385,14 @@ class Node:
             self._state.has_caught_up = self._state.applied_offset >= raft.high_watermark
             self._clients.forget_answers(API_VERSIONS)
         self._go_on_shutting_down()
+
+    def _start_if_ready(self) -> None:
+        """Answer clients. Not before: a broker that does not know the metadata yet would tell them what is not so."""
+        if self._broker is None or self._broker.state is BrokerState.RUNNING:
+            self._is_started = True
+            self._effects.append(Started())
+            self._clients.begin_serving(self._state.now_ms)
+            self._tick()
 
     def _begin_shutdown(self) -> None:
         if not self._is_shutting_down:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.errors import RecordError
 from falkirk.node.bootstrap import read_bootstrap
+from falkirk.node.effects import Fact
 from falkirk.node.errors import StartupError
 from falkirk.node.log_directories import open_log_directories
 from falkirk.node.release_gate import ReleaseGate
@@ -75,6 +76,20 @@ def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
         log=log,
         election_state=_election_state(log.quorum_state),
     )
+
+
+def startup_facts(config: NodeConfig, startup: Startup) -> Iterator[Fact]:
+    """Give what is worth a line in the log."""
+    recovery, roles = startup.log.recovery, ",".join(sorted(config.process_roles))
+    fields = {"node_id": config.node_id, "cluster_id": startup.directories.cluster_id, "roles": roles}
+    yield Fact("info", "node-starts", {**fields, "release": str(config.release)})
+    for log_dir, reason in startup.directories.offline.items():
+        yield Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": reason})
+    if recovery.torn is not None:
+        yield Fact("warning", "torn-write-cut-off", {"file": recovery.torn.file, "reason": str(recovery.torn.tail)})
+    snapshot = recovery.truncated_to
+    if snapshot is not None:
+        yield Fact("warning", "log-replaced-by-snapshot", {"end_offset": snapshot.offset, "epoch": snapshot.epoch})
 
 
 def check_quorum_state(config: NodeConfig, disk: Disk, file: str) -> None:
