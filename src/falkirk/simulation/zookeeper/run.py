@@ -5,7 +5,9 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.zookeeper.broker_znode import broker_path
 from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH
+from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.node.zookeeper.config import FEATURES_PATH
 from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.run import ProgramFailedError, SimulationResult, Verdict
@@ -16,7 +18,7 @@ from falkirk.simulation.zookeeper.checkers.finalized_fits_brokers import Finaliz
 from falkirk.simulation.zookeeper.checkers.incompatible_nodes_stop import IncompatibleNodesStop
 from falkirk.simulation.zookeeper.checkers.malformed_stays import MalformedStays
 from falkirk.simulation.zookeeper.checkers.minimums_are_justified import MinimumsAreJustified
-from falkirk.simulation.zookeeper.checkers.nodes_stop_for_a_reason import NodesStopForAReason
+from falkirk.simulation.zookeeper.checkers.nodes_stop_for_a_reason import INCOMPATIBLE, NodesStopForAReason
 from falkirk.simulation.zookeeper.checkers.only_the_controller_writes import OnlyTheControllerWrites
 from falkirk.simulation.zookeeper.checkers.told_features_are_true import ToldFeaturesAreTrue
 from falkirk.simulation.zookeeper.ensemble import Ensemble
@@ -68,6 +70,8 @@ class _Run:
         self._ensemble = Ensemble()
         self._truth = FeaturesTruth(self._ensemble, world.clock, FEATURES_PATH)
         self._writers: dict[int, Writer] = {}
+        # Which life of a machine has registered last.
+        self._registered: dict[str, int] = {}
         self._conditions = LinkConditions()
         self._machines = [self._machine(index) for index in range(len(self._scenario.releases))]
         self._by_name = {machine.name: machine for machine in self._machines}
@@ -221,7 +225,7 @@ class _Run:
         return znode is not None and self._is_own(machine, znode)
 
     def _is_registered(self, machine: Machine) -> bool:
-        znode = self._ensemble.znode(f"/brokers/ids/{machine.node_id}")
+        znode = self._ensemble.znode(broker_path(machine.node_id))
         return znode is not None and self._is_own(machine, znode)
 
     def _is_own(self, machine: Machine, znode: Znode) -> bool:
@@ -240,8 +244,17 @@ class _Run:
 
     def _committed(self, transaction: Transaction) -> None:
         writer = self._writers.get(transaction.session_id)
+        for change in transaction.changes:
+            if writer is not None and writer.is_alive and change.path == broker_path(writer.machine.node_id):
+                self._take_registration(writer.machine)
         for checker in self._checkers:
             checker.committed(transaction, writer)
+
+    def _take_registration(self, machine: Machine) -> None:
+        self._registered[machine.name] = machine.host.starts
+        state = self._truth.now.state
+        if state is not None and machine.has_features and incompatibilities(machine.supported, state):
+            self._marks.add("incompatible broker registered")
 
     def _written(self, transaction: Transaction, before: Written, after: Written) -> None:
         writer = self._writers.get(transaction.session_id)
@@ -261,8 +274,12 @@ class _Run:
         if host.stopped is not None:
             reason = self._stops.stopped(self._by_name[host.name], host.stopped)
             self._marks.add(f"node stopped: {reason}")
+            if reason == INCOMPATIBLE and self._registered.get(host.name) == host.starts:
+                self._marks.add("node stopped by a change")
 
     def _hear(self, host: Host, fact: Fact) -> None:
+        if fact.event == "brokers-ignored":
+            self._marks.add("incompatible broker ignored")
         if fact.event in _DEFECTS:
             fields = "\n".join(f"{key}={value}" for key, value in fact.fields.items())
             raise ProgramFailedError(f"{host.name} tells of {fact.event}\n{fields}")

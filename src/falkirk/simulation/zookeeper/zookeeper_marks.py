@@ -56,6 +56,11 @@ _STOPS: Final = (
     "node stopped: no ZooKeeper",
     "node stopped: second of its id",
 )
+_RACES: Final = (
+    "incompatible broker registered",
+    "incompatible broker ignored",
+    "node stopped by a change",
+)
 _WRITES: Final = (
     "features set up",
     "features disabled",
@@ -69,7 +74,7 @@ _WRITES: Final = (
     "write refused by the version",
     "broker's znode of another session met",
 )
-ZOOKEEPER_MARKS: Final = (*_FAULTS, *_ANSWERS, *_STOPS, *_WRITES)
+ZOOKEEPER_MARKS: Final = (*_FAULTS, *_ANSWERS, *_STOPS, *_RACES, *_WRITES)
 
 
 class ZooKeeperMarks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from falkirk.node.zookeeper.operations import Answer, Operation
     from falkirk.simulation.clock import Clock
     from falkirk.simulation.zookeeper.machine import Machine
+
+INCOMPATIBLE: Final = "incompatible features"
+"""What a node has found between what it supports and what is finalized."""
 
 
 class NodesStopForAReason(ZooKeeperChecker):
@@ -59,7 +62,7 @@ class NodesStopForAReason(ZooKeeperChecker):
         if known.is_malformed:
             return "malformed features"
         is_incompatible = known.state is not None and incompatibilities(machine.supported, known.state)
-        return "incompatible features" if is_incompatible else None
+        return INCOMPATIBLE if is_incompatible else None
 
 
 def operation_path(operation: Operation) -> str | None:

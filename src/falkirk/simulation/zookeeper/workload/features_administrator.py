@@ -49,6 +49,8 @@ class FeaturesAdministrator(BrokerClient):
         self._marks = marks
         self._interval_ms = interval_ms
         self._due_ms = 0
+        # By feature, as he believes it to be.
+        self._levels: dict[str, int] = {}
         self._target: int | None = None
         self._is_asking = False
 
@@ -94,8 +96,14 @@ class FeaturesAdministrator(BrokerClient):
         self.ask(target, request, lambda response: self._answered(asked, response, version))
 
     def _update(self, name: str, version: int) -> FeatureUpdateKey:
-        level = self.chance.choice(_LEVELS)
-        allows = self.chance.random() < 0.6
+        """Ask for what may be done, mostly."""
+        known = self._levels.get(name, 1)
+        level, allows = known + 1, False
+        draw = self.chance.random()
+        if draw < 0.35:
+            level, allows = max(known - 1, 0), True
+        elif draw < 0.6:
+            level, allows = self.chance.choice(_LEVELS), self.chance.random() < 0.6
         if version == 0:
             return FeatureUpdateKey(name, level, allow_downgrade=allows)
         downgrade = UpgradeType.SAFE_DOWNGRADE if self.chance.random() < 0.8 else UpgradeType.UNSAFE_DOWNGRADE
@@ -105,6 +113,12 @@ class FeaturesAdministrator(BrokerClient):
         self._is_asking = False
         assert response is None or isinstance(response, UpdateFeaturesResponse)
         self._history.answer(asked, response, version)
+        for name, told in asked.told.items():
+            if told is Told.DONE and not asked.is_dry_run:
+                self._levels[name] = asked.levels[name]
+            elif self.chance.random() < 0.3:
+                # He is wrong about it.
+                self._levels[name] = self.chance.choice(_LEVELS)
         if response is None:
             self._marks.add("update without an answer")
             return
