@@ -1,204 +1,252 @@
-"""Brokers on ZooKeeper with real sockets and our driver; the ZooKeeper is one of values, or a real one."""
+"""Brokers of ours on a real ZooKeeper, all on the loop of a test: started, stopped, and waited for without sleeping."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import random
-import threading
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from zookeeper_server import kazoo_client
-from zookeeper_world import write_by_hand
 
-from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
-from falkirk.metadata.zookeeper.finalized_features import FeatureState
-from falkirk.node.effects import Stop
-from falkirk.node.zookeeper.config import FEATURES_PATH
-from falkirk.node.zookeeper.exchange import (
-    AskZooKeeper,
-    CloseSession,
-    OpenSession,
-    SessionChanged,
-    SessionState,
-    ZnodeChanged,
-    ZooKeeperAnswered,
-)
+from falkirk.client.admin import AsyncAdmin
+from falkirk.client.config import ClientConfig
+from falkirk.client.feature_update import FeatureUpdate
 from falkirk.node.zookeeper.node import ZooKeeperNode
 from falkirk.node.zookeeper.properties import read_zookeeper_properties
-from falkirk.server import listening
-from falkirk.server.clock import Clock
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.server import event_loop
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.listener_tls import ListenerTls
-from falkirk.server.opened_node import OpenedNode
-from falkirk.server.zookeeper_session import ZooKeeperSession
-from falkirk.simulation.zookeeper.ensemble import Ensemble
+from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from falkirk.metadata.zookeeper.finalized_features import FinalizedRange, Supported
+    from falkirk.client.feature_metadata import FeatureMetadata
+    from falkirk.node.effects import Stop
     from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.node.zookeeper.exchange import ZooKeeperEvent
+    from falkirk.protocol.endpoint import Endpoint
     from falkirk.server.node_driver import NodeDriver
+    from falkirk.server.zookeeper_session import ZooKeeperSession
 
-_SESSION_TIMEOUT_MS = 18_000
+TIMEOUT_S = 60
+DOWNGRADE = UpgradeType.SAFE_DOWNGRADE
 
 
-class ZooKeeperCluster:
-    """Brokers 1 and 2 of a release. `/features` is written as many times as it takes to be at version `epoch`."""
+class LiveNode:
+    """One broker. `stop`: how it ended, once it has."""
 
-    def __init__(
-        self,
-        supported: Supported,
-        finalized: Mapping[str, FinalizedRange],
-        *,
-        epoch: int = 1,
-        release: str = "3.9",
-        zookeeper: ValuesOfZooKeeper | RealZooKeeper | None = None,
-    ) -> None:
-        self._zookeeper = ValuesOfZooKeeper() if zookeeper is None else zookeeper
-        self.said = io.StringIO()
-        self._release = Release.parse(release)
-        self._supported = ",".join(f"{name}:{levels}" for name, levels in supported.items())
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._drivers: list[NodeDriver] = []
-        self._endpoints: dict[int, str] = {}
-        for _ in range(epoch + 1):
-            state = FeatureState(is_enabled=True, features=finalized)
-            self._zookeeper.write(FEATURES_PATH, encode_features(state, kip_778=False))
+    def __init__(self, cluster: LiveCluster, node_id: int, release: str, given: dict[str, str]) -> None:
+        self.node_id = node_id
+        self.log = io.StringIO()
+        self.stop: Stop | None = None
+        self.is_serving = False
+        self._cluster = cluster
+        self._release = release
+        self._given = given
+        self._driver: NodeDriver | None = None
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        properties = read_zookeeper_properties(self._given, Release.parse(self._release), hostname="127.0.0.1")
+        log = FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG)
+        with opened_on_zookeeper(properties, self._make, log) as opened:
+            self.endpoint: Endpoint = opened.config.listeners[0].endpoint
+
+            def open_zookeeper(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
+                self.session = opened.open_zookeeper(tell)
+                return self.session
+
+            try:
+                watched = replace(opened, open_zookeeper=open_zookeeper)
+                self.stop = await watched.run(self._serves, self._take_driver)
+            finally:
+                self._cluster.look()
+
+    def _make(self, config: ZooKeeperNodeConfig, now_ms: int) -> ZooKeeperNode:
+        self.node = _WatchedNode(self._cluster.look, config, now_ms)
+        return self.node
+
+    def _serves(self, _config: object) -> None:
+        self.is_serving = True
+
+    def _take_driver(self, driver: NodeDriver) -> None:
+        self._driver = driver
+
+    async def end(self) -> Stop:
+        """Ask it to stop, and wait."""
+        assert self._driver is not None
+        self._driver.request_shutdown()
+        return await self.ended()
+
+    async def ended(self) -> Stop:
+        """Wait until it has ended."""
+        await asyncio.wait_for(self.task, TIMEOUT_S)
+        assert self.stop is not None
+        return self.stop
 
     @property
-    def servers(self) -> str:
-        """The addresses, as for --bootstrap-server."""
-        return ",".join(endpoint for _, endpoint in sorted(self._endpoints.items()))
+    def epoch(self) -> int:
+        """What it tells clients."""
+        return self.node.membership.finalized_features.epoch
 
     @property
-    def levels(self) -> dict[str, int]:
-        """Give the finalized max levels as they stand in ZooKeeper."""
-        features = decode_features(self._zookeeper.read(FEATURES_PATH), FEATURES_PATH).features
-        return {name: levels.max_level for name, levels in features.items()}
+    def levels(self) -> dict[str, tuple[int, int]]:
+        """The same: minimum and maximum of each finalized feature."""
+        known = self.node.membership.finalized_features.levels
+        return {name: (found.min_level, found.max_level) for name, found in known.items()}
 
-    @contextmanager
-    def running(self) -> Iterator[ZooKeeperCluster]:
-        """Serve in a thread of their own."""
-        serving = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(self._run(serving.set)))
-        thread.start()
-        try:
-            assert serving.wait(30), self.said.getvalue()
-            yield self
-        finally:
-            assert self._loop is not None
-            for driver in self._drivers:
-                self._loop.call_soon_threadsafe(driver.stop, Stop(0))
-            thread.join()
-
-    async def _run(self, when_all_serve: Callable[[], None]) -> None:
-        self._loop = asyncio.get_running_loop()
-
-        def serves(config: ZooKeeperNodeConfig) -> None:
-            self._endpoints[config.node_id] = str(config.listeners[0].endpoint)
-            if len(self._endpoints) == 2:
-                when_all_serve()
-
-        async with asyncio.TaskGroup() as group:
-            for node_id in (1, 2):
-                group.create_task(self._opened(node_id).run(serves, self._drivers.append))
-
-    def _opened(self, node_id: int) -> OpenedNode[ZooKeeperNodeConfig]:
-        properties = read_zookeeper_properties(
-            {
-                "broker.id": str(node_id),
-                "zookeeper.connect": self._zookeeper.connect,
-                "listeners": "PLAINTEXT://127.0.0.1:0",
-                "falkirk.supported.features": self._supported,
-            },
-            self._release,
-            hostname="127.0.0.1",
-        )
-        log, clock = FactLog(self.said, LogFormat.TEXT, LogLevel.INFO), Clock()
-        sockets = listening.bind(properties.config.listeners)
-        config = replace(properties.config, listeners=tuple(one.listener for one in sockets))
-        return OpenedNode(
-            node=ZooKeeperNode(config, random=random.Random(node_id), now_ms=clock.now_ms()),
-            name=f"KafkaServer id={node_id}",
-            values=properties.values,
-            config=config,
-            sockets=sockets,
-            clock=clock,
-            log=log,
-            request_log=None,
-            tls=ListenerTls(),
-            open_zookeeper=partial(self._zookeeper.open, log),
-        )
+    @property
+    def client_id(self) -> tuple[int, bytes]:
+        """Its session and that one's password: what another needs to end it."""
+        return self.session._current._client.client_id
 
 
-class ValuesOfZooKeeper:
-    """A ZooKeeper of values, in which nothing ever goes wrong."""
+class _WatchedNode(ZooKeeperNode):
+    """Tells after each step that something may be another."""
 
-    connect = "zookeeper:2181"
+    def __init__(self, look: Callable[[], None], config: ZooKeeperNodeConfig, now_ms: int) -> None:
+        super().__init__(config, random=random.SystemRandom(), now_ms=now_ms)
+        self._look = look
 
-    def __init__(self) -> None:
-        self.ensemble = Ensemble()
-
-    def write(self, path: str, data: bytes) -> None:
-        write_by_hand(self.ensemble, path, data)
-
-    def read(self, path: str) -> bytes:
-        znode = self.ensemble.znode(path)
-        assert znode is not None
-        return znode.data
-
-    def open(self, _log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
-        return cast("ZooKeeperSession", _SessionOfValues(self.ensemble, tell))
+    def step(self, events: Any, now_ms: int) -> Any:
+        effects = super().step(events, now_ms)
+        self._look()
+        return effects
 
 
-class RealZooKeeper:
-    """One that runs; `connect`: with the chroot of the test."""
+class LiveCluster:
+    """Brokers on one ZooKeeper. `defaults` are in the properties of each."""
 
-    def __init__(self, connect: str) -> None:
+    def __init__(self, connect: str, **defaults: str) -> None:
         self.connect = connect
+        self.nodes: dict[int, LiveNode] = {}
+        self.times_started = 0
+        self._defaults = defaults
+        self._looked = asyncio.Event()
 
-    def write(self, path: str, data: bytes) -> None:
-        with kazoo_client(self.connect) as client:
-            if client.exists(path) is None:
-                client.create(path, data)
-            else:
-                client.set(path, data)
+    def begin(self, node_id: int, *, release: str = "3.9", **changed: str) -> LiveNode:
+        """Start a broker, in the place of one with its id that has ended."""
+        given = {
+            "broker.id": str(node_id),
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+            "zookeeper.connect": self.connect,
+            "zookeeper.session.timeout.ms": "6000",
+        }
+        given |= {name.replace("_", "."): value for name, value in (self._defaults | changed).items()}
+        self.times_started += 1
+        node = LiveNode(self, node_id, release, given)
+        self.nodes[node_id] = node
+        return node
 
-    def read(self, path: str) -> bytes:
-        with kazoo_client(self.connect) as client:
-            return client.get(path)[0]
+    async def start(self, *node_ids: int, **changed: str) -> None:
+        """Start brokers, and wait until they serve and something is finalized, or known not to be."""
+        for node_id in node_ids:
+            self.begin(node_id, **changed)
+        await self.until(lambda: self.has_joined(*node_ids))
 
-    def open(self, log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
-        return ZooKeeperSession(self.connect, session_timeout_ms=6_000, in_flight_max=10, tell=tell, log=log)
+    def has_joined(self, *node_ids: int) -> bool:
+        """Say whether these serve, know each other and a controller."""
+        for node_id in node_ids:
+            node = self.nodes[node_id]
+            assert node.stop is None, node.stop
+        return all(
+            (node := self.nodes[node_id]).is_serving
+            and set(node_ids) <= set(node.node.membership.brokers.brokers)
+            and self.controller is not None
+            for node_id in node_ids
+        )
+
+    async def restart(self, node_id: int, **changed: str) -> None:
+        """Stop a broker in order and start it again."""
+        assert (await self.nodes[node_id].end()).exit_code == 0
+        await self.start(node_id, **changed)
+
+    @property
+    def controller(self) -> LiveNode | None:
+        """Who thinks that it is the controller."""
+        active = (node for node in self.nodes.values() if node.stop is None and node.is_serving)
+        return next((node for node in active if node.node.is_active_controller), None)
+
+    def look(self) -> None:
+        """Let those look who wait for something."""
+        self._looked.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something is so; it is looked at after each step of a node."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                while not holds():
+                    self._looked.clear()
+                    await self._looked.wait()
+        except TimeoutError:
+            logs = "\n".join(f"--- node {node.node_id}\n{node.log.getvalue()}" for node in self.nodes.values())
+            raise AssertionError(f"it did not come:\n{logs}") from None
+
+    async def until_epoch(self, epoch: int) -> None:
+        """Wait until all that run tell this epoch, or a later one."""
+        await self.until(lambda: all(node.epoch >= epoch for node in self.nodes.values() if node.stop is None))
+
+    # --- What clients and strangers do
+
+    async def update(self, timeout_ms: int = 30_000, /, **levels: int) -> dict[str, tuple[int, str] | None]:
+        """Ask for updates through any broker; a level in the negative is a downgrade to it, 0 a deletion."""
+        updates = {
+            name: FeatureUpdate(abs(level), UpgradeType.UPGRADE if level > 0 else DOWNGRADE)
+            for name, level in levels.items()
+        }
+        async with AsyncAdmin([self._any().endpoint], ClientConfig()) as admin:
+            result = await admin.update_features(updates, timeout_ms=timeout_ms)
+        return {
+            name: None if failure is None else (failure.error_code, failure.message or "")
+            for name, failure in result.values.items()
+        }
+
+    async def told_by(self, node_id: int) -> FeatureMetadata:
+        """Ask one broker which features there are (ApiVersions)."""
+        async with AsyncAdmin([self.nodes[node_id].endpoint], ClientConfig()) as admin:
+            return await admin.describe_features()
+
+    def _any(self) -> LiveNode:
+        return next(node for node in self.nodes.values() if node.stop is None and node.is_serving)
+
+    async def by_hand(self, change: Callable[[Any], Any]) -> Any:
+        """Do something as a stranger with a client of its own, below the chroot."""
+
+        def work() -> Any:
+            with kazoo_client(self.connect) as client:
+                return change(client)
+
+        return await asyncio.to_thread(work)
+
+    async def expire(self, node: LiveNode) -> None:
+        """End a broker's session as ZooKeeper does when it has expired: another client takes it and closes it."""
+
+        def work() -> None:
+            with kazoo_client(self.connect, client_id=client_id):
+                pass
+
+        client_id = node.client_id
+        await asyncio.to_thread(work)
 
 
-class _SessionOfValues:
-    """Does what ZooKeeperSession does."""
+@asynccontextmanager
+async def live_cluster(connect: str, **defaults: str) -> AsyncIterator[LiveCluster]:
+    """Have a cluster; all of its brokers end with the block."""
+    cluster = LiveCluster(connect, **defaults)
+    try:
+        yield cluster
+    finally:
+        for node in cluster.nodes.values():
+            if not node.task.done() and node._driver is not None:
+                node._driver.request_shutdown()
+        await asyncio.wait_for(asyncio.gather(*(node.task for node in cluster.nodes.values())), TIMEOUT_S)
 
-    def __init__(self, ensemble: Ensemble, tell: Callable[[ZooKeeperEvent], None]) -> None:
-        self._ensemble = ensemble
-        self._tell = tell
-        self._session_id = 0
 
-    def execute(self, effect: ZooKeeperEffect) -> None:
-        match effect:
-            case OpenSession():
-                self._session_id = self._ensemble.open_session(_SESSION_TIMEOUT_MS, 0, self._notify)
-                self._tell(SessionChanged(SessionState.CONNECTED, self._session_id))
-            case AskZooKeeper(request_id, operation):
-                self._tell(ZooKeeperAnswered(request_id, self._ensemble.ask(self._session_id, operation)))
-            case CloseSession():
-                self._ensemble.end_session(self._session_id)
-
-    async def close(self) -> None:
-        self._ensemble.end_session(self._session_id)
-
-    def _notify(self, path: str) -> None:
-        self._tell(ZnodeChanged(path))
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    """Run a story on a loop as `falkirk serve` has it."""
+    event_loop.run(story())
