@@ -86,7 +86,7 @@ def test_levels_of_the_feature_are_in_the_order_of_protocols(first, second):
     assert (feature_level(first) < feature_level(second)) == (first < second)
 
 
-@pytest.mark.parametrize("level", [0, -1, len(METADATA_VERSION_ROWS)])
+@pytest.mark.parametrize("level", [0, -1, feature_level(ALL[-1]) + 1])
 def test_what_is_no_level_of_the_feature_is_refused(level):
     with pytest.raises(
         UnknownInterBrokerProtocolError, match=f"^unknown level {level} of {IBP_FEATURE}: known are 1 to"

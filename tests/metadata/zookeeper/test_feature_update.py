@@ -136,6 +136,11 @@ def test_what_cannot_be_now_is_refused_and_all_brokers_in_its_way_are_named(upda
     assert results(decision.response()) == [(update[0], ErrorCode.FEATURE_UPDATE_FAILED, message)]
 
 
+@pytest.mark.parametrize("update", [("a", 4, UPGRADE), ("a", 2, SAFE)])
+def test_an_update_does_not_move_a_min_level_though_all_brokers_support_lower_ones(update):
+    assert decide(update, brokers={1: ranges(a=(1, 4))}).state.features["a"].min_level == 2
+
+
 def test_many_brokers_are_counted():
     brokers = {broker_id: {} for broker_id in range(1000)}
     ((_, _, message),) = results(decide(("a", 4, UPGRADE), brokers=brokers).response())
