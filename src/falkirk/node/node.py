@@ -209,8 +209,7 @@ class Node:
             # Most requests are answered from memory, or wait, and leave nothing to do.
             if self._state.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
-                if not self._is_started:
-                    self._start_if_ready()
+                self._start_if_ready()
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
             elif broker is not None:
                 self._due_ms = _earlier(self._due_ms, broker.next_deadline_ms)
@@ -388,7 +387,7 @@ class Node:
 
     def _start_if_ready(self) -> None:
         """Answer clients. Not before: a broker that does not know the metadata yet would tell them what is not so."""
-        if self._broker is None or self._broker.state is BrokerState.RUNNING:
+        if not self._is_started and (self._broker is None or self._broker.state is BrokerState.RUNNING):
             self._is_started = True
             self._effects.append(Started())
             self._clients.begin_serving(self._state.now_ms)
