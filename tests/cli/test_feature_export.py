@@ -258,16 +258,17 @@ def test_a_server_that_says_nothing_is_one_line(falkirk, monkeypatch):
     assert answer == (1, "", f"ZooKeeper 127.0.0.1:{port} does not answer within 0.2 s\n")
 
 
-@pytest.mark.parametrize("connect", ["", ":2181", "h:port", "h:1,,i:2", "/chroot", "zk://h:1", "h:123456"])
-def test_an_address_that_is_none_is_wrong_usage(falkirk, connect):
-    answer = falkirk("features", "export", "--zookeeper", connect)
-    assert answer == (2, "", f"--zookeeper '{connect}' is not host:port[,host:port...][/chroot]\n")
-
-
-@pytest.mark.parametrize("path", ["features", "/", "/features/"])
-def test_a_path_that_is_none_is_wrong_usage(falkirk, path):
-    answer = falkirk("features", "export", "--zookeeper", "127.0.0.1:1", "--path", path)
-    assert answer == (2, "", f"--path '{path}' is no path of a znode, as /features\n")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--zookeeper", "/chroot"), "--zookeeper: '/chroot' names no server"),
+        (("--zookeeper", "h:port"), "--zookeeper: h:port is not host:port"),
+        (("--zookeeper", "h:1", "--path", "features"), "--path: features is not the path of a znode"),
+        (("--zookeeper", "h:1", "--path", "/"), "--path: / is not the path of a znode"),
+    ],
+)
+def test_an_address_or_a_path_that_is_none_is_wrong_usage(falkirk, words, message):
+    assert falkirk("features", "export", *words) == (2, "", f"{message}\n")
 
 
 def test_a_protocol_that_is_none_is_refused_before_anyone_is_asked(falkirk):

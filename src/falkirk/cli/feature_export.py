@@ -62,14 +62,20 @@ def export_from(connect: str, path: str | None, inter_broker_protocol: str | Non
     from falkirk.cli.zookeeper_state import read_zookeeper_state  # noqa: PLC0415 - and it needs kazoo
     from falkirk.metadata.zookeeper.finalized_features import DISABLED  # noqa: PLC0415 - same
     from falkirk.metadata.zookeeper.kraft_levels import broker_obstacles, kraft_levels  # noqa: PLC0415 - same
+    from falkirk.node.zookeeper.connect_string import is_znode_path, parse_connect_string  # noqa: PLC0415 - same
+    from falkirk.versions.config_definition import ConfigError  # noqa: PLC0415 - same
     from falkirk.versions.inter_broker_protocol import parse  # noqa: PLC0415 - same
 
-    if path is not None and (not path.startswith("/") or path.endswith("/")):
-        raise WrongUsageError(f"--path '{path}' is no path of a znode, as {KIP_584_PATH}")
+    if path is not None and not is_znode_path(path):
+        raise WrongUsageError(f"--path: {path} is not the path of a znode")
+    try:
+        address = parse_connect_string(connect, "--zookeeper")
+    except ConfigError as error:
+        raise WrongUsageError(str(error)) from error
     protocol = None if inter_broker_protocol is None else parse(inter_broker_protocol)
-    found = read_zookeeper_state(connect, (KIP_584_PATH, KAFKA_PATH) if path is None else (path,))
+    found = read_zookeeper_state(address, (KIP_584_PATH, KAFKA_PATH) if path is None else (path,))
     if path is not None and found.features is None:
-        raise CommandFailedError(f"ZooKeeper {connect}: there is no znode {path}")
+        raise CommandFailedError(f"ZooKeeper {address}: there is no znode {path}")
     state = found.features or DISABLED
     levels = kraft_levels(state, ibp=protocol)
     obstacles = (*levels.obstacles, *broker_obstacles(state, found.brokers, levels), *found.faults)

@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError, WriterNotClosedException
 from kazoo.handlers.threading import KazooTimeoutError
 
-from falkirk.cli.failure import CommandFailedError, WrongUsageError
+from falkirk.cli.failure import CommandFailedError
 from falkirk.metadata.zookeeper.broker_znode import BROKER_IDS_PATH, broker_path, decode_broker
 from falkirk.metadata.zookeeper.cluster_id_znode import CLUSTER_ID_PATH, decode_cluster_id
 from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH, decode_controller
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.zookeeper.broker_znode import BrokerZnode
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
+    from falkirk.node.zookeeper.connect_string import ConnectString
 
     T = TypeVar("T")
 
@@ -46,15 +47,14 @@ class ZooKeeperState:
     faults: tuple[str, ...]
 
 
-def read_zookeeper_state(connect: str, features_paths: Sequence[str]) -> ZooKeeperState:
+def read_zookeeper_state(connect: ConnectString, features_paths: Sequence[str]) -> ZooKeeperState:
     """Read the first of `features_paths` that is there, and who is in the cluster.
 
-    Raises WrongUsageError, CommandFailedError (nothing is there, or ZooKeeper does not answer), and ZnodeError for the
-    features: without them there is nothing to say.
+    Raises CommandFailedError (nothing is there, or ZooKeeper does not answer), and ZnodeError for the features: without
+    them there is nothing to say.
     """
-    hosts, chroot = _address(connect)
-    with _connected(hosts) as client:
-        reader = _Reader(client, chroot)
+    with _connected(",".join(connect.servers)) as client:
+        reader = _Reader(client, connect.chroot)
         path, found = next(
             ((path, found) for path in features_paths if (found := reader.read(path)) is not None), (None, None)
         )
@@ -62,7 +62,7 @@ def read_zookeeper_state(connect: str, features_paths: Sequence[str]) -> ZooKeep
         if found is None and broker_ids is None:
             raise CommandFailedError(f"ZooKeeper {connect}: no Kafka is there: {_named(features_paths)}")
         return ZooKeeperState(
-            connect=connect,
+            connect=str(connect),
             features_path=path,
             features_epoch=None if found is None else found[1],
             features=None if path is None or found is None else decode_features(found[0], path),
@@ -139,14 +139,6 @@ def _connected(hosts: str) -> Iterator[KazooClient]:
             client.close()
 
 
-def _address(connect: str) -> tuple[str, str]:
-    """Give the servers, and the chroot without a slash at its end. Raises WrongUsageError."""
-    hosts, slash, chroot = connect.partition("/")
-    if not all(_HOST.fullmatch(host) for host in hosts.split(",")):
-        raise WrongUsageError(f"--zookeeper '{connect}' is not host:port[,host:port...][/chroot]")
-    return hosts, (slash + chroot).rstrip("/")
-
-
 def _named(paths: Sequence[str]) -> str:
     return f"neither {' nor '.join((*paths, BROKER_IDS_PATH))}"
 
@@ -156,4 +148,3 @@ def _words(error: KazooException) -> str:
 
 
 _ID = re.compile(r"[0-9]{1,9}")
-_HOST = re.compile(r"[^\s:,/]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")

@@ -22,6 +22,7 @@ from falkirk.node.role_checks import (
 from falkirk.node.security_settings import read_security
 from falkirk.node.server_properties import is_true, node_listeners, parse_values, unused_keys
 from falkirk.node.zookeeper.config import FEATURES_PATH, ZooKeeperNodeConfig
+from falkirk.node.zookeeper.connect_string import is_znode_path, parse_connect_string
 from falkirk.versions import inter_broker_protocol
 from falkirk.versions.config_definition import ConfigError, ConfigType, Definition, Range
 from falkirk.versions.errors import UnknownInterBrokerProtocolError
@@ -75,7 +76,7 @@ def read_zookeeper_properties(properties: Mapping[str, str], release: Release, *
     config = ZooKeeperNodeConfig(
         release=release,
         listeners=node_listeners(listeners, hostname),
-        zookeeper_connect=_connect_string(str(values["zookeeper.connect"])),
+        zookeeper_connect=str(parse_connect_string(str(values["zookeeper.connect"]))),
         inter_broker_listener_name=inter_broker_listener_name(values),
         inter_broker_protocol=protocol,
         supported_features=_supported_features(properties.get(_SUPPORTED_FEATURES, ""), release),
@@ -140,10 +141,6 @@ _UNSERVED: Final[Mapping[str, str]] = {
 }
 _LEVEL_MAX: Final = 0x7FFF
 _LEVELS: Final = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
-_DEFAULT_PORT: Final = 2181
-_SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[0-9A-Za-z\-._]+)(?::([0-9]{1,5}))?")
-# ZooKeeper's own rule: names between slashes, none of them "." or "..".
-_ABSOLUTE_PATH: Final = re.compile(r"(/(?!\.{1,2}(?:/|$))[^/\x00-\x1f\x7f-\x9f]+)+")
 
 
 def _require(holds: bool, text: str) -> None:  # noqa: FBT001 - it reads like the sentence that it is
@@ -167,7 +164,7 @@ def _own_values(properties: Mapping[str, str]) -> dict[str, Any]:  # Any: as in 
         if name in properties
     }
     path = own.get("features_path", FEATURES_PATH)
-    _require(bool(_ABSOLUTE_PATH.fullmatch(path)), f"{_FEATURES_PATH}: {path} is not the path of a znode")
+    _require(is_znode_path(path), f"{_FEATURES_PATH}: {path} is not the path of a znode")
     return own
 
 
@@ -232,24 +229,6 @@ def _supported_features(text: str, release: Release) -> dict[str, SupportedRange
         _require(name.strip() not in supported, f"{_SUPPORTED_FEATURES}: {name.strip()} is there twice")
         supported[name.strip()] = found
     return dict(sorted({IBP_FEATURE: SupportedRange(1, highest), **supported}.items()))
-
-
-def _connect_string(text: str) -> str:
-    """Check host:port,host:port/chroot, and give every server its port."""
-    servers, slash, chroot = text.partition("/")
-    path = slash + chroot.rstrip("/")
-    _require(
-        path in {"", "/"} or bool(_ABSOLUTE_PATH.fullmatch(path)),
-        f"zookeeper.connect: {path} is not the path of a znode",
-    )
-    matches = [(entry, _SERVER.fullmatch(entry)) for entry in split_entries(servers)]
-    _require(bool(matches), f"zookeeper.connect: '{text}' names no server")
-    found = []
-    for entry, match in matches:
-        _require(match is not None and int(match[2] or 0) < 1 << 16, f"zookeeper.connect: {entry} is not host:port")
-        assert match is not None
-        found.append(f"{match[1]}:{match[2] or _DEFAULT_PORT}")
-    return ",".join(found) + ("" if path == "/" else path)
 
 
 def _warnings(properties: Mapping[str, str], known: Mapping[str, Definition]) -> list[str]:
