@@ -63,6 +63,11 @@ class SecuritySettings:
     logins: Mapping[str, Login] = field(default_factory=dict)
     failed_authentication_delay_ms: int = 100
 
+    @property
+    def mechanisms(self) -> frozenset[str]:
+        """Give what clients can authenticate with on any listener."""
+        return frozenset(mechanism for listener in self.listeners.values() for mechanism in listener.mechanisms)
+
     def of_listener(self, name: str) -> ListenerSecurity:
         """Give what a listener asks for."""
         return self.listeners.get(name, NO_SECURITY)

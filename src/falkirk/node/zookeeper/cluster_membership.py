@@ -22,13 +22,15 @@ from falkirk.node.zookeeper.features_cache import FeaturesCache
 from falkirk.node.zookeeper.handlers.zookeeper_view import NO_EPOCH
 from falkirk.node.zookeeper.live_brokers import LiveBrokers
 from falkirk.node.zookeeper.repeated_asks import RepeatedAsks
+from falkirk.node.zookeeper.scram_users import ScramUsers
 from falkirk.node.zookeeper.session import Session
+from falkirk.protocol.sasl.scram_mechanism import SCRAM_MECHANISMS
 from falkirk.versions.inter_broker_protocol import IBP_FEATURE, effective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.metadata.zookeeper.finalized_features import FinalizedRange
+    from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
     from falkirk.node.effects import Effect
     from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
     from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
@@ -71,7 +73,10 @@ class ClusterMembership:
         self._disconnected_since_ms: int | None = now_ms()
         self._refresh_ms: int | None = None
         self._protocol: EffectiveProtocol | None = None
+        # What was told last: of the controller, and whether it is this broker; of brokers; of features.
         self._told_controller = (-1, False)
+        self._told_brokers: list[int] = []
+        self._told_features: tuple[int | None, FeatureState | None] = (None, None)
         self.session = Session(effects)
         asks = RepeatedAsks(self.session)
         self.session.on_state(self._take_state)
@@ -91,6 +96,11 @@ class ClusterMembership:
         if config.authorizer_class_name:
             self.acls = ClusterAcls(
                 self.session, asks, config, on_change=changed, failed=self._unreadable, effects=effects
+            )
+        self.users: ScramUsers | None = None
+        if any(mechanism in SCRAM_MECHANISMS for mechanism in config.security.mechanisms):
+            self.users = ScramUsers(
+                self.session, asks, on_change=lambda: None, failed=self._unreadable, effects=effects
             )
         self._registration = BrokerRegistration(
             self.session,
@@ -209,8 +219,9 @@ class ClusterMembership:
         """Look at everything again: watches may have been lost."""
         self.features.read()
         self.brokers.read()
-        if self.acls is not None:
-            self.acls.read()
+        for access in (self.acls, self.users):
+            if access is not None:
+                access.read()
         self.role.refresh()
 
     # --- Joining
@@ -229,17 +240,16 @@ class ClusterMembership:
             if not self._is_finding:
                 self._is_finding = True
                 self._cluster_id.find()
-        elif self.features.is_fresh and self._may_authorize():
+        elif self.features.is_fresh and self._knows_access():
             self._is_registering = True
             self._registration.begin(encode_broker(self._znode()))
 
-    def _may_authorize(self) -> bool:
-        """Say whether ACLs are known; where they cannot be, the broker does not begin to serve."""
-        if self.acls is None or self.acls.is_known:
-            return True
-        if self.acls.fault is not None:
+    def _knows_access(self) -> bool:
+        """Say whether it is known who may do what; where that cannot be, the broker does not begin to serve."""
+        if self.acls is not None and self.acls.fault is not None and not self.acls.is_known:
             self._fail(str(self.acls.fault))
-        return False
+            return False
+        return all(access is None or access.is_known for access in (self.acls, self.users))
 
     def _znode(self) -> BrokerZnode:
         config = self._config
@@ -261,7 +271,10 @@ class ClusterMembership:
         self.role.start()
 
     def _brokers_changed(self) -> None:
-        self._effects(Fact("info", "brokers-changed", {"brokers": list(self.brokers.brokers)}))
+        told = list(self.brokers.brokers)
+        if told != self._told_brokers:
+            self._told_brokers = told
+            self._effects(Fact("info", "brokers-changed", {"brokers": told}))
         self._changed()
         self.role.look_again()
 
@@ -270,10 +283,12 @@ class ClusterMembership:
     def _features_changed(self) -> None:
         """Hold what is finalized against what this broker supports (KIP-584, broker protections)."""
         features, config = self.features, self._config
-        if features.state is not None:
+        told = (features.epoch, features.state)
+        if features.state is not None and told != self._told_features:
             levels = {name: [found.min_level, found.max_level] for name, found in features.state.features.items()}
             fields = {"epoch": features.epoch, "is_enabled": features.state.is_enabled, "features": levels}
             self._effects(Fact("info", "features-changed", fields))
+        self._told_features = told
         if self._supports_features:
             if features.fault is not None and not self.is_joined:
                 self._fail(str(features.fault))

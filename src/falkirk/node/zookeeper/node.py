@@ -39,6 +39,7 @@ from falkirk.node.zookeeper.measurements import measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.client_connections import ConnectionCounters, OpenRequest
     from falkirk.node.config import Listener
     from falkirk.node.effects import Effect
@@ -72,7 +73,7 @@ class ZooKeeperNode:
             idle_ms_max=config.connections_max_idle_ms,
             answered=request_facts.answered if config.has_request_facts else None,
             security=config.security,
-            credentials=Credentials(lambda: EMPTY, random, token_key=None),
+            credentials=Credentials(self._users, random, token_key=None),
             wake=self._wake,
         )
         # Nothing is answered before the broker serves.
@@ -179,6 +180,11 @@ class ZooKeeperNode:
 
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)
+
+    def _users(self) -> MetadataImage:
+        """Give whom SCRAM lets in, as KRaft nodes have it."""
+        users = self._membership.users
+        return EMPTY if users is None else users.image
 
     def _wake(self) -> None:
         self._has_work = True
