@@ -4,6 +4,7 @@ import pytest
 from kip_584_servers import CONTROLLER, Kip584Servers
 
 from falkirk.client.admin import AsyncAdmin
+from falkirk.client.blocking_admin import Admin
 from falkirk.client.config import ClientConfig
 from falkirk.client.event_loop import run
 from falkirk.client.feature_metadata import FinalizedVersionRange
@@ -57,6 +58,15 @@ def test_what_the_controller_knows_better_is_kept_with_its_minimum_when_a_laggin
     assert [each.finalized_features_epoch for each in (lagging, newest, again)] == [2, 3, 3]
     assert lagging.finalized_features == {"a": FinalizedVersionRange(1, 3), "c": FinalizedVersionRange(2, 4)}
     assert again.finalized_features == newest.finalized_features == {"a": FinalizedVersionRange(1, 3)}
+
+
+def test_the_blocking_admin_asks_the_controller_as_well():
+    cluster = servers()
+    updated(cluster)
+    cluster.lag = {1: 1}
+    with cluster.running(), Admin([cluster.nodes[0].endpoint], CONFIG) as admin:
+        told = admin.describe_features(), admin.newest_features()
+    assert [each.finalized_features_epoch for each in told] == [1, 2]
 
 
 def test_a_controller_that_lags_behind_changes_nothing():

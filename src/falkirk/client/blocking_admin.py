@@ -59,6 +59,10 @@ class Admin:
         """Give what the cluster has agreed on, and what one node supports."""
         return self._runner.run(self._admin.describe_features())
 
+    def newest_features(self) -> FeatureMetadata:
+        """Give the same, with what is finalized as the controller knows it."""
+        return self._runner.run(self._admin.newest_features())
+
     def update_features(
         self,
         updates: Mapping[str, FeatureUpdate],
