@@ -269,6 +269,8 @@ class AsyncAdmin:
         self, updates: Mapping[str, FeatureUpdate], result: UpdateFeaturesResult
     ) -> UpdateFeaturesResult:
         """Take for done what stands: controllers on ZooKeeper refuse to do again what a lost answer was about."""
+        if not any(failure and failure.error_code == ErrorCode.INVALID_REQUEST for failure in result.values.values()):
+            return result
         finalized = (await self.newest_features()).finalized_features
         levels = {name: finalized[name].max_version_level if name in finalized else 0 for name in updates}
         return result.with_done({name for name, update in updates.items() if update.max_version_level == levels[name]})
