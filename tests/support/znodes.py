@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 
 from hypothesis import strategies as st
+from raised import raised
 
 from falkirk.metadata.zookeeper.broker_znode import BrokerEndpoint, BrokerZnode
+from falkirk.metadata.zookeeper.errors import ZnodeError
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.versions.supported_range import SupportedRange
 
@@ -64,6 +66,17 @@ def damaged(draw, text: str):
 def hostile(*texts: str):
     """Any bytes, and damaged znodes of these kinds."""
     return st.one_of(st.binary(max_size=20), *(damaged(text) for text in texts))
+
+
+def read_or_refused(read, path):
+    """Give what a znode says; None if it is refused, as it has to be: in one line that begins with the path."""
+    found = []
+    error = raised(ZnodeError, lambda: found.append(read()))
+    if error is None:
+        return found[0]
+    assert str(error).startswith(f"znode {path}: ")
+    assert len(str(error).splitlines()) == 1
+    return None
 
 
 def _places(document):
