@@ -213,7 +213,7 @@ def test_a_broker_that_registers_after_the_update_is_ignored(world):
     world.role.look_again()
     world.do_all()
     (fact,) = world.facts_of("brokers-ignored")
-    assert fact.fields["brokers"] == (2,)
+    assert fact.fields["brokers"] == [2]
     further = world.ask_for(group_coordinator=3)
     world.do_all()
     assert further.results == {"group_coordinator": NONE}, "who is ignored is in nobody's way"

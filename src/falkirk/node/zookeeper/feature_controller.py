@@ -241,7 +241,7 @@ class FeatureController:
         live = self._live(wanted)
         ignored = tuple(sorted(self._registered.keys() - live.keys()))
         if ignored and ignored != self._ignored:
-            self._effects(Fact("warning", "brokers-ignored", {"brokers": ignored, "reason": _IGNORED}))
+            self._effects(Fact("warning", "brokers-ignored", {"brokers": list(ignored), "reason": _IGNORED}))
         self._ignored = ignored
         self._put(znode, state, raise_minimums(wanted, live))
 
