@@ -81,6 +81,21 @@ def test_brokers_on_zookeeper_have_the_basic_sessions(falkirk, zookeeper_below):
         assert cluster.levels == BEFORE | {IBP_FEATURE: IBP}
 
 
+def test_any_broker_on_zookeeper_leads_to_the_controller_by_kafkas_commands_too(falkirk):
+    with Kip584Brokers(SUPPORTED, FINALIZED).running() as cluster:
+        first, second = cluster.servers.split(",")
+        raised = falkirk("features", "--bootstrap-server", first, "upgrade", "--feature", "group_coordinator=2")
+        refused = falkirk("features", "--bootstrap-server", first, "upgrade", "--feature", "group_coordinator=3")
+        deleted = falkirk("features", "--bootstrap-server", second, "disable", "--feature", "transaction_coordinator")
+        told = [falkirk("features", "--bootstrap-server", one, "describe").stdout for one in (first, second)]
+    assert (raised.exit_code, raised.stdout) == (0, "group_coordinator was upgraded to 2.\n")
+    assert refused.exit_code == 1
+    assert "Broker 1 only supports versions 1-2. Broker 2 only supports versions 1-2." in refused.stdout
+    assert (deleted.exit_code, deleted.stdout) == (0, "transaction_coordinator was disabled.\n")
+    assert told[0] == told[1]
+    assert [line.split()[-1] for line in told[0].splitlines()] == ["3"] * 4
+
+
 def test_brokers_on_zookeeper_have_the_advanced_session(falkirk, zookeeper_below):
     brokers = Kip584Brokers(SUPPORTED_FOR_UPDATE, FINALIZED_FOR_UPDATE, zookeeper=zookeeper_below)
     with brokers.running() as cluster:
