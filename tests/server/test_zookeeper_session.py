@@ -215,7 +215,7 @@ def test_a_watch_tells_once_and_waits_for_a_znode_that_is_not_there(chroot):
 def test_what_was_on_its_way_when_the_server_died_is_unknown_and_what_waits_is_done_later(tmp_path):
     async def story():
         with running_server(tmp_path) as server:
-            async with opened(f"{server.address}/root/below", session_timeout_ms=20_000) as asker:
+            async with opened(f"{server.address}/kafka/below", session_timeout_ms=20_000) as asker:
                 session_id = await asker.until_state(SessionState.CONNECTED)
                 assert await asker.ask(GetData("/kept", watch=True)) == [Failed(Refusal.NO_NODE)]
                 await asker.ask(Create("/owned", b"", ephemeral=True))
