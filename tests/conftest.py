@@ -23,13 +23,20 @@ def update_golden(request):
     return request.config.getoption("--update-golden")
 
 
-@pytest.fixture(scope="module")
-def zookeeper(tmp_path_factory):
-    """One ZooKeeper for all tests of a module. A test that ends or pauses it starts it again before it is over."""
+@pytest.fixture(scope="session")
+def zookeeper_process(tmp_path_factory):
+    """One ZooKeeper for all tests of a process."""
     from zookeeper_server import running_server
 
     with running_server(tmp_path_factory.mktemp("zookeeper")) as server:
         yield server
+
+
+@pytest.fixture
+def zookeeper(zookeeper_process):
+    """A ZooKeeper that serves. A test that ends or pauses it starts it again before it is over."""
+    zookeeper_process.start_again_if_ended()
+    return zookeeper_process
 
 
 @pytest.fixture

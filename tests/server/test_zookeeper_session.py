@@ -298,7 +298,9 @@ def test_why_there_is_no_connection_is_told_once_however_often_it_is_tried(caplo
     async def story():
         tries = asyncio.Semaphore(0)
 
-        def hang_up(_reader, writer):
+        async def hang_up(reader, writer):
+            # All of it: a connection that is closed with something unread is reset.
+            await reader.read(1_000)
             writer.close()
             tries.release()
 
@@ -309,7 +311,7 @@ def test_why_there_is_no_connection_is_told_once_however_often_it_is_tried(caplo
                     await tries.acquire()
                 lines = asker.log.getvalue().splitlines()
         assert len(lines) == 1
-        assert "WARNING ZooKeeper: Connection dropped: socket connection" in lines[0]
+        assert "WARNING ZooKeeper: Connection dropped: socket connection broken" in lines[0]
         assert asker.events == []
 
     with caplog.at_level(logging.WARNING):

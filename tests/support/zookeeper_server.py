@@ -5,6 +5,8 @@ Tests bear the marks zookeeper, slow and xdist_group("zookeeper").
 
 from __future__ import annotations
 
+import os
+import signal
 import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -28,10 +30,30 @@ SETTINGS = {
 JAVA_OPTIONS = ("-Dzookeeper.forceSync=no", "-Dreadonlymode.enabled=true")
 
 
-def made_server(directory: Path, **settings: str) -> ZooKeeperServer:
+class PausableServer(ZooKeeperServer):
+    """One that can be made to hang."""
+
+    def pause(self) -> None:
+        """Let it do nothing, without closing its connections."""
+        os.kill(self.pid, signal.SIGSTOP)
+        # All of its threads have stopped when that is told.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def start_again_if_ended(self) -> None:
+        """Let no test suffer from one that failed before it."""
+        if self._process is None or self._process.poll() is not None:
+            self.kill()
+            self.start()
+
+
+def made_server(directory: Path, **settings: str) -> PausableServer:
     """Give a server that is not started; its port stays free while it is down. `settings`: lines of zoo.cfg."""
     (port,) = free_ports(1)
-    return ZooKeeperServer(
+    return PausableServer(
         directory,
         class_path=find_class_path(None),
         port=port,
@@ -41,7 +63,7 @@ def made_server(directory: Path, **settings: str) -> ZooKeeperServer:
 
 
 @contextmanager
-def running_server(directory: Path, **settings: str) -> Iterator[ZooKeeperServer]:
+def running_server(directory: Path, **settings: str) -> Iterator[PausableServer]:
     """Run a server: start(), stop(), kill(), pause(), resume(), address, pid."""
     server = made_server(directory, **settings)
     server.start()
@@ -52,7 +74,7 @@ def running_server(directory: Path, **settings: str) -> Iterator[ZooKeeperServer
 
 
 @contextmanager
-def read_only_server(directory: Path) -> Iterator[ZooKeeperServer]:
+def read_only_server(directory: Path) -> Iterator[PausableServer]:
     """Run one server of three whose others are not there: it takes no writes."""
     ports = free_ports(6)
     peers = {f"server.{number + 1}": f"127.0.0.1:{ports[number]}:{ports[number + 3]}" for number in range(3)}

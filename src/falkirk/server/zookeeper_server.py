@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -100,7 +99,6 @@ class ZooKeeperServer:
         """Stop it: asked at first, then killed. Nothing is to be done if it does not run."""
         if self._process is None:
             return
-        self._process.send_signal(signal.SIGCONT)
         self._process.terminate()
         try:
             self._process.wait(timeout_s)
@@ -115,14 +113,6 @@ class ZooKeeperServer:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def pause(self) -> None:
-        """Let it do nothing, without closing its connections."""
-        os.kill(self.pid, signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let it go on."""
-        os.kill(self.pid, signal.SIGCONT)
 
     def wait(self) -> None:
         """Wait until it has ended, for whatever reason."""
