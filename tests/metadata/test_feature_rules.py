@@ -8,7 +8,6 @@ from falkirk.metadata.feature_rules import (
     Fault,
     FeatureUpdate,
     direction_fault,
-    is_supported,
     malformed,
     read_updates,
     unsupported_sentence,
@@ -66,12 +65,6 @@ def test_one_of_upgrade_and_downgrade_fits_each_change_of_a_level_and_both_fit_n
         assert faults == [None, Fault.RISING_DOWNGRADE, Fault.RISING_DOWNGRADE]
     else:
         assert faults == [None, None, None]
-
-
-@given(LEVELS, LEVELS, LEVELS)
-def test_a_server_supports_what_lies_in_its_range(level, lowest, more):
-    assert is_supported(level, SupportedRange(lowest, lowest + more)) == (lowest <= level <= lowest + more)
-    assert is_supported(level, None) == (level == 0)
 
 
 @pytest.mark.parametrize(

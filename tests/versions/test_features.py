@@ -1,16 +1,19 @@
 """Features: levels, dependencies, defaults."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from falkirk.versions import features
 from falkirk.versions.errors import UnknownFeatureLevelError
-from falkirk.versions.features import UnsupportedFeature, unsupported_features
+from falkirk.versions.features import UnsupportedFeature, is_supported, unsupported_features
 from falkirk.versions.metadata_version import METADATA_VERSIONS, FeatureLevel, MetadataVersion
 from falkirk.versions.release import Release, all_releases
 from falkirk.versions.supported_range import SupportedRange
 
 FULL_RELEASES = [release for release in all_releases() if release.tables.kraft is not None]
 NEWEST = Release.parse("4.4")
+LEVELS = st.integers(0, 5)
 
 
 def test_levels_begin_at_the_metadata_version_that_a_cluster_is_formatted_at() -> None:
@@ -99,6 +102,14 @@ def test_an_unstable_level_counts_for_the_release_that_knows_it() -> None:
     coming = release.metadata_version(29)
     assert (coming.name, coming.unstable) == ("4.2-IV1", True)
     assert release.default_levels(coming)[features.STREAMS_VERSION] == 1
+
+
+@given(LEVELS, LEVELS, LEVELS)
+def test_a_server_supports_what_lies_in_its_range_and_level_0_of_what_it_does_not_know(
+    level: int, lowest: int, more: int
+) -> None:
+    assert is_supported(level, SupportedRange(lowest, lowest + more)) == (lowest <= level <= lowest + more)
+    assert is_supported(level, None) == (level == 0)
 
 
 def test_unsupported_features_are_named_with_what_is_supported() -> None:

@@ -79,11 +79,6 @@ def direction_fault(update: FeatureUpdate, current: int) -> Fault | None:
     return None
 
 
-def is_supported(level: int, supported: SupportedRange | None) -> bool:
-    """Say whether a server can have a feature at a level; None: it does not know the feature, and so has it at 0."""
-    return level == 0 if supported is None else level in supported
-
-
 def unsupported_sentence(server: str, supported: SupportedRange | None) -> str:
     """Say in Kafka's words what a server, as `Broker 1`, supports instead."""
     if supported is None or supported.highest == 0:

@@ -85,6 +85,11 @@ class UnsupportedFeature:
         return f"{self.name} {self.level} ({known})"
 
 
+def is_supported(level: int, supported: SupportedRange | None) -> bool:
+    """Say whether a server can have a feature at a level; None: it does not know the feature, and so has it at 0."""
+    return level == 0 if supported is None else level in supported
+
+
 def unsupported_features(
     finalized: Mapping[str, int], supported: Mapping[str, SupportedRange]
 ) -> tuple[UnsupportedFeature, ...]:
@@ -96,5 +101,5 @@ def unsupported_features(
     return tuple(
         UnsupportedFeature(name=name, level=FeatureLevel(level), supported=supported.get(name))
         for name, level in sorted(finalized.items())
-        if level != 0 and (name not in supported or level not in supported[name])
+        if level != 0 and not is_supported(level, supported.get(name))
     )

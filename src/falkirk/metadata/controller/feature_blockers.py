@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.metadata.bounded_text import bounded_text
 from falkirk.metadata.controller.downgrade_support import can_commit_lowering, supports_downgrade
-from falkirk.metadata.feature_rules import is_supported, unsupported_sentence
-from falkirk.versions.features import FALKIRK_DOWNGRADE
+from falkirk.metadata.feature_rules import unsupported_sentence
+from falkirk.versions.features import FALKIRK_DOWNGRADE, is_supported
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.supported_range import SupportedRange
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.uuid import is_reserved_uuid, uuid_text
+from falkirk.versions.features import unsupported_features
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,16 +45,19 @@ def why_unsupported(node: str, features: Iterable[FeatureRange], finalized: Mapp
     Differs from Kafka: level 0 is never refused. Kafka 4 refuses it from brokers that say 1 as their lowest level
     because versions below 4 of the request cannot say 0 (KAFKA-17492).
     """
-    ranges = {feature.name: (feature.min_supported_version, feature.max_supported_version) for feature in features}
-    for name, level in sorted(finalized.items()):
-        lowest, highest = ranges.get(name, (0, 0))
-        if level != 0 and not lowest <= level <= highest:
-            return ApiError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                f"Unable to register because the {node} does not support finalized version {level} of {name}. "
-                f"The {node} wants a version between {lowest} and {highest}, inclusive.",
-            )
-    return None
+    ranges = {
+        feature.name: SupportedRange(feature.min_supported_version, feature.max_supported_version)
+        for feature in features
+    }
+    found = next(iter(unsupported_features(finalized, ranges)), None)
+    if found is None:
+        return None
+    lowest, highest = (0, 0) if found.supported is None else (found.supported.lowest, found.supported.highest)
+    return ApiError(
+        ErrorCode.UNSUPPORTED_VERSION,
+        f"Unable to register because the {node} does not support finalized version {found.level} of {found.name}. "
+        f"The {node} wants a version between {lowest} and {highest}, inclusive.",
+    )
 
 
 def why_directories_refused(broker_id: int, directories: Sequence[bytes], cluster: ClusterImage) -> ApiError | None:

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.bounded_text import bounded_text
 from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
-from falkirk.metadata.feature_rules import (
-    Fault,
-    direction_fault,
-    is_supported,
-    malformed,
-    read_updates,
-    unsupported_sentence,
-)
+from falkirk.metadata.feature_rules import Fault, direction_fault, malformed, read_updates, unsupported_sentence
 from falkirk.metadata.zookeeper.feature_deprecation import highest_minimum
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import is_supported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
