@@ -34,8 +34,10 @@ sys.meta_path.insert(0, Finder)
 from falkirk.simulation.run import Verdict, simulate
 from falkirk.simulation.scenario import Scenario
 from falkirk.simulation.world import World
+if kind == "zookeeper":
+    from falkirk.simulation.zookeeper.run import simulate
 for seed in range(first, last):
-    scenario = Scenario.of(World(seed).chance("scenario"))
+    scenario = None if kind == "zookeeper" else Scenario.of(World(seed).chance("scenario"))
     if kind == "rolls":
         from rolling_clusters import whole_story
         scenario = whole_story()
@@ -58,7 +60,7 @@ class PlantedBug:
     """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
 
     `folder`: `data` where runs with data are to find it, `groups` where a small cluster with a group is, `rolls` where
-    an operator's whole story is.
+    an operator's whole story is, `zookeeper` where any run of KIP-584's mode is.
     """
 
     path: Path

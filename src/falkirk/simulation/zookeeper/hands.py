@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_EPOCH_PATH, CONTROLLER_PATH
+from falkirk.metadata.zookeeper.features_znode import encode_features
+from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.node.zookeeper.operations import ANY_VERSION, Create, Delete, Done, SetData
 from falkirk.simulation.zookeeper.ensemble import BY_HAND
 
@@ -49,6 +51,7 @@ class Hands:
         epoch = self._chance.choice((b"", b"none", b"7", b"100"))
         ways: tuple[tuple[str, Operation], ...] = (
             ("rubbish among the brokers", Create(_STRANGE_BROKER, rubbish)),
+            ("features changed by hand", self._changed()),
             ("features deleted by hand", Delete(features)),
             ("features spoilt by hand", SetData(features, rubbish, ANY_VERSION)),
             ("features spoilt by hand", SetData(features, rubbish, ANY_VERSION)),
@@ -58,6 +61,16 @@ class Hands:
         mark, operation = self._chance.choice(ways)
         if isinstance(self._ensemble.ask(BY_HAND, operation), Done):
             self._did(mark)
+
+    def _changed(self) -> Operation:
+        """Give a feature another level, as if nobody were there who has to support it."""
+        state = self._truth.now.state
+        if state is None or not state.features:
+            return Delete(self._truth.path)
+        name, level = self._chance.choice(sorted(state.features)), self._chance.randrange(1, 5)
+        features = {**state.features, name: FinalizedRange(1, level)}
+        data = encode_features(FeatureState(is_enabled=True, features=features), kip_778=False)
+        return SetData(self._truth.path, data, ANY_VERSION)
 
     def mend(self) -> None:
         """Put the features back as they were when they could be read last."""

@@ -46,8 +46,9 @@ HEALING_MS: Final = 25_000
 _TICK_MS: Final = 50
 # Done after the last fault before a run may end.
 _UPDATES: Final = 2
-# A controller may have so much to do before it takes what it was told.
-_GRACE_MS: Final = 2000 + 20 * DELAY_MS_MAX
+# A controller may have so much to do before it takes what it was told: other updates first, some answers each.
+_GRACE_MS: Final = 300
+_ANSWERS_BEFORE: Final = 40
 # News of features: told late, or not at all and read at the next refresh; then some questions.
 _NEWS_MS_MAX: Final = REFRESH_MS + LATE_MS_MAX + 10 * DELAY_MS_MAX + 500
 # Facts that no node may ever tell, whatever happens around it.
@@ -84,8 +85,8 @@ class _Run:
         self._checkers: tuple[ZooKeeperChecker, ...] = (
             self._elections,
             MalformedStays(),
-            MinimumsAreJustified(world.clock, _GRACE_MS),
-            FinalizedFitsBrokers(self._truth, world.clock, _GRACE_MS),
+            MinimumsAreJustified(world.clock, self._grace_ms),
+            FinalizedFitsBrokers(self._truth, world.clock, self._grace_ms),
             IncompatibleNodesStop(self._truth, world.clock, _NEWS_MS_MAX),
             AnswersAreKept(self._history),
             self._stops,
@@ -283,6 +284,9 @@ class _Run:
         if fact.event in _DEFECTS:
             fields = "\n".join(f"{key}={value}" for key, value in fact.fields.items())
             raise ProgramFailedError(f"{host.name} tells of {fact.event}\n{fields}")
+
+    def _grace_ms(self) -> int:
+        return _GRACE_MS + _ANSWERS_BEFORE * self._conditions.delay_ms_max
 
     def _counts(self) -> dict[str, int]:
         hosts = self._world.hosts.values()

@@ -34,6 +34,7 @@ _FAULTS: Final = (
     "rubbish among the brokers",
     "controller epoch changed by hand",
     "rubbish as the controller",
+    "features changed by hand",
     "features deleted by hand",
     "features spoilt by hand",
     "features mended by hand",

@@ -8,7 +8,7 @@ from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from falkirk.metadata.zookeeper.finalized_features import Supported
     from falkirk.simulation.clock import Clock
@@ -22,7 +22,7 @@ class FinalizedFitsBrokers(ZooKeeperChecker):
     A broker that was incompatible within that time may not count yet. Source: KIP-584, validations; E1 and E2.
     """
 
-    def __init__(self, truth: FeaturesTruth, clock: Clock, grace_ms: int) -> None:
+    def __init__(self, truth: FeaturesTruth, clock: Clock, grace_ms: Callable[[], int]) -> None:
         self._truth = truth
         self._clock = clock
         self._grace_ms = grace_ms
@@ -44,7 +44,7 @@ class FinalizedFitsBrokers(ZooKeeperChecker):
 
     def _counting(self, controller: Machine) -> Iterator[tuple[int, Supported]]:
         """Give the brokers that have to count."""
-        since_ms = self._clock.now_ms - self._grace_ms
+        since_ms = self._clock.now_ms - self._grace_ms()
         assert controller.link is not None
         heard_since_ms = controller.link.heard_since_ms
         if heard_since_ms is None or heard_since_ms > since_ms:

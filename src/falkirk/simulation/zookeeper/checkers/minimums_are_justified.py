@@ -8,6 +8,8 @@ from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
     from falkirk.simulation.clock import Clock
     from falkirk.simulation.zookeeper.features_truth import Written
@@ -20,7 +22,7 @@ class MinimumsAreJustified(ZooKeeperChecker):
     A broker that has gone may have been there when the controller decided, up to `grace_ms` ago.
     """
 
-    def __init__(self, clock: Clock, grace_ms: int) -> None:
+    def __init__(self, clock: Clock, grace_ms: Callable[[], int]) -> None:
         self._clock = clock
         self._grace_ms = grace_ms
 
@@ -45,7 +47,7 @@ class MinimumsAreJustified(ZooKeeperChecker):
 
     def _highest_minimum(self, controller: Machine, state: FeatureState, name: str) -> int:
         lowest = 0
-        known, since_ms = controller.known, self._clock.now_ms - self._grace_ms
+        known, since_ms = controller.known, self._clock.now_ms - self._grace_ms()
         over = [supported for at_ms, supported in known.over if at_ms >= since_ms]
         for features in [supported for _, supported, _ in known.live()] + over:
             if name in features and not incompatibilities(features, state):
