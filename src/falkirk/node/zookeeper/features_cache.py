@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class FeaturesCache:
-    """The last reading. `on_change` is told whenever state or epoch are others, or the first ones."""
+    """The last reading. `on_change` is told whenever state, epoch or fault are others, or the first ones."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class FeaturesCache:
     def _take(self, znode: Znode | Children | None) -> None:
         assert znode is None or isinstance(znode, Znode), "its data was asked for"
         was_fresh, self.is_fresh = self.is_fresh, True
-        before = self._znode
+        before, fault_before = self._znode, str(self.fault)
         if znode is None:
             self.fault = None
             has_changed = before is not None
@@ -91,7 +91,7 @@ class FeaturesCache:
             # Another server may lag behind the one that was read from in the session before.
             is_older = before is not None and znode.czxid == before.czxid and znode.version < before.version
             has_changed = not is_older and self._take_data(znode)
-        if has_changed or not was_fresh:
+        if has_changed or not was_fresh or str(self.fault) != fault_before:
             self._on_change()
         self._tell_waiting()
 
