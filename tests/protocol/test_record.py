@@ -7,6 +7,7 @@ from record_strategies import records
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.record import (
     Record,
+    decode_key_values,
     decode_records,
     decode_values,
     encode_key_value,
@@ -40,6 +41,29 @@ def test_a_record_is_laid_out_as_the_protocol_says():
 def test_a_key_and_a_value_are_written_as_any_record(delta, key, value):
     record = Record(delta, 7, key, value)
     assert encode_key_value(delta, key, value) == encode_record(record, base_offset=0, base_timestamp=7)
+
+
+PLAIN = st.lists(st.tuples(st.integers(0, 8_191), st.binary(max_size=200), st.binary(max_size=300)), max_size=5)
+
+
+@given(written=PLAIN)
+def test_what_coordinators_write_is_read_quickly(written):
+    data = b"".join(encode_key_value(*each) for each in written)
+    assert decode_key_values(data, len(written)) == written
+
+
+@given(
+    written=PLAIN, at=st.integers(0, 1_000), byte=st.integers(0, 255), count=st.integers(0, 6), cut=st.integers(0, 3)
+)
+def test_the_quick_reader_takes_nothing_that_the_other_refuses(written, at, byte, count, cut):
+    data = bytearray(b"".join(encode_key_value(*each) for each in written))
+    if data:
+        data[at % len(data)] = byte
+    data = bytes(data[: len(data) - cut])
+    found = decode_key_values(data, count)
+    if found is not None:
+        records = decode_records(data, count=count, base_offset=0, base_timestamp=0)
+        assert found == [(record.offset, record.key, record.value) for record in records]
 
 
 def test_a_header_key_that_is_not_utf8_comes_out_unchanged():

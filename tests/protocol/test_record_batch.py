@@ -11,7 +11,7 @@ from storage_files import LOGS, STORAGE, kafka_reads, label
 from falkirk.protocol.batch_builder import ValueBatchBuilder, assemble_batch, build_batch
 from falkirk.protocol.compression import Compression, compress
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
-from falkirk.protocol.record import Record
+from falkirk.protocol.record import Record, encode_record
 from falkirk.protocol.record_batch import (
     ATTRIBUTES_AT,
     HEADER_BYTES,
@@ -56,6 +56,23 @@ def test_decode_is_the_inverse_of_encode(arguments):
 
 
 @pytest.mark.slow
+@given(data=batches())
+def test_keys_and_values_are_those_of_the_records(data):
+    batch = one(data)
+    expected = [(record.offset - batch.base_offset, record.key, record.value) for record in batch.records()]
+    assert list(batch.key_values()) == expected
+
+
+@pytest.mark.parametrize(("last_offset", "timestamp"), [(1, 0), (5, (1 << 63) - 1)])
+def test_keys_and_values_are_refused_as_the_records_are(last_offset, timestamp):
+    body = encode_record(Record(2, 5, b"k", b"v"), base_offset=0, base_timestamp=0)
+    batch = one(assembled(body, last_offset_delta=last_offset, base_timestamp=timestamp))
+    with pytest.raises(RemoteProtocolError):
+        batch.records()
+    with pytest.raises(RemoteProtocolError):
+        batch.key_values()
+
+
 @given(parts=st.lists(batches(), max_size=4))
 def test_batches_are_found_one_behind_the_other(parts):
     data = b"".join(parts)

@@ -28,7 +28,12 @@ def map_order(keys: Sequence[str], capacity: int = CAPACITY) -> list[str]:
     """Give the keys, which were put one after the other into a map that began with `capacity` chains, in its order."""
     while len(keys) > capacity * 3 // 4:
         capacity *= 2
-    return sorted(keys, key=lambda key: _spread(java_string_hash(key)) & (capacity - 1))
+    return sorted(keys, key=lambda key: chain_of(key, capacity))
+
+
+def chain_of(key: str, capacity: int) -> int:
+    """Give the chain that a key is in, of a map that has `capacity` of them."""
+    return _spread(java_string_hash(key)) & (capacity - 1)
 
 
 def copy_capacity(size: int) -> int:

@@ -1,15 +1,22 @@
 """What a shard loads is what its release loads: the same failures, groups, members and offsets."""
 
+from itertools import groupby
+
 import pytest
 from coordinator_logs import OFFSETS_TOPIC, RELEASES, TARGETS, judged_logs, real_partitions, variants
 from offsets_world import empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
-from falkirk.coordinator.loader.partition_loader import LoadFailure
+from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
 from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.record_type import GroupType
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.control_record import ControlRecordType, encode_control_record
+from falkirk.protocol.messages import EndTxnMarker
+from falkirk.protocol.record import Record
+from falkirk.protocol.record_batch import read_batches
 from falkirk.versions.release import Release
 
 SIMPLE_AND_EMPTY = (GroupType.SIMPLE, 0)
@@ -76,6 +83,74 @@ def test_real_logs_load_as_predicted_in_every_release(release):
             check_against_prediction(target, CoordinatorKind.NEW, entries)
             if Release.parse(target).has_zookeeper:
                 check_against_prediction(target, CoordinatorKind.OLD, entries)
+
+
+@pytest.mark.slow
+def test_a_log_loads_in_batches_as_it_does_record_by_record():
+    logs = [entries for each in RELEASES[-1:] for entries in real_partitions(each, OFFSETS_TOPIC).values()]
+    logs += variants(11, 12)
+    for number, entries in enumerate(logs):
+        for is_tolerant in (False, True):
+            release = TARGETS[number % len(TARGETS)]
+            one_by_one, in_batches = (empty_shard(release, is_tolerant=is_tolerant) for _ in range(2))
+            failure = load(one_by_one, entries)
+            assert load_batches(in_batches, entries) == failure
+            if failure is None:
+                assert groups_of(in_batches) == groups_of(one_by_one)
+            for shard in (one_by_one, in_batches):
+                assert shard.offsets.store.committed == one_by_one.offsets.store.committed
+                assert pending_of(shard) == pending_of(one_by_one)
+
+
+def pending_of(shard):
+    store = shard.offsets.store
+    return {group: set(store.pending_positions(group)) for group in store.groups_with_pending()}
+
+
+def load_batches(shard, entries):
+    """Load entries as they stand in a log: records in batches of a few, transactions' ends in their own."""
+    loader = PartitionLoader(shard)
+    data = b"".join(batches_of(entries))
+    for batch in read_batches(data):
+        failure = loader.take_batch(batch)
+        if failure is not None:
+            return failure
+    assert loader.record_count == len(entries)
+    return loader.finish()
+
+
+def batches_of(entries):
+    for (kind, producer_id, is_transactional, _), each in groupby(entries, _batch_of):
+        members = list(each)
+        if kind is TransactionEnd:
+            yield from (end_of(entry) for entry in members)
+            continue
+        records = [Record(entry.offset, 5, entry.key, entry.value) for entry in members]
+        yield build_batch(
+            records,
+            base_offset=records[0].offset,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+            is_transactional=is_transactional,
+        )
+
+
+def end_of(entry):
+    type_ = ControlRecordType.COMMIT if entry.is_commit else ControlRecordType.ABORT
+    record = Record(entry.offset, 5, *encode_control_record(type_, EndTxnMarker()))
+    return build_batch(
+        [record],
+        base_offset=entry.offset,
+        producer_id=entry.producer_id,
+        producer_epoch=0,
+        is_transactional=True,
+        is_control=True,
+    )
+
+
+def _batch_of(entry):
+    return type(entry), entry.producer_id, getattr(entry, "is_transactional", True), entry.offset // 5
 
 
 @pytest.mark.slow

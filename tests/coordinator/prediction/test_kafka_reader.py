@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from message_strategies import message_strategy
 
 from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError, ReadLimits
+from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError, ReadLimits, message_fields
 from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import message_class
@@ -43,6 +43,9 @@ def test_a_proper_message_reads_as_the_codec_reads_it(name, data):
     version = data.draw(st.sampled_from(list(cls.SCHEMA.info.versions)))
     message = data.draw(message_strategy(cls, version, None))
     fields = read(name, version, codec.encode(message, version))
+    layout = message_layout(cls, version)
+    if not layout.flexible:
+        assert message_fields(message, layout) == fields
     for field in message_layout(cls, version).fields:
         if field.struct is None and not field.is_array:
             assert fields[field.attribute] == getattr(message, field.attribute)

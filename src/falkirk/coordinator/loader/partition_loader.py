@@ -1,8 +1,8 @@
 """The load of one partition of `__consumer_offsets` into a shard, entry by entry.
 
     loader = PartitionLoader(shard)
-    for entry in log_entries(batches):
-        failure = loader.take(entry)        # a LoadFailure ends the load of this partition, and of no other
+    for batch in batches:
+        failure = loader.take_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
     failure = loader.finish()
     loader.unknown_types                    # what was skipped, for the log: once per type and partition
     outcome = shard.loaded()
@@ -20,7 +20,7 @@ from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.loader.record_decoder import RecordDecoder
 from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import TransactionEnd
+from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd, log_entries
 from falkirk.coordinator.prediction.group_survey import key_type
 from falkirk.coordinator.prediction.kafka_reader import ReadError
 from falkirk.coordinator.prediction.loading import PartitionLoad
@@ -34,9 +34,10 @@ from falkirk.protocol.messages import OffsetCommitValue
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+    from falkirk.coordinator.log_entry import LogEntry
     from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+    from falkirk.protocol.record_batch import RecordBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class PartitionLoader:
     def __init__(self, shard: GroupCoordinatorShard) -> None:
         """Begin with an empty shard. Raises IncompleteReleaseError for a release that is not in the tables."""
         context = shard.context
+        self.record_count = 0
         self.unknown_types: dict[int, int] = {}
         """Records that were skipped, by the type of their key; each type is told once, when the load ends."""
         self._shard = shard
@@ -62,6 +64,33 @@ class PartitionLoader:
         self._decoder = RecordDecoder(context.release)
         self._groups = context.groups
         self._commit = shard.offsets.store.commit
+        # Keys of offsets, split: most are committed again and again.
+        self._offset_keys: dict[bytes, tuple[str, bytes]] = {}
+
+    def take_batch(self, batch: RecordBatch) -> LoadFailure | None:
+        """Apply all of a batch; batches come in log order. Raises RemoteProtocolError if its records do not parse."""
+        if batch.is_control or batch.producer_id != NO_PRODUCER_ID:
+            for entry in log_entries([batch]):
+                failure = self.take(entry)
+                if failure is not None:
+                    return failure
+                self.record_count += 1
+            return None
+        base_offset, is_transactional = batch.base_offset, batch.is_transactional
+        records = batch.key_values()
+        split, groups, commit = self._offset_keys, self._groups, self._commit
+        for delta, key, value in records:
+            if key is not None and value is not None:
+                parts = split.get(key) or self._split(key)
+                if parts is not None and parts[0] in groups and is_plain_offset_value(value):
+                    # All but a few records of a large partition end here.
+                    commit(parts[0], parts[1], value, base_offset + delta)
+                    continue
+            failure = self.take(LoggedRecord(base_offset + delta, key, value, NO_PRODUCER_ID, is_transactional))
+            if failure is not None:
+                return failure
+        self.record_count += len(records)
+        return None
 
     def take(self, entry: LogEntry) -> LoadFailure | None:
         """Apply an entry; entries come in log order. After a failure the shard is of no more use."""
@@ -69,15 +98,10 @@ class PartitionLoader:
             self._shard.end_transaction(entry.producer_id, is_commit=entry.is_commit)
             return None
         key, value = entry.key, entry.value
-        if key is not None and key[:2] == _OFFSET_COMMIT and (value is None or is_plain_offset_value(value)):
-            parts = offset_key(key)
+        if key is not None and (value is None or is_plain_offset_value(value)):
+            parts = self._split(key)
             if parts is not None:
-                group_id = str(parts[0], "utf-8", "replace")
-                if value is not None and entry.producer_id == NO_PRODUCER_ID and group_id in self._groups:
-                    # All but a few records of a large partition end here.
-                    self._commit(group_id, parts[1], value, entry.offset)
-                else:
-                    self._take_offset(group_id, parts[1], value, entry)
+                self._take_offset(*parts, value, entry)
                 return None
         try:
             record = self._judge.decode(entry)
@@ -110,6 +134,16 @@ class PartitionLoader:
             if self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id):
                 del groups[group_id]
         return None
+
+    def _split(self, key: bytes) -> tuple[str, bytes] | None:
+        """Give group and position of an offset's key; None if it is another one, or does not parse."""
+        parts = offset_key(key) if key[:2] == _OFFSET_COMMIT else None
+        if parts is None:
+            return None
+        if len(self._offset_keys) >= _OFFSET_KEYS_MAX:
+            self._offset_keys.clear()
+        found = self._offset_keys[key] = str(parts[0], "utf-8", "replace"), parts[1]
+        return found
 
     def _take_offset(self, group_id: str, position: bytes, value: bytes | None, entry: LoggedRecord) -> None:
         producer_id: int | None = entry.producer_id
@@ -147,6 +181,7 @@ class PartitionLoader:
 
 
 _OFFSET_COMMIT: Final = b"\x00\x01"
+_OFFSET_KEYS_MAX: Final = 1 << 17
 _FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
 
 

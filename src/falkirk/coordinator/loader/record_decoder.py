@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.record_support import CoordinatorRecordSupport
     from falkirk.versions.release import Release
 
 
@@ -25,7 +26,9 @@ class RecordDecoder:
 
     def __init__(self, release: Release) -> None:
         self._release = release
-        self._layouts: dict[str, int | None] = {}
+        # By record type: the class of the key, with its version, and that of the value, with its layout.
+        self._keys: dict[int, tuple[type[WireMessage], int]] = {}
+        self._values: dict[int, tuple[type[WireMessage], int | None]] = {}
 
     def decode(self, record: DecodedRecord, entry: LoggedRecord) -> CoordinatorRecord:
         """Give key and value; `version` is the highest that the release knows where the value's own is above it.
@@ -34,21 +37,25 @@ class RecordDecoder:
         reads all the same, what it read is all there is.
         """
         support = self._release.kraft.group_records[record.type]
-        key_class = message_class(support.key_name)
-        key_version = key_class.SCHEMA.info.versions.ranges[0][0]
+        if record.type not in self._keys:
+            self._look_up(record.type, support)
+        key_class, key_version = self._keys[record.type]
         key = self._message(key_class, key_version, entry.key, record.key, None)
         if record.value is None or entry.value is None:
             return CoordinatorRecord(key)
         known = support.value_versions
         version = min(max(int.from_bytes(entry.value[:2], signed=True), known.lowest), known.highest)
-        name = support.value_name
-        if name not in self._layouts:
-            self._layouts[name] = layout_in(self._release, name)
-        value = self._message(message_class(name), version, entry.value, record.value, self._layouts[name])
+        value_class, layout = self._values[record.type]
+        value = self._message(value_class, version, entry.value, record.value, layout)
         if isinstance(value, GroupMetadataValue):
             # Of a member that stands there twice the last counts.
             value.members = list({member.member_id: member for member in value.members}.values())
         return CoordinatorRecord(key, value, version)
+
+    def _look_up(self, type_: int, support: CoordinatorRecordSupport) -> None:
+        key_class, value_class = message_class(support.key_name), message_class(support.value_name)
+        self._keys[type_] = key_class, key_class.SCHEMA.info.versions.ranges[0][0]
+        self._values[type_] = value_class, layout_in(self._release, support.value_name)
 
     def _message(
         self, cls: type[WireMessage], version: int, data: bytes | None, fields: Fields, layout: int | None

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from falkirk.coordinator.loader_rules import CoordinatorKind
 from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
 from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import message_layout
-from falkirk.protocol.messages import message_class
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.java_hash_map import chain_of
+from falkirk.protocol.messages import ConsumerProtocolSubscription
 
 if TYPE_CHECKING:
     from falkirk.coordinator.loader_rules import LoaderRules
@@ -52,6 +55,7 @@ def load_classic_group(value: Fields, rules: LoaderRules) -> ClassicGroup:
 
 
 _CONSUMER = "consumer"
+_VERSION_BYTES = 2
 
 
 def _check_subscriptions(subscriptions: dict[str, bytes], kind: CoordinatorKind) -> None:
@@ -66,11 +70,18 @@ def _check_subscriptions(subscriptions: dict[str, bytes], kind: CoordinatorKind)
 
 
 def _subscription_error(data: bytes) -> ReadError | None:
+    # Every version begins like version 0, and is read as that.
+    try:
+        codec.decode_prefix(ConsumerProtocolSubscription, 0, data, _VERSION_BYTES)
+    except RemoteProtocolError:
+        pass
+    else:
+        return None
+    # Kafka's reader may still take it.
     try:
         reader = KafkaReader(data)
         reader.int16()
-        # Every version begins like version 0, and is read as that.
-        reader.message(message_layout(message_class("ConsumerProtocolSubscription"), 0))
+        reader.message(message_layout(ConsumerProtocolSubscription, 0))
     except ReadError as error:
         return error
     return None
@@ -84,8 +95,4 @@ def _place(member_id: str, members: int, kind: CoordinatorKind) -> int:
     buckets = 16
     while members > buckets * 3 // 4 or (kind is CoordinatorKind.OLD and members == buckets * 3 // 4):
         buckets *= 2
-    code = 0
-    encoded = member_id.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(encoded[::2], encoded[1::2], strict=True):
-        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
-    return (code ^ code >> 16) & (buckets - 1)
+    return chain_of(member_id, buckets)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from falkirk.protocol.codec.layout import StructLayout, WireField
+    from falkirk.protocol.schema import WireStruct
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,22 @@ class KafkaReader:
             raise ReadError(f"{size} bytes wanted, {left} are left", self.position)
         self.position += size
         return self._data[self.position - size : self.position]
+
+
+def message_fields(message: WireStruct, layout: StructLayout) -> Fields:
+    """Give a message that another reader has read as `KafkaReader.message` would; its layout is not flexible."""
+    fields: Fields = {}
+    for field in layout.fields:
+        value = getattr(message, field.attribute)
+        struct = field.struct
+        if value is not None and struct is not None:
+            value = (
+                [message_fields(each, struct) for each in value] if field.is_array else message_fields(value, struct)
+            )
+        elif field.is_array and value is not None:
+            value = list(value)
+        fields[field.attribute] = value
+    return fields
 
 
 def decoded(data: bytes) -> str:

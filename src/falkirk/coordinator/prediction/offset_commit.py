@@ -35,9 +35,12 @@ def is_plain_offset_value(value: bytes) -> bool:
     if len(value) < _SHORTEST_VALUE or value[0] or value[1] > _LAST_VERSION:
         return False
     version = value[1]
+    if version == _LAST_FIXED_VERSION:
+        # By far most.
+        return value[14] < _NEGATIVE and 24 + (value[14] << 8 | value[15]) <= len(value)
     if version == _LAST_VERSION:
         return _is_plain_compact_value(value)
-    at = 14 if version == _LAST_FIXED_VERSION else 10
+    at = 10
     if len(value) < at + 2:
         return False
     length = (value[at] << 8) | value[at + 1]
@@ -57,6 +60,7 @@ _SHORTEST_KEY = 10
 _SHORTEST_VALUE = 20
 _LAST_FIXED_VERSION = 3
 _LAST_VERSION = 4
+_NEGATIVE = 0x80
 
 
 def _is_plain_compact_value(value: bytes) -> bool:

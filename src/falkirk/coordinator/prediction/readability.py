@@ -19,17 +19,20 @@ from falkirk.coordinator.loader_rules import (
     loader_rules,
     reader_rules,
 )
-from falkirk.coordinator.prediction.kafka_reader import Fields, KafkaReader, ReadError
+from falkirk.coordinator.prediction.kafka_reader import Fields, KafkaReader, ReadError, message_fields
 from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Verdict, fails
 from falkirk.coordinator.record_type import record_type_name
+from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import StructLayout, message_layout
+from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import message_class
 from falkirk.versions.message_layouts import layout_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from falkirk.protocol.schema import WireMessage
     from falkirk.versions.record_support import CoordinatorRecordSupport
     from falkirk.versions.release import Release
 
@@ -65,6 +68,8 @@ class RecordReader:
         self._limits = reader_rules(release).limits
         self._keys: dict[int, StructLayout] = {}
         self._values: dict[tuple[int, int], StructLayout] = {}
+        # By record type: the value's class, and the number of its layout.
+        self._value_classes: dict[int, tuple[type[WireMessage], int | None]] = {}
 
     def decode(self, key: bytes | None, value: bytes | None) -> DecodedRecord:
         """Read a record. Raises UnknownTypeError, and ReadError where Kafka's deserialiser would throw."""
@@ -93,12 +98,32 @@ class RecordReader:
                 raise ReadError(error, 0)
         # Of what is newer some readers of structs inside the message take notice, and throw.
         nested_error = error if version > nearest and type_ in _CHECKED_IN_STRUCTS else None
+        if nested_error is None:
+            fields = self._proper_fields(type_, nearest, value)
+            if fields is not None:
+                return fields
         reader = KafkaReader(value, 2, limits=self._limits, nested_version_error=nested_error)
         try:
             return reader.message(self._value_layout(type_, nearest))
         except ReadError as read_error:
             reason = f"not a {self._records[type_].value_name} of Kafka {self._release}: {read_error.reason}"
             raise ReadError(reason, read_error.offset, underflow=read_error.underflow) from read_error
+
+    def _proper_fields(self, type_: int, version: int, value: bytes) -> Fields | None:
+        """Read a value with our own codec, which is many times faster; None if that is none that it can tell of.
+
+        It takes but proper messages, of which Kafka's reader thinks the same.
+        """
+        layout = self._value_layout(type_, version)
+        # What is tagged is told only where it is there, which nobody knows afterwards; and an element takes a byte.
+        if layout.flexible or (self._limits is not None and len(value) > self._limits.elements_max):
+            return None
+        cls, number = self._value_classes[type_]
+        try:
+            message, _ = codec.decode_prefix(cls, version, value, 2, layout=number)
+        except RemoteProtocolError:
+            return None
+        return message_fields(message, layout)
 
     def _key_layout(self, type_: int) -> StructLayout:
         layout = self._keys.get(type_)
@@ -112,8 +137,8 @@ class RecordReader:
         layout = self._values.get((type_, version))
         if layout is None:
             name = self._records[type_].value_name
-            layout = message_layout(message_class(name), version, layout_in(self._release, name))
-            self._values[type_, version] = layout
+            cls, number = self._value_classes[type_] = message_class(name), layout_in(self._release, name)
+            layout = self._values[type_, version] = message_layout(cls, version, number)
         return layout
 
 

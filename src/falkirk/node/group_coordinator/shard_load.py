@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
-from falkirk.coordinator.log_entry import log_entries
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
 from falkirk.storage.log.read import FetchIsolation
@@ -26,10 +25,14 @@ class ShardLoad:
 
     def __init__(self, shard: GroupCoordinatorShard) -> None:
         self.next_offset = 0
-        self.record_count = 0
         self.bytes_read = 0
         self.is_done = False
         self._loader = PartitionLoader(shard)
+
+    @property
+    def record_count(self) -> int:
+        """How many records, and ends of transactions, were taken in."""
+        return self._loader.record_count
 
     @property
     def unknown_types(self) -> Mapping[int, int]:
@@ -71,11 +74,6 @@ class ShardLoad:
 
     def _take_batch(self, batch: RecordBatch) -> LoadFailure | None:
         try:
-            for entry in log_entries([batch]):
-                failure = self._loader.take(entry)
-                if failure is not None:
-                    return failure
-                self.record_count += 1
+            return self._loader.take_batch(batch)
         except RemoteProtocolError as error:
             return LoadFailure(batch.base_offset, error.reason)
-        return None
