@@ -572,3 +572,33 @@ def _key(
 ) -> ConsumerGroupTargetAssignmentMemberKey | ConsumerGroupCurrentMemberAssignmentKey:
     assert isinstance(record.key, ConsumerGroupTargetAssignmentMemberKey | ConsumerGroupCurrentMemberAssignmentKey)
     return record.key
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [
+        # Too few replicas are in sync: that may be over at any time.
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, [500] * 6),
+        # Too large.
+        (ErrorCode.UNKNOWN_SERVER_ERROR, [500, 1_000, 2_000, 4_000, 8_000, 16_000]),
+    ],
+)
+def test_a_member_that_cannot_be_fenced_is_tried_again(error: ErrorCode, waits: list[int]):
+    world = ConsumerWorld()
+    world.join("m1", "foo")
+    world.refusal = error
+    dues = []
+    world.pass_time(SESSION_MS)
+    for _ in waits:
+        due = world.context.timers.next_due_ms
+        assert due is not None
+        dues.append(due - world.context.now_ms)
+        world.pass_time(due - world.context.now_ms)
+    assert dues == waits
+    # It speaks, and is silent once more: it begins anew.
+    world.beat("m1", 1)
+    world.pass_time(SESSION_MS)
+    assert world.context.timers.next_due_ms == world.context.now_ms + 500
+    world.refusal = None
+    world.pass_time(500)
+    assert not world.group.members

@@ -1,5 +1,8 @@
 """Brokers of ours coordinate groups: what is committed is kept whoever leads, and what is not committed nobody sees."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from group_cluster import GroupCluster, commit_errors, commit_request
 
@@ -290,3 +293,37 @@ def test_the_consumer_protocol_waits_for_its_feature():
     assert cluster.client(101).ask(update, 1).error_code == 0
     answer = cluster.ask("g", heartbeat, 1)
     assert (answer.error_code, answer.member_epoch) == (0, 1)
+
+
+def test_what_a_timer_cannot_write_is_told_once_and_tried_less_and_less_often():
+    attempts = []
+
+    class Counting(GroupCoordinatorShard):
+        def as_written(self, records):
+            attempts.append(self.context.now_ms)
+            return super().as_written(records)
+
+    cluster = a_cluster(brokers=1, release="4.3")
+    update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("group.version", 1, upgrade_type=1)])
+    assert cluster.client(101).ask(update, 1).error_code == 0
+    cluster.groups(101)._make_shard = Counting
+    heartbeat = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", rebalance_timeout_ms=5_000, subscribed_topic_names=("t",), topic_partitions=[]
+    )
+    assert cluster.ask("g", heartbeat, 1).error_code == 0
+    log = cluster.log(101, CONSUMER_OFFSETS, cluster.partition_of("g"))
+    log.config = replace(log.config, max_message_bytes=100)
+    attempts.clear()
+    cluster.run(45_000 + 120_000)
+    waits = [after - before for before, after in pairwise(attempts)]
+    assert waits[:3] == [500, 1_000, 2_000]
+    assert waits[-1] >= 32_000
+    (told,) = facts(cluster)
+    assert (told.event, "of group g are too large" in told.fields["reason"]) == ("group-coordinator-refused", True)
+
+    log.config = replace(log.config, max_message_bytes=1_000_000)
+    cluster.run(61_000)
+    host = cluster.host(101, "g")
+    assert host is not None
+    assert host.shard is not None
+    assert not host.shard.context.groups["g"].members

@@ -143,7 +143,7 @@ class ConsumerProtocol:
         if member is None or not isinstance(group, ConsumerGroup):
             return NOTHING
         outcome = self.remove(group, [member])
-        return structs.replace(outcome, on_refused=lambda _: self.timers.fence_later(group_id, member_id))
+        return structs.replace(outcome, on_refused=lambda error: self.timers.fence_later(group_id, member_id, error))
 
     def remove(self, group: ConsumerGroup, members: Collection[ConsumerGroupMember]) -> Outcome:
         """Take members out of a group; it may become a classic one thereby."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.shard.outcome import NOTHING
+from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ class MemberTimers:
         self._services = services
         self._context = services.context
         self._fence = fence
+        # How often in a row what fences a member was too large for the log, by the key of its session.
+        self._times_too_large: dict[str, int] = {}
 
     def start(self, group_id: str, member: ConsumerGroupMember) -> None:
         """Start all timers of a member that was not heard of here before: this coordinator has just loaded it."""
@@ -32,11 +35,10 @@ class MemberTimers:
         """Give a member until its session times out to speak again; one of the classic protocol chose how long."""
         metadata, member_id = member.classic_metadata, member.member_id
         timeout_ms = self._services.session_timeout_ms(group_id) if metadata is None else metadata.session_timeout_ms
-        self._context.timers.schedule(
-            _session_key(group_id, member_id),
-            self._context.now_ms + timeout_ms,
-            lambda: self._fence(group_id, member_id),
-        )
+        key = _session_key(group_id, member_id)
+        if self._times_too_large:
+            self._times_too_large.pop(key, None)
+        self._context.timers.schedule(key, self._context.now_ms + timeout_ms, lambda: self._fence(group_id, member_id))
 
     def start_rebalance(self, group_id: str, member: ConsumerGroupMember) -> None:
         """Give a member that was told to give partitions back until its rebalance times out; else stop that time.
@@ -53,18 +55,26 @@ class MemberTimers:
             lambda: self._fence_unless_moved(group_id, member),
         )
 
-    def fence_later(self, group_id: str, member_id: str) -> Sequence[Reply]:
-        """Fence a member in a while, as the log would not have it now."""
-        self._context.timers.schedule(
-            _session_key(group_id, member_id),
-            self._context.now_ms + _RETRY_MS,
-            lambda: self._fence(group_id, member_id),
-        )
+    def fence_later(self, group_id: str, member_id: str, error: ErrorCode) -> Sequence[Reply]:
+        """Fence a member in a while, as the log would not have it now; `error` as clients are told it.
+
+        Differs from Kafka: what is too large for the log (UNKNOWN_SERVER_ERROR) stays so for as long as the group is
+        what it is, and is tried less and less often.
+        """
+        key = _session_key(group_id, member_id)
+        times = 0
+        if error is ErrorCode.UNKNOWN_SERVER_ERROR:
+            times = self._times_too_large.get(key, 0)
+            self._times_too_large[key] = times + 1
+        retry_ms = min(_RETRY_MS << min(times, _DOUBLINGS_MAX), _RETRY_MS_MAX)
+        self._context.timers.schedule(key, self._context.now_ms + retry_ms, lambda: self._fence(group_id, member_id))
         return ()
 
     def cancel(self, group_id: str, member_id: str) -> None:
         """Stop both."""
-        self._context.timers.cancel(_session_key(group_id, member_id))
+        key = _session_key(group_id, member_id)
+        self._times_too_large.pop(key, None)
+        self._context.timers.cancel(key)
         self._context.timers.cancel(_rebalance_key(group_id, member_id))
 
     def _fence_unless_moved(self, group_id: str, then: ConsumerGroupMember) -> Outcome:
@@ -77,6 +87,8 @@ class MemberTimers:
 
 # How long Kafka's coordinator waits before it tries again what a timer wanted.
 _RETRY_MS: Final = 500
+_RETRY_MS_MAX: Final = 60_000
+_DOUBLINGS_MAX: Final = 10
 
 
 def _session_key(group_id: str, member_id: str) -> str:

@@ -89,6 +89,8 @@ class HostedShard:
         self._waiting: dict[Token, Done] = {}
         self._pending = PendingBatch(context.compression)
         self._replies: list[Reply] = []
+        # Groups of which something was too large for the log, and was told.
+        self._told_too_large: set[str] = set()
         # What happened to topics' partitions while the log was read.
         self._deleted: list[tuple[str, int]] = []
         self.load()
@@ -281,11 +283,22 @@ class HostedShard:
             self._replies += outcome.on_written()
 
     def _refuse(self, outcome: Outcome, token: Token | None, error: ErrorCode) -> None:
+        if token is None and error is ErrorCode.MESSAGE_TOO_LARGE:
+            # Nobody is answered, and it is tried again and again.
+            self._tell_too_large(outcome)
         if outcome.on_refused is not None:
             self._replies += outcome.on_refused(operation_error(error))
         done = None if token is None or outcome.on_refused is not None else self._waiting.pop(token, None)
         if done is not None:
             done(error)
+
+    def _tell_too_large(self, outcome: Outcome) -> None:
+        key = outcome.records[0].key
+        group_id = str(getattr(key, "group_id", None) or getattr(key, "group", ""))
+        if group_id not in self._told_too_large:
+            self._told_too_large.add(group_id)
+            reason = f"{len(outcome.records)} records of group {group_id} are too large for the log as one batch"
+            self._tell("error", "group-coordinator-refused", {"reason": reason})
 
     def _write(self, shard: GroupCoordinatorShard, outcome: Outcome) -> ErrorCode:
         """Replay records and put them into the step's batch, all or none."""
