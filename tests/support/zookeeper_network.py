@@ -19,6 +19,7 @@ from falkirk.node.effects import Close, Fact, Send, Started, Stop
 from falkirk.node.events import ConnectionAccepted, ShutdownRequested
 from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession
 from falkirk.node.zookeeper.node import ZooKeeperNode
+from falkirk.node.zookeeper.operations import Multi
 from falkirk.node.zookeeper.properties import read_security_settings, read_zookeeper_properties
 from falkirk.simulation.zookeeper.client import EnsembleClient
 from falkirk.simulation.zookeeper.ensemble import Ensemble
@@ -39,7 +40,10 @@ START_MS = 1_770_000_000_000
 
 @dataclass(eq=False)
 class ZooKeeperHost:
-    """A machine with one broker; `is_cut_off`: its ZooKeeper cannot be reached."""
+    """A machine with one broker; `is_cut_off`: its ZooKeeper cannot be reached.
+
+    What it asks of `held_path` and below is not carried out before `release`.
+    """
 
     config: ZooKeeperNodeConfig
     node: ZooKeeperNode
@@ -48,9 +52,20 @@ class ZooKeeperHost:
     facts: list[Fact] = field(default_factory=list)
     clients: dict[int, Client] = field(default_factory=dict)
     is_cut_off: bool = False
+    held_path: str | None = None
+    held: list[AskZooKeeper] = field(default_factory=list)
     times_started: int = 0
     stop: Stop | None = None
     next_connection_id: int = 0
+
+    def holds(self, asked: AskZooKeeper) -> bool:
+        """Say whether an operation has to wait."""
+        operation = asked.operation
+        return (
+            self.held_path is not None
+            and not isinstance(operation, Multi)
+            and (operation.path == self.held_path or operation.path.startswith(f"{self.held_path}/"))
+        )
 
     def told(self, event: str) -> list[Fact]:
         """Give the facts of one kind."""
@@ -73,6 +88,7 @@ class ZooKeeperNetwork:
         *,
         release: str = "3.9",
         is_cut_off: bool = False,
+        held_path: str | None = None,
         **given: str,
     ) -> ZooKeeperHost:
         """Start a broker; keys of server.properties may be given with _ for every dot."""
@@ -90,7 +106,8 @@ class ZooKeeperNetwork:
         config = replace(read.config, security=read_security_settings(read))
         node = ZooKeeperNode(config, random=self.random, now_ms=self.now_ms)
         inbox: deque[Event | ZooKeeperEvent] = deque()
-        host = ZooKeeperHost(config, node, EnsembleClient(self.ensemble, inbox.append), inbox, is_cut_off=is_cut_off)
+        host = ZooKeeperHost(config, node, EnsembleClient(self.ensemble, inbox.append), inbox)
+        host.is_cut_off, host.held_path = is_cut_off, held_path
         self.hosts[node_id] = host
         self._step(host)
         return host
@@ -120,6 +137,15 @@ class ZooKeeperNetwork:
         host = self.hosts[node_id]
         host.is_cut_off = False
         host.link.execute(OpenSession(), self.now_ms)
+        self.settle()
+
+    def release(self, node_id: int) -> None:
+        """Carry out what was held."""
+        host = self.hosts[node_id]
+        host.held_path = None
+        held, host.held = host.held, []
+        for asked in held:
+            host.link.execute(asked, self.now_ms)
         self.settle()
 
     def settle(self) -> None:
@@ -160,7 +186,7 @@ class ZooKeeperNetwork:
         """Connect to a broker."""
         host = self.hosts[node_id]
         host.next_connection_id += 2
-        client = Client(self, host, host.next_connection_id)  # type: ignore[arg-type]  # as much as it needs of both
+        client = Client(self, host, host.next_connection_id)
         host.clients[client.connection_id] = client
         host.inbox.append(ConnectionAccepted(client.connection_id, listener, client_host))
         self.settle()
@@ -176,6 +202,8 @@ class ZooKeeperNetwork:
         match effect:
             case OpenSession() if host.is_cut_off:
                 pass
+            case AskZooKeeper() if host.holds(effect):
+                host.held.append(effect)
             case OpenSession() | CloseSession() | AskZooKeeper():
                 host.link.execute(effect, self.now_ms)
             case Send(connection_id, data):

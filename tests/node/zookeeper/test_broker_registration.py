@@ -34,7 +34,7 @@ class World:
             now_ms=lambda: self.now_ms,
             registered=self._register,
             failed=self.failures.append,
-            effects=self.facts.append,  # type: ignore[arg-type]
+            effects=self.facts.append,
         )
         self.held.connect()
         self.registration.begin(b"me")
@@ -111,8 +111,8 @@ def test_another_registration_that_stays_is_a_failure_that_names_it() -> None:
     world.registration.tick(1100)
     assert world.failures == [
         (
-            f"znode {PATH}: broker 4 is registered by another session (0x1), which has not gone within 100 ms: there may "
-            "be two brokers with one broker.id"
+            f"znode {PATH}: broker 4 is registered by another session (0x1), which has not gone within 100 ms: there "
+            "may be two brokers with one broker.id"
         )
     ]
     assert world.registration.next_wakeup_ms is None

@@ -34,7 +34,7 @@ class World:
             RepeatedAsks(self.held.session),
             on_change=self._change,
             failed=lambda *_: None,
-            effects=self.facts.append,  # type: ignore[arg-type]
+            effects=self.facts.append,
         )
 
     def write(self, name: object, data: bytes) -> None:

@@ -88,7 +88,7 @@ def test_what_comes_before_a_broker_serves_waits() -> None:
     assert client.answers == {}
     network.connect(1)
     assert sorted(client.answers) == asked
-    assert [broker.node_id for broker in client.answers[asked[1]].brokers] == [1]  # type: ignore[attr-defined]
+    assert [broker.node_id for broker in client.answers[asked[1]].brokers] == [1]
 
 
 def test_nothing_is_registered_before_what_is_finalized_fits() -> None:
@@ -314,6 +314,32 @@ def test_what_is_finalized_is_looked_at_before_a_broker_registers_again() -> Non
     assert len(host.told("broker-registered")) == 1
 
 
+def test_a_broker_registers_again_when_it_knows_what_is_finalized_and_no_sooner() -> None:
+    network = ZooKeeperNetwork()
+    host = network.start(1, **GC_2)
+    host.held_path = "/features"
+    host.link.expire()
+    network.settle()
+    assert not host.node.membership.is_registered
+    assert network.ensemble.znode("/brokers/ids/1") is None
+    network.release(1)
+    assert host.node.membership.is_registered
+    assert network.ensemble.znode("/brokers/ids/1") is not None
+
+
+def test_what_became_unreadable_while_there_was_no_session_ends_no_broker_that_served() -> None:
+    network = ZooKeeperNetwork()
+    host = network.start(1, **GC_2)
+    host.is_cut_off = True
+    host.link.expire()
+    network.settle()
+    write_by_hand(network.ensemble, "/features", b"garbage")
+    network.connect(1)
+    assert host.stop is None
+    assert host.node.membership.is_registered
+    assert told_levels(network, 1) == (0, {"gc": (1, 2), "ibp-feature": (1, 27)})
+
+
 def test_what_was_known_is_told_while_there_is_no_session() -> None:
     network = ZooKeeperNetwork()
     host = network.start(1, **GC_2)
@@ -324,6 +350,7 @@ def test_what_was_known_is_told_while_there_is_no_session() -> None:
     network.settle()
     assert told_levels(network, 1) == before
     assert told_brokers(network, 1) == (-1, [1, 2])
+    assert not host.node.membership.is_registered
 
 
 def test_what_changed_while_the_connection_was_lost_is_read_when_it_is_back() -> None:

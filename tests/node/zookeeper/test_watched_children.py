@@ -124,6 +124,27 @@ def test_in_another_session_they_are_known_when_all_are_read_again() -> None:
     assert world.decoded == ["a"]
 
 
+def test_in_another_session_nothing_is_taken_that_was_read_before() -> None:
+    world = settled(a="1", b="2")
+    world.held.expire()
+    world.write("a", "3")
+    world.delete("b")
+    world.held.connect()
+    world.held.do_all()
+    assert world.taken[1:] == [{"a": "3"}]
+
+
+def test_one_that_goes_before_it_is_read_is_not_waited_for() -> None:
+    world = World(a="1")
+    world.held.do()
+    world.delete("a")
+    # Its name is answered first.
+    world.held.asked.reverse()
+    world.held.do_all()
+    assert world.children.is_known
+    assert world.taken == [{}]
+
+
 def test_names_that_are_not_there_yet_are_none() -> None:
     world = World()
     delete_by_hand(world.ensemble, "/d")

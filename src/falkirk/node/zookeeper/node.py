@@ -206,7 +206,6 @@ class ZooKeeperNode:
             self._is_started = True
             self._clients.held_apis = frozenset()
             self._effects.append(Started())
-            self._clients.resume()
 
     def _changed(self) -> None:
         """Answer nothing unread that rests on what was known before."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from zookeeper_network import ZooKeeperNetwork
+from zookeeper_world import write_by_hand
 
+from falkirk.metadata.zookeeper.acl_znode import CLUSTER_ACLS_PATH
+from falkirk.node.zookeeper.properties import AUTHORIZER
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import MetadataRequest
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
@@ -87,3 +92,19 @@ def test_what_may_be_done_with_the_cluster_is_told_if_it_is_asked_for(
     answer = shared.client(1).ask(asked, version)
     assert answer.cluster_authorized_operations == (ALL_CLUSTER_OPERATIONS if is_told else -(2**31))
     assert answer.topics[0].topic_authorized_operations > 0
+
+
+def test_what_one_may_do_is_not_told_to_another() -> None:
+    network = ZooKeeperNetwork()
+    for path in ("/kafka-acl", "/kafka-acl/Cluster"):
+        write_by_hand(network.ensemble, path, b"")
+    entry = {"principal": "User:ANONYMOUS", "permissionType": "Allow", "host": "10.0.0.2", "operation": "Describe"}
+    acls = json.dumps({"version": 1, "acls": [entry]}).encode()
+    write_by_hand(network.ensemble, CLUSTER_ACLS_PATH, acls)
+    network.start(1, authorizer_class_name=AUTHORIZER)
+    asked = MetadataRequest(include_cluster_authorized_operations=True)
+    told = [
+        network.client(1, client_host=host).ask(asked, 9).cluster_authorized_operations
+        for host in ("10.0.0.1", "10.0.0.2", "10.0.0.1")
+    ]
+    assert told == [0, 1 << 8, 0]

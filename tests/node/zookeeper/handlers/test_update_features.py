@@ -116,6 +116,17 @@ def test_a_broker_does_not_begin_to_serve_with_acls_that_it_cannot_read() -> Non
     assert host.stop.reason == f'znode {ACLS}: ACL 1: operation is "Dance", which is unknown'
 
 
+def test_a_broker_does_not_begin_to_serve_before_it_knows_its_acls() -> None:
+    network = secured()
+    network.hosts.clear()
+    network.ensemble.end_session(1)
+    host = network.add(1, SECURED, held_path=ACLS)
+    network.settle()
+    assert host.times_started == 0
+    network.release(1)
+    assert host.times_started == 1
+
+
 def test_operations_are_told_to_who_may_describe_the_cluster() -> None:
     network = secured()
     told = {}
