@@ -24,9 +24,6 @@ def refused(tmp_path, capsys):
 
 def test_what_a_broker_on_zookeeper_has_not_is_refused(refused):
     assert refused("--release", "4.0").endswith("has no ZooKeeper; the last one that has is 3.9.1")
-    assert refused(falkirk_metrics_listener="127.0.0.1:0") == (
-        "falkirk.metrics.listener: a node on ZooKeeper has no metrics"
-    )
     assert "zookeeper.set.acl: falkirk sets no ACLs on znodes" in refused(zookeeper_set_acl="true")
 
 

@@ -55,7 +55,8 @@ class LiveNode:
         properties = read_zookeeper_properties(self._given, Release.parse(self._release), hostname="127.0.0.1")
         log = FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG)
         with opened_on_zookeeper(properties, self._make, log) as opened:
-            self.endpoint: Endpoint = opened.config.listeners[0].endpoint
+            self.config = opened.config
+            self.endpoint: Endpoint = self.config.listeners[0].endpoint
 
             def open_zookeeper(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
                 self.session = opened.open_zookeeper(tell)

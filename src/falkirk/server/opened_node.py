@@ -6,7 +6,7 @@ import asyncio
 import signal
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from falkirk.node.config import NodeConfig
 from falkirk.node.effects import Fact, Stop
@@ -15,19 +15,17 @@ from falkirk.server import event_loop
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.metrics_listener import serve_metrics
-from falkirk.server.node_driver import NodeDriver
+from falkirk.server.node_driver import DrivenNode, NodeDriver
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from falkirk.node.measurements import Measurements
     from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.clock import Clock
     from falkirk.server.fact_log import FactLog
     from falkirk.server.listener_tls import ListenerTls
-    from falkirk.server.listening import ListeningSocket
-    from falkirk.server.node_driver import DrivenNode
+    from falkirk.server.node_sockets import NodeSockets
     from falkirk.server.request_log import RequestLog
     from falkirk.server.zookeeper_session import ZooKeeperSession
     from falkirk.versions.config_definition import Value
@@ -35,24 +33,30 @@ if TYPE_CHECKING:
 C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
 
 
+class MeasuredNode(DrivenNode, Protocol):
+    """What is served: it can be watched."""
+
+    def measure(self) -> Measurements:
+        """Give what it is at this moment, in numbers."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedNode(Generic[C]):
     """A node that is ready to run. `config` has the ports that listeners got.
 
-    `name`: as Kafka's log has it. `metrics`: where they are served, and of what. `open_zookeeper` is given who is told
-    what comes of it.
+    `name`: as Kafka's log has it. `open_zookeeper` is given who is told what comes of it.
     """
 
-    node: DrivenNode
+    node: MeasuredNode
     name: str
     values: Mapping[str, Value]
     config: C
-    sockets: Sequence[ListeningSocket]
+    sockets: NodeSockets
     clock: Clock
     log: FactLog
     request_log: RequestLog | None
     tls: ListenerTls
-    metrics: tuple[socket.socket, Callable[[], Measurements]] | None = None
     open_zookeeper: Callable[[Callable[[ZooKeeperEvent], None]], ZooKeeperSession] | None = None
 
     def run_alone(self, when_serving: Callable[[C], None]) -> Stop:
@@ -61,7 +65,7 @@ class OpenedNode(Generic[C]):
 
     async def run(self, when_serving: Callable[[C], None], when_driven: Callable[[NodeDriver], None]) -> Stop:
         """Run it to its end; `when_driven` is told who to ask to stop. It may share a loop with others."""
-        updates = None if self.metrics is None else FeatureUpdateFacts()
+        updates = None if self.sockets.metrics is None else FeatureUpdateFacts()
         zookeeper: ZooKeeperSession | None = None
 
         def ask_zookeeper(effect: ZooKeeperEffect) -> None:
@@ -76,9 +80,9 @@ class OpenedNode(Generic[C]):
         when_driven(driver)
         servers: list[asyncio.AbstractServer] = []
         try:
-            if self.metrics is not None and updates is not None:
-                servers.append(await serve_metrics(*self.metrics, updates))
-            for one in self.sockets:
+            if self.sockets.metrics is not None and updates is not None:
+                servers.append(await serve_metrics(self.sockets.metrics, self.node.measure, updates))
+            for one in self.sockets.listeners:
                 accept = partial(driver.accept, one.listener.name)
                 servers.append(await loop.create_server(accept, sock=one.socket, backlog=self._backlog))
             return await driver.run()
@@ -111,7 +115,7 @@ class OpenedNode(Generic[C]):
             request_log=self.request_log,
             updates=updates,
             tls=self.tls,
-            controller_listeners=[one.listener.name for one in self.sockets if one.listener.is_controller],
+            controller_listeners=[one.listener.name for one in self.sockets.listeners if one.listener.is_controller],
             zookeeper=ask_zookeeper,
         )
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from falkirk.node.zookeeper.properties import read_security_settings
-from falkirk.server import listening
 from falkirk.server.clock import Clock
 from falkirk.server.errors import ServerError
 from falkirk.server.listener_tls import ListenerTls
+from falkirk.server.node_sockets import node_sockets
 from falkirk.server.opened_node import OpenedNode
 from falkirk.versions.config_definition import ConfigError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from falkirk.node.zookeeper.exchange import ZooKeeperEvent
     from falkirk.node.zookeeper.properties import ZooKeeperProperties
     from falkirk.server.fact_log import FactLog
-    from falkirk.server.node_driver import DrivenNode
+    from falkirk.server.opened_node import MeasuredNode
     from falkirk.server.request_log import RequestLog
     from falkirk.server.zookeeper_session import ZooKeeperSession
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class MakeZooKeeperNode(Protocol):
     """Makes a node, which asks for its session in its first step."""
 
-    def __call__(self, config: ZooKeeperNodeConfig, now_ms: int) -> DrivenNode:
+    def __call__(self, config: ZooKeeperNodeConfig, now_ms: int) -> MeasuredNode:
         """Make the node."""
         ...
 
@@ -45,20 +45,15 @@ def opened_on_zookeeper(
     """Open a node: its sockets. Raises ServerError."""
     session = _session_class()
     config = properties.config
-    if config.metrics_listener is not None:
-        raise ServerError("falkirk.metrics.listener: a node on ZooKeeper has no metrics")
     try:
         config = replace(config, security=read_security_settings(properties))
     except ConfigError as error:
         raise ServerError(str(error)) from error
     tls = ListenerTls.of(properties)
-    sockets = listening.bind(config.listeners)
     in_flight_max = properties.values["zookeeper.max.in.flight.requests"]
     assert isinstance(in_flight_max, int)
-    try:
-        bound = replace(
-            config, listeners=tuple(one.listener for one in sockets), has_request_facts=request_log is not None
-        )
+    with node_sockets(config) as sockets:
+        bound = replace(sockets.told(config), has_request_facts=request_log is not None)
 
         def open_zookeeper(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
             return session(
@@ -82,8 +77,6 @@ def opened_on_zookeeper(
             tls=tls,
             open_zookeeper=open_zookeeper,
         )
-    finally:
-        listening.close(sockets)
 
 
 def _session_class() -> type[ZooKeeperSession]:

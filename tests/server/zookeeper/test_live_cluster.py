@@ -5,6 +5,7 @@ import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from zookeeper_cluster import live_cluster, run
@@ -186,5 +187,19 @@ def test_a_server_that_is_not_there_or_takes_no_writes_is_named_in_one_line(tmp_
                     f"zookeeper.connect={server.address}: the server that was reached is read-only, cut off from the "
                     "others of its ensemble, for 3000 ms",
                 )
+
+    run(story)
+
+
+def test_a_broker_tells_its_metrics(chroot):
+    async def story():
+        async with live_cluster(chroot, **FEATURES, falkirk_metrics_listener="127.0.0.1:0") as cluster:
+            await cluster.start(1)
+            await cluster.until_epoch(0)
+            address = cluster.nodes[1].config.metrics_listener
+            answer = await asyncio.to_thread(urlopen, f"http://{address}/metrics")
+            lines = answer.read().decode().splitlines()
+        assert "kafka_controller_kafkacontroller_activecontrollercount 1.0" in lines
+        assert 'kafka_server_metadataloader_finalizedlevel{featureName="a"} 3.0' in lines
 
     run(story)

@@ -1,0 +1,51 @@
+"""All sockets that a node of whatever kind listens on, bound before anything else of it is touched."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from falkirk.node.config import NodeConfig
+from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+from falkirk.server import listening
+from falkirk.server.metrics_listener import bind_metrics, shown_address
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator, Sequence
+
+    from falkirk.server.listening import ListeningSocket
+
+C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSockets:
+    """The listeners', and that of metrics if they are served."""
+
+    listeners: Sequence[ListeningSocket]
+    metrics: socket.socket | None
+
+    def told(self, config: C) -> C:
+        """Give the configuration with the ports that listeners got where any was asked for."""
+        return replace(
+            config,
+            listeners=tuple(one.listener for one in self.listeners),
+            metrics_listener=None if self.metrics is None else shown_address(self.metrics),
+        )
+
+
+@contextmanager
+def node_sockets(config: NodeConfig | ZooKeeperNodeConfig) -> Iterator[NodeSockets]:
+    """Bind what a configuration asks for, and close it at the end. Raises ServerError, and nothing is bound then."""
+    listeners = listening.bind(config.listeners)
+    metrics: socket.socket | None = None
+    try:
+        if config.metrics_listener is not None:
+            metrics = bind_metrics(config.metrics_listener)
+        yield NodeSockets(listeners, metrics)
+    finally:
+        listening.close(listeners)
+        if metrics is not None:
+            metrics.close()
