@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _RETRY_MS: Final = 50
 # What was on the way when a connection broke is carried out within this time, and nobody connects again before.
 _AFTERMATH_MS: Final = 30
-_LAG_MS_MAX: Final = 800
+_LAG_MS_MAX: Final = 1200
 
 
 @dataclass(slots=True, kw_only=True)
@@ -266,7 +266,7 @@ class SessionLink:
         """Have the new session on a server that lags, perhaps."""
         self._watched.clear()
         self._lagging = None
-        if self._conditions.lagging is not None and self._chance.random() < 0.5:
+        if self._conditions.lagging is not None and self._chance.random() < 0.8:
             self._lagging = self._conditions.lagging
             self._marks.add("server lags behind")
             self._clock.after(self._chance.randrange(1, _LAG_MS_MAX), partial(self._catch_up, self.session_id))

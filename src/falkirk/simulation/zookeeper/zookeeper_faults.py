@@ -26,7 +26,7 @@ _DOWN_MS_MAX: Final = 2500
 # Of things that last.
 _LASTS_MS: Final = (100, SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS + 500, 5000)
 # How far servers that lag are behind.
-_LAG_MS: Final = 700
+_LAG_MS: Final = 1500
 _MENDED_AFTER_MS: Final = 2500
 # How often ZooKeeper is not there, or takes no writes, when a node starts.
 _FAILS_AT_START: Final = 0.15

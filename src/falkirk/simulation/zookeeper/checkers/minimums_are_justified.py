@@ -8,7 +8,7 @@ from falkirk.metadata.zookeeper.finalized_features import incompatibilities
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
     from falkirk.simulation.clock import Clock
@@ -28,28 +28,27 @@ class MinimumsAreJustified(ZooKeeperChecker):
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
         """Look at each minimum that changed."""
-        if writer is None or before.state is None or after.state is None or not before.state.is_enabled:
+        if writer is None or after.state is None:
             return
+        was = before.state.features if before.state is not None else {}
         for name, levels in after.state.features.items():
-            known = before.state.features.get(name)
+            known = was.get(name)
             if known is not None and levels.min_level < known.min_level:
                 raise self.violated(f"{writer.name} lowered the minimum of {name} from {known} to {levels}")
-            if known is not None and levels.min_level == known.min_level:
+            if (known is not None and levels.min_level == known.min_level) or not writer.is_alive:
                 continue
-            if not writer.is_alive:
-                continue
-            lowest = self._highest_minimum(writer.machine, before.state, name)
-            if levels.min_level > max(lowest, 1):
+            lowest = max(self._minimums(writer.machine, (before.state, after.state), name), default=1)
+            if levels.min_level > lowest:
                 raise self.violated(
                     f"{writer.name} raised the minimum of {name} to {levels.min_level}; "
                     f"of the live brokers that are compatible none has more than {lowest}"
                 )
 
-    def _highest_minimum(self, controller: Machine, state: FeatureState, name: str) -> int:
-        lowest = 0
+    def _minimums(self, controller: Machine, states: Sequence[FeatureState | None], name: str) -> Iterator[int]:
+        """Give the lowest levels of brokers that are compatible with what was, or with what is; its own is one."""
         known, since_ms = controller.known, self._clock.now_ms - self._grace_ms()
         over = [supported for at_ms, supported in known.over if at_ms >= since_ms]
-        for features in [supported for _, supported, _ in known.live()] + over:
-            if name in features and not incompatibilities(features, state):
-                lowest = max(lowest, features[name].lowest)
-        return lowest
+        for supported in (controller.supported, *(supported for _, supported, _ in known.live()), *over):
+            is_compatible = any(state is not None and not incompatibilities(supported, state) for state in states)
+            if name in supported and is_compatible:
+                yield supported[name].lowest
