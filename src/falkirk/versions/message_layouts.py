@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from falkirk.versions.layouts import LAYOUT_STARTS
 from falkirk.versions.release import Release, all_releases
 
 
+# Asked with each record that is written.
+@cache
 def layout_in(release: Release, message: str) -> int | None:
     """Give the layout that `release` has of the message named; None, the codec's default, where there is only one.
 

@@ -1,9 +1,8 @@
 """What a consumer group answers to offsets, lists, and those who join."""
 
-from dataclasses import replace
-
 import pytest
 from consumer_world import Consumer, ConsumerWorld
+from msgspec.structs import replace
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState

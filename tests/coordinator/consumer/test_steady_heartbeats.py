@@ -1,11 +1,10 @@
 """Which heartbeats need no closer look; that the long way round finds the same is seen in test_any_history."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from consumer_world import ConsumerWorld
-from msgspec import structs
+from msgspec.structs import replace
 
 from falkirk.coordinator.consumer.consumer_group import ResolvedRegex
 from falkirk.coordinator.consumer.member import MemberState
@@ -35,7 +34,7 @@ def looks_steady(
 
 def test_a_member_that_has_all_and_says_nothing_is_steady():
     world = settled()
-    assert looks_steady(world, structs.replace(BARE, topic_partitions=[]))
+    assert looks_steady(world, replace(BARE, topic_partitions=[]))
     # Its session begins anew with each.
     world.pass_time(44_000)
     world.beat("m1", 1)
@@ -60,12 +59,12 @@ def test_a_member_that_has_all_and_says_nothing_is_steady():
     ],
 )
 def test_who_says_something_is_listened_to(said: dict[str, Any]):
-    assert not looks_steady(settled(), structs.replace(BARE, **said))
+    assert not looks_steady(settled(), replace(BARE, **said))
 
 
 @pytest.mark.parametrize("other", [{"client_id": "other"}, {"client_host": "/10.9.9.9"}])
 def test_a_client_that_has_changed_is_noticed(other: dict[str, str]):
-    assert not looks_steady(settled(), client=structs.replace(CLIENT, **other))
+    assert not looks_steady(settled(), client=replace(CLIENT, **other))
 
 
 @pytest.mark.parametrize(

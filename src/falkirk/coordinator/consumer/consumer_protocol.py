@@ -10,10 +10,9 @@ v1 has regular expressions, and ids of members that clients make.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.conversions import Upgrade
@@ -96,7 +95,7 @@ class ConsumerProtocol:
         if isinstance(decided, Refusal):
             return _refused(token, decided)
         outcome, response = decided
-        return structs.replace(outcome, replies=[*outcome.replies, Reply(token, response)])
+        return replace(outcome, replies=[*outcome.replies, Reply(token, response)])
 
     def describe(self, group: ConsumerGroup) -> DescribedGroup:
         """Give a group's part of the answer to ConsumerGroupDescribe."""
@@ -143,7 +142,7 @@ class ConsumerProtocol:
         if member is None or not isinstance(group, ConsumerGroup):
             return NOTHING
         outcome = self.remove(group, [member])
-        return structs.replace(outcome, on_refused=lambda error: self.timers.fence_later(group_id, member_id, error))
+        return replace(outcome, on_refused=lambda error: self.timers.fence_later(group_id, member_id, error))
 
     def remove(self, group: ConsumerGroup, members: Collection[ConsumerGroupMember]) -> Outcome:
         """Take members out of a group; it may become a classic one thereby."""

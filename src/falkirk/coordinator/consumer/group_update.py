@@ -11,8 +11,9 @@ update.records                                  # the group itself stays as it i
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from falkirk.coordinator.assignors.assignor import GroupSpec, MemberSpec
 from falkirk.coordinator.consumer.consumer_group import ResolvedRegex, TopicPartitionCount

@@ -7,8 +7,10 @@ Source: KIP-848, "Rebalance Process" (Kafka's CurrentAssignmentBuilder).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from falkirk.coordinator.consumer.member import NOTHING_OWNED, ConsumerGroupMember, MemberState, OwnedPartitions
 

@@ -5,8 +5,9 @@ Version notes: from v4 on a member without an id is given one, and joins again w
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from falkirk.coordinator.classic.responses import join_error
 from falkirk.coordinator.consumer.group_update import GroupUpdate
