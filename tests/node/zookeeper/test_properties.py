@@ -133,6 +133,7 @@ def test_our_own_keys_are_no_unknown_ones() -> None:
         ({"falkirk.supported.features": "a:3-2"}, "falkirk.supported.features: a:3-2: levels go from 1 to 32767"),
         ({"falkirk.supported.features": "a:1-32768"}, "levels go from 1 to 32767, the lowest one first"),
         ({"falkirk.supported.features": "a:1,a:2"}, "falkirk.supported.features: a is there twice"),
+        ({"falkirk.supported.features": "ibp-feature:1-30"}, "release 3.9.1 knows ibp-feature up to level 29"),
         ({"falkirk.zookeeper.features.path": "/"}, "falkirk.zookeeper.features.path: / is not the path of a znode"),
         ({"falkirk.zookeeper.features.path": "features"}, "features is not the path of a znode"),
         ({"falkirk.zookeeper.refresh.ms": "0"}, "falkirk.zookeeper.refresh.ms: Value must be at least 1"),

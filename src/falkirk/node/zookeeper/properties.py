@@ -206,9 +206,14 @@ def _inter_broker_protocol(text: str, release: Release) -> InterBrokerProtocol:
         protocol = inter_broker_protocol.parse(text)
     except UnknownInterBrokerProtocolError as error:
         raise ConfigError(str(error)) from error
-    highest = inter_broker_protocol.parse(release.kraft.metadata_versions[-1].name)
+    highest = _highest_protocol(release)
     _require(protocol <= highest, f"{IBP_CONFIG}: release {release} does not know {protocol}; its highest is {highest}")
     return protocol
+
+
+def _highest_protocol(release: Release) -> InterBrokerProtocol:
+    """Give the last protocol that a release knows, whether it runs it in production or not."""
+    return inter_broker_protocol.parse(release.kraft.metadata_versions[-1].name)
 
 
 def _supported_features(text: str, release: Release) -> dict[str, SupportedRange]:
@@ -228,6 +233,10 @@ def _supported_features(text: str, release: Release) -> dict[str, SupportedRange
         )
         _require(name.strip() not in supported, f"{_SUPPORTED_FEATURES}: {name.strip()} is there twice")
         supported[name.strip()] = found
+    if IBP_FEATURE in supported:
+        known = inter_broker_protocol.feature_level(_highest_protocol(release))
+        said = f"{_SUPPORTED_FEATURES}: release {release} knows {IBP_FEATURE} up to level {known}"
+        _require(supported[IBP_FEATURE].highest <= known, said)
     return dict(sorted({IBP_FEATURE: SupportedRange(1, highest), **supported}.items()))
 
 
