@@ -6,7 +6,8 @@ import asyncio
 import io
 import random
 import threading
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -29,12 +30,8 @@ from falkirk.node.zookeeper.exchange import (
 )
 from falkirk.node.zookeeper.node import ZooKeeperNode
 from falkirk.node.zookeeper.properties import read_zookeeper_properties
-from falkirk.server import listening
-from falkirk.server.clock import Clock
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.listener_tls import ListenerTls
-from falkirk.server.opened_node import OpenedNode
-from falkirk.server.zookeeper_session import ZooKeeperSession
+from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.simulation.zookeeper.ensemble import Ensemble
 from falkirk.versions.release import Release
 
@@ -45,6 +42,8 @@ if TYPE_CHECKING:
     from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
     from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.node_driver import NodeDriver
+    from falkirk.server.opened_node import OpenedNode
+    from falkirk.server.zookeeper_session import ZooKeeperSession
 
 _SESSION_TIMEOUT_MS = 18_000
 
@@ -86,11 +85,11 @@ class Kip584Brokers:
     @contextmanager
     def running(self) -> Iterator[Kip584Brokers]:
         """Serve in a thread of their own."""
-        serving = threading.Event()
-        thread = threading.Thread(target=lambda: asyncio.run(self._run(serving.set)))
+        serving: Future[None] = Future()
+        thread = threading.Thread(target=self._run, args=(serving,))
         thread.start()
         try:
-            assert serving.wait(30), self.said.getvalue()
+            serving.result(30)
             yield self
         finally:
             assert self._loop is not None
@@ -98,7 +97,16 @@ class Kip584Brokers:
                 self._loop.call_soon_threadsafe(driver.stop, Stop(0))
             thread.join()
 
-    async def _run(self, when_all_serve: Callable[[], None]) -> None:
+    def _run(self, serving: Future[None]) -> None:
+        try:
+            asyncio.run(self._serve(lambda: serving.set_result(None)))
+            assert serving.done(), self.said.getvalue()
+        except Exception as error:  # noqa: BLE001 - the test raises it
+            if serving.done():
+                raise
+            serving.set_exception(error)
+
+    async def _serve(self, when_all_serve: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
 
         def serves(config: ZooKeeperNodeConfig) -> None:
@@ -106,11 +114,12 @@ class Kip584Brokers:
             if len(self._endpoints) == 2:
                 when_all_serve()
 
-        async with asyncio.TaskGroup() as group:
-            for node_id in (1, 2):
-                group.create_task(self._opened(node_id).run(serves, self._drivers.append))
+        with ExitStack() as opened:
+            nodes = [opened.enter_context(self._opened(node_id)) for node_id in (1, 2)]
+            await asyncio.gather(*(node.run(serves, self._drivers.append) for node in nodes))
 
-    def _opened(self, node_id: int) -> OpenedNode[ZooKeeperNodeConfig]:
+    @contextmanager
+    def _opened(self, node_id: int) -> Iterator[OpenedNode[ZooKeeperNodeConfig]]:
         properties = read_zookeeper_properties(
             {
                 "broker.id": str(node_id),
@@ -121,21 +130,10 @@ class Kip584Brokers:
             self._release,
             hostname="127.0.0.1",
         )
-        log, clock = FactLog(self.said, LogFormat.TEXT, LogLevel.INFO), Clock()
-        sockets = listening.bind(properties.config.listeners)
-        config = replace(properties.config, listeners=tuple(one.listener for one in sockets))
-        return OpenedNode(
-            node=ZooKeeperNode(config, random=random.Random(node_id), now_ms=clock.now_ms()),
-            name=f"KafkaServer id={node_id}",
-            values=properties.values,
-            config=config,
-            sockets=sockets,
-            clock=clock,
-            log=log,
-            request_log=None,
-            tls=ListenerTls(),
-            open_zookeeper=partial(self._zookeeper.open, log),
-        )
+        log = FactLog(self.said, LogFormat.TEXT, LogLevel.INFO)
+        make_node = partial(ZooKeeperNode, random=random.Random(node_id))
+        with opened_on_zookeeper(properties, lambda config, now_ms: make_node(config, now_ms=now_ms), log) as node:
+            yield self._zookeeper.put_below(node)
 
 
 class ValuesOfZooKeeper:
@@ -154,8 +152,11 @@ class ValuesOfZooKeeper:
         assert znode is not None
         return znode.data
 
-    def open(self, _log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
-        return cast("ZooKeeperSession", _SessionOfValues(self.ensemble, tell))
+    def put_below(self, node: OpenedNode[ZooKeeperNodeConfig]) -> OpenedNode[ZooKeeperNodeConfig]:
+        def open_session(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
+            return cast("ZooKeeperSession", _SessionOfValues(self.ensemble, tell))
+
+        return replace(node, open_zookeeper=open_session)
 
 
 class RealZooKeeper:
@@ -175,8 +176,8 @@ class RealZooKeeper:
         with kazoo_client(self.connect) as client:
             return client.get(path)[0]
 
-    def open(self, log: FactLog, tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
-        return ZooKeeperSession(self.connect, session_timeout_ms=6_000, in_flight_max=10, tell=tell, log=log)
+    def put_below(self, node: OpenedNode[ZooKeeperNodeConfig]) -> OpenedNode[ZooKeeperNodeConfig]:
+        return node
 
 
 class _SessionOfValues:
