@@ -101,7 +101,7 @@ class Kip584Brokers:
         try:
             asyncio.run(self._serve(lambda: serving.set_result(None)))
             assert serving.done(), self.said.getvalue()
-        except Exception as error:  # noqa: BLE001 - the test raises it
+        except Exception as error:
             if serving.done():
                 raise
             serving.set_exception(error)
