@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_requests import register, registration_request
 from controllers import CONTROLLER_ID, make_controller, run
-from zookeeper_nodes import ZooKeeperNodes
+from zookeeper_network import ZooKeeperNetwork
 from zookeeper_world import write_by_hand
 
 from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.feature_update import FeatureUpdateContext
-from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
+from falkirk.metadata.zookeeper.features_znode import encode_features
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.node.zookeeper.config import FEATURES_PATH
 from falkirk.protocol.error_codes import ErrorCode
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.zookeeper.finalized_features import Supported
-    from falkirk.node.zookeeper.operations import Znode
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
 Update = tuple[str, int, int]
@@ -161,36 +160,36 @@ class ZooKeeperStore:
     is_together: Final = False
 
     def __init__(self, finalized: Mapping[str, int]) -> None:
-        self._nodes = ZooKeeperNodes()
+        self._network = ZooKeeperNetwork()
         state = FeatureState(True, {name: FinalizedRange(1, level) for name, level in finalized.items()})
-        write_by_hand(self._nodes.ensemble, FEATURES_PATH, encode_features(state, kip_778=False))
+        write_by_hand(self._network.ensemble, FEATURES_PATH, encode_features(state, kip_778=False))
 
     def join(self, broker_id: int, supported: Supported) -> bool:
-        return self._nodes.start(broker_id, supported).stop is None
+        features = ",".join(f"{name}:{levels}" for name, levels in supported.items())
+        return self._network.start(broker_id, falkirk_supported_features=features).stop is None
 
     def leave(self, broker_id: int) -> None:
-        self._nodes.stop(broker_id)
+        self._network.shut_down(broker_id)
 
     def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
-        assert self._nodes.controller_id is not None
-        response = self._nodes.ask(self._nodes.controller_id, _request(updates, dry, version), version)
+        (controller,) = [host for host in self._network.hosts.values() if host.node.is_active_controller]
+        response = self._network.client(controller.config.node_id).ask(_request(updates, dry, version), version)
         assert isinstance(response, UpdateFeaturesResponse)
         return response
 
     @property
     def levels(self) -> dict[str, int]:
-        features = decode_features(self._znode.data, FEATURES_PATH).features
-        return {name: levels.max_level for name, levels in features.items()}
+        return {name: levels.max_level for name, levels in self._finalized[0].features.items()}
 
     @property
     def epoch(self) -> int:
-        return self._znode.version
+        return self._finalized[1]
 
     @property
-    def _znode(self) -> Znode:
-        znode = self._nodes.ensemble.znode(FEATURES_PATH)
-        assert znode is not None
-        return znode
+    def _finalized(self) -> tuple[FeatureState, int]:
+        finalized = self._network.finalized()
+        assert finalized is not None
+        return finalized
 
 
 def _request(updates: tuple[Update, ...], dry: bool, version: int) -> UpdateFeaturesRequest:
