@@ -186,6 +186,11 @@ class Release:
         return self._is_from(_MIXES_GROUP_PROTOCOLS_SINCE)
 
     @property
+    def leave_group_takes_out_consumers(self) -> bool:
+        """Say whether LeaveGroup takes members of the new protocol out of consumer groups, too."""
+        return self._is_from(_LEAVE_GROUP_TAKES_OUT_CONSUMERS_SINCE)
+
+    @property
     def keeps_group_protocols_apart(self) -> bool:
         """Say whether group.consumer.migration.policy=disabled keeps members of the classic protocol out of them."""
         return self._is_from(_KEEPS_GROUP_PROTOCOLS_APART_SINCE)
@@ -254,6 +259,7 @@ _TELLS_BOTH_LEVELS_SINCE = "4.2.1"
 _TAKES_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
 _MIXES_GROUP_PROTOCOLS_SINCE = "3.8.1"
 _KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
+_LEAVE_GROUP_TAKES_OUT_CONSUMERS_SINCE = "4.0.0"
 
 
 @functools.cache

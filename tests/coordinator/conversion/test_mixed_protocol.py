@@ -400,6 +400,42 @@ def test_members_leave_each_with_its_own_answer():
     assert len(new.assigned[world.id("foo")]) == 4
 
 
+@pytest.mark.parametrize("release", ["3.8.1", "3.9.1"])
+def test_before_4_0_only_members_of_the_classic_protocol_leave_and_static_ones_are_named(release):
+    world, new = _world(release=Release.parse(release))
+    dynamic = _join(world, version=3).member_id
+    static = _join(world, instance="i").member_id
+
+    answer = world.leave((new.member_id, None), (dynamic, None), ("wrong", "i"), ("", "i"))
+
+    assert [(member.member_id, member.error_code) for member in answer.members] == [
+        (new.member_id, ErrorCode.UNKNOWN_MEMBER_ID),
+        (dynamic, ErrorCode.NONE),
+        ("wrong", ErrorCode.FENCED_INSTANCE_ID),
+        (static, ErrorCode.NONE),
+    ]
+    assert world.group.members.keys() == {new.member_id}
+
+
+def test_from_4_0_on_a_member_is_named_as_it_was_in_the_request():
+    world, new = _world(release=Release.parse("4.0"))
+    assert _join(world, instance="i").error_code == ErrorCode.NONE
+
+    answer = world.leave(("", "i"), (new.member_id, None))
+
+    assert [(member.member_id, member.error_code) for member in answer.members] == [("", 0), (new.member_id, 0)]
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_in_3_7_there_is_no_consumer_group_to_leave(version):
+    world, new = _world(release=Release.parse("3.7"))
+
+    answer = world.leave((new.member_id, None), version=version)
+
+    assert (answer.error_code, answer.members) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+    assert world.group.members.keys() == {new.member_id}
+
+
 def test_up_to_version_2_the_one_members_error_is_that_of_the_answer():
     world, _ = _world()
     member_id = _join(world, version=3).member_id

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from falkirk.coordinator.classic.joining import Joining
 from falkirk.coordinator.classic.leaves import leaving_members
-from falkirk.coordinator.classic.responses import join_error, left, sync_error
+from falkirk.coordinator.classic.responses import join_error, leave_error, left, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.group_update import GroupUpdate
 from falkirk.coordinator.consumer.heartbeat_checks import why_static_refused
@@ -105,20 +105,31 @@ class MixedProtocol:
         return Outcome(records=update.records, replies=[Reply(token, HeartbeatResponse(error_code=error))])
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
-        """Take a LeaveGroup (key 13), v0-5. An operator may take out members of either protocol with it."""
+        """Take a LeaveGroup (key 13), v0-5. An operator may take out members of either protocol with it.
+
+        Before 4.0 those of the new protocol are not known to it, and a static member is named by its member id, which
+        the request need not have; in 3.7 there is no such group: GROUP_ID_NOT_FOUND.
+        """
+        release = self._context.release
+        if not release.mixes_group_protocols:
+            return Outcome(replies=[Reply(token, leave_error(ErrorCode.GROUP_ID_NOT_FOUND))])
+        takes_out_all = release.leave_group_takes_out_consumers
         group = self._group(request.group_id)
         members: dict[str, ConsumerGroupMember] = {}
         responses = []
         for leaving in leaving_members(request, client.api_version):
             member = _leaving_member(group, leaving)
-            error = member if isinstance(member, ErrorCode) else ErrorCode.NONE
-            if not isinstance(member, ErrorCode):
+            response = MemberResponse(member_id=leaving.member_id, group_instance_id=leaving.group_instance_id)
+            responses.append(response)
+            if isinstance(member, ErrorCode):
+                response.error_code = member
+            elif takes_out_all:
                 members[member.member_id] = member
-            responses.append(
-                MemberResponse(
-                    member_id=leaving.member_id, group_instance_id=leaving.group_instance_id, error_code=error
-                )
-            )
+            elif member.uses_classic_protocol:
+                response.member_id = member.member_id
+                members[member.member_id] = member
+            else:
+                response.error_code = ErrorCode.UNKNOWN_MEMBER_ID
         reply = Reply(token, left(client.api_version, responses))
         if not members:
             return Outcome(replies=[reply])
