@@ -159,3 +159,14 @@ def _until(is_so: Callable[[], bool], group: Group) -> None:
             raise LoadError(f"waited {_PATIENCE_S} s in vain until all orders are read: {group.summary()}")
         time.sleep(_POLL_S)
     group.check()
+
+
+def served(servers: str) -> dict[int, int]:
+    """Give the committed offsets by partition, as the coordinator serves them. Raises KafkaException."""
+    # Not asked through an AdminClient: that of librdkafka ends the process if the coordinator has just moved.
+    consumer = ck.Consumer({"bootstrap.servers": servers, "group.id": NAME, "log_level": 0})
+    try:
+        found = consumer.committed([ck.TopicPartition(TOPIC, number) for number in range(PARTITIONS)], _PATIENCE_S)
+    finally:
+        consumer.close()
+    return {each.partition: each.offset for each in found if each.offset >= 0}

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka import admin as ck_admin
 from rich.console import Console
 from rich.markup import escape
@@ -307,8 +307,7 @@ def count_group(stage: Stage) -> None:
     assert consumers is not None
     consumers.check()
     consumers.close()
-    asked = stage.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group.NAME)])
-    served = {each.partition: each.offset for each in asked[group.NAME].result(_PATIENCE_S).topic_partitions}
+    served = group.served(consumers.servers)
     if served != consumers.committed:
         raise DemoError(f"offsets {served} are served, but {consumers.committed} were acked")
     stage.say(f"All {sum(served.values())} orders are committed, as the consumers were told; none of these came twice.")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import confluent_kafka as ck
 import confluent_kafka.admin as ck_admin
 from falkirk_program import Ended, falkirk
+from group_offsets import Committed, committed
+from kafka.errors import KafkaError
 from kafka_node import KafkaNode, NodeLayout, Quorum
 from kafka_ports import free_ports
 from rolling_cluster import RollingCluster
@@ -24,9 +25,6 @@ _EMPTY = re.compile(
 _ANSWER_S = 30
 _PATIENCE_S = 60
 _PAUSE_S = 0.2
-
-# Offset, leader epoch and metadata by topic and partition.
-Committed = dict[tuple[str, int], tuple[int, int | None, str]]
 
 
 class GroupRolls(RollingCluster):
@@ -50,19 +48,15 @@ class GroupRolls(RollingCluster):
         return found.state.name, len(found.members), sorted(owned)
 
     def committed(self, group: str) -> Committed:
-        """What OffsetFetch serves; asked again only while no coordinator answers. Raises KafkaException."""
+        """What OffsetFetch serves; asked again only while no coordinator answers. Raises KafkaError."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                admin = self._admin()
-                asked = admin.list_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group)])
-                found = asked[group].result(_ANSWER_S).topic_partitions
-            except ck.KafkaException:
+                return committed(self.running_servers, group)
+            except KafkaError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_PAUSE_S)
-            else:
-                return {(one.topic, one.partition): (one.offset, one.leader_epoch, one.metadata or "") for one in found}
 
     def types(self) -> dict[str, str]:
         """The type of every group, as `falkirk groups list --type` tells it."""

@@ -9,7 +9,9 @@ import pytest
 from _pytest.mark import ParameterSet
 from falkirk_node import OurCluster
 from group_consumers import CLASSIC, CONSUMER, members
+from group_offsets import committed
 from java_client import JavaPrograms
+from kafka.errors import KafkaError
 from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from topic_state import topic_partitions
 from waiting import becomes
@@ -107,11 +109,10 @@ def values(salt: str) -> list[str]:
     return sorted(f"{salt} {number}" for number in range(RECORDS))
 
 
-def committed(cluster: KafkaCluster, group: str) -> dict[int, int]:
-    """The offsets that the group has."""
-    admin = ck_admin.AdminClient({"bootstrap.servers": cluster.running_servers, "log_level": 0})
-    asked = admin.list_consumer_group_offsets([ck.ConsumerGroupTopicPartitions(group)])
-    return {one.partition: one.offset for one in asked[group].result(30).topic_partitions}
+def offsets(cluster: KafkaCluster, group: str) -> dict[int, int]:
+    """The offsets that the group has, by partition."""
+    served = committed(cluster.running_servers, group)
+    return {partition: offset for (_, partition), (offset, *_) in served.items()}
 
 
 @pytest.mark.parametrize(("cluster", "library"), cases(SHARING), indirect=["cluster"])
@@ -129,7 +130,7 @@ def test_two_members_share_a_topic_and_the_next_goes_on_where_they_were(cluster,
         assert sorted(value for _, _, value in group_members.read) == sorted(values("first") + values("second"))
         group_members.leave(first)
         group_members.poll_until_shared(PARTITIONS)
-    assert committed(cluster, group) == dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS)
+    assert offsets(cluster, group) == dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS)
 
     produce(cluster, topic, "third")
     with members(cluster.bootstrap_servers, group, topic, java) as group_members:
@@ -148,19 +149,19 @@ def test_a_group_outlives_its_coordinator(cluster, topic, java, library):
         group_members.commit()
         group_members.join(library)
         group_members.poll_until_shared(PARTITIONS)
-        before = committed(cluster, group)
+        before = offsets(cluster, group)
         admin = ck_admin.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
         coordinator = admin.describe_consumer_groups([group])[group].result(30).coordinator.id
         cluster.nodes[coordinator].kill()
         if len(cluster.nodes) == 1:
             start(cluster, coordinator)
-        becomes(lambda: committed(cluster, group), before, refusals=(ck.KafkaException,))
+        becomes(lambda: offsets(cluster, group), before, refusals=(KafkaError,))
         produce(cluster, topic, "second")
         group_members.poll_until(lambda: {value for _, _, value in group_members.read} >= set(values("second")))
         group_members.poll_until_shared(PARTITIONS)
         group_members.commit()
         # Nothing that was committed came again.
         assert len(group_members.read) == 2 * RECORDS
-        becomes(lambda: committed(cluster, group), dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS))
+        becomes(lambda: offsets(cluster, group), dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS))
     if cluster.nodes[coordinator].pid is None:
         start(cluster, coordinator)
