@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from node_network import BROKER_LISTENER, LOG_DIR, NodeNetwork, controller_endpoint, directory_id
 
@@ -57,6 +59,18 @@ def test_a_broker_registers_catches_up_and_is_unfenced(release):
     assert registered.log_dirs == (directory_id(101),)
     assert network.hosts[101].running.broker.broker_epoch == registered.broker_epoch
     assert network.hosts[101].running.image.cluster.brokers == network.active.running.image.cluster.brokers
+
+
+def test_a_broker_does_not_register_with_a_listener_that_it_does_not_advertise():
+    network = NodeNetwork()
+    network.add_controllers(1)
+    host = network.add(101, roles={BROKER}, quorum_voters={1: controller_endpoint(1)})
+    (listener,) = host.config.listeners
+    inside = replace(listener, name="INSIDE", is_advertised=False)
+    host.config = replace(host.config, listeners=(listener, inside))
+    network.start(101)
+    network.run_until(lambda: state(network, 101) is BrokerState.RUNNING)
+    assert [point.name for point in registration(network, 101).end_points] == [BROKER_LISTENER]
 
 
 def test_a_broker_serves_when_it_is_unfenced_and_a_controller_from_its_first_step_on():

@@ -176,7 +176,7 @@ class BrokerLifecycle:
                     SECURITY_PROTOCOL_IDS[listener.security_protocol],
                 )
                 for listener in config.listeners
-                if not listener.is_controller
+                if listener.is_advertised and not listener.is_controller
             ],
             features=[Feature(name, levels.lowest, levels.highest) for name, levels in supported.items()],
             rack=config.rack,

@@ -21,13 +21,14 @@ CONTROLLER = "controller"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """One of the node's listeners. `advertised` is what others are told to connect to."""
+    """One of the node's listeners. `advertised` is what others are told to connect to, if they are told at all."""
 
     name: str
     security_protocol: str  # PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
     endpoint: Endpoint
     advertised: Endpoint
     is_controller: bool
+    is_advertised: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from falkirk.metadata.controller.downgrade_support import node_supports_downgrade
 from falkirk.metadata.errors import RecordError
 from falkirk.node.active_controller_channel import ActiveControllerChannel
+from falkirk.node.admission import admit
 from falkirk.node.broker_lifecycle import BrokerState
 from falkirk.node.broker_role import BrokerRole
 from falkirk.node.client_connections import ClientConnections, OpenRequest
@@ -322,12 +323,8 @@ class Node:
         if self._is_shutting_down and not listener.is_controller:
             self._effects.append(Close(accepted.connection_id))
             return
-        principal = self.config.security.of_listener(listener.name).principal_of(accepted.peer_name)
+        principal = admit(accepted, self.config.security, self._effects.append)
         if principal is None:
-            fields = {"client_host": accepted.client_host, "listener": listener.name}
-            reason = f"No rules apply to {accepted.peer_name}"
-            self._effects.append(Fact("info", "authentication-failed", {**fields, "reason": reason}))
-            self._effects.append(Close(accepted.connection_id))
             return
         if listener.is_controller:
             ranges = self._controller_ranges

@@ -251,6 +251,7 @@ def node_listeners(properties: ListenerProperties, hostname: str) -> tuple[Liste
             endpoint=one.endpoint,
             advertised=_with_host(advertised.get(one.name, one.endpoint), hostname),
             is_controller=one.name in properties.controller_listener_names,
+            is_advertised=one.name in advertised,
         )
         for one in properties.listeners
     )

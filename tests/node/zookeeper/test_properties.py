@@ -55,6 +55,20 @@ def test_a_small_file_is_enough() -> None:
     assert read().warnings == ()
 
 
+def test_listeners_that_are_not_advertised_are_nobodys_business() -> None:
+    made = read_zookeeper_properties(
+        SMALL
+        | {
+            "listeners": "PLAINTEXT://:9092,INSIDE://:9093",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT",
+            "advertised.listeners": "PLAINTEXT://out:1",
+        },
+        Release.parse("3.9"),
+        hostname="h",
+    )
+    assert [(one.name, one.is_advertised) for one in made.config.listeners] == [("PLAINTEXT", True), ("INSIDE", False)]
+
+
 def test_the_connection_timeout_is_the_sessions_unless_it_is_set() -> None:
     assert read(zookeeper_session_timeout_ms="7000").config.zookeeper_connection_timeout_ms == 7000
     both = read(zookeeper_session_timeout_ms="7000", zookeeper_connection_timeout_ms="8000").config

@@ -257,6 +257,7 @@ class ClusterMembership:
             endpoints=tuple(
                 BrokerEndpoint(listener.name, listener.security_protocol, *listener.advertised)
                 for listener in config.listeners
+                if listener.is_advertised
             ),
             rack=config.rack,
             timestamp_ms=self._now_ms(),

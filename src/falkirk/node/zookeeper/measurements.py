@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.broker_lifecycle import BrokerState
 from falkirk.node.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from falkirk.node.zookeeper.handlers.zookeeper_view import ZooKeeperView
 
 _NO_LOG: Final = -1
-# Kafka's states of a broker.
-_STARTING: Final = 1
-_RUNNING: Final = 3
 
 
 def measure(membership: ClusterMembership, clients: ClientConnections, view: ZooKeeperView) -> Measurements:
@@ -34,7 +32,7 @@ def measure(membership: ClusterMembership, clients: ClientConnections, view: Zoo
         connection_counters=clients.counters,
         api_uses=tuple(clients.api_uses),
         brokers=None if election is None else (len(view.brokers), 0),
-        broker_state=_RUNNING if membership.is_joined else _STARTING,
+        broker_state=(BrokerState.RUNNING if membership.is_joined else BrokerState.STARTING).value,
         partitions=None,
         groups=None,
     )

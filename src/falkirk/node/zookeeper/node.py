@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from falkirk.metadata.authorizer import ALLOW_ALL
 from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.admission import admit
 from falkirk.node.client_connections import ClientConnections
 from falkirk.node.credentials import Credentials
-from falkirk.node.effects import Close, Fact, Started, Stop
+from falkirk.node.effects import Fact, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -166,17 +167,16 @@ class ZooKeeperNode:
         self._has_work = True
 
     def _accept(self, accepted: ConnectionAccepted) -> None:
-        listener = self._listeners[accepted.listener]
-        principal = self.config.security.of_listener(listener.name).principal_of(accepted.peer_name)
-        if principal is None:
-            fields = {"client_host": accepted.client_host, "listener": listener.name}
-            reason = f"No rules apply to {accepted.peer_name}"
-            self._effects.append(Fact("info", "authentication-failed", {**fields, "reason": reason}))
-            self._effects.append(Close(accepted.connection_id))
-            return
-        self._clients.accept(
-            accepted.connection_id, listener, accepted.client_host, self._ranges, self._now_ms, principal=principal
-        )
+        principal = admit(accepted, self.config.security, self._effects.append)
+        if principal is not None:
+            self._clients.accept(
+                accepted.connection_id,
+                self._listeners[accepted.listener],
+                accepted.client_host,
+                self._ranges,
+                self._now_ms,
+                principal=principal,
+            )
 
     def _handle(self, request: OpenRequest) -> None:
         self._dispatcher.handle(request)

@@ -37,6 +37,16 @@ def test_a_controller_without_the_listener_is_not_told(shared: ZooKeeperNetwork)
     assert answer.controller_id == -1
 
 
+def test_a_broker_is_not_told_with_a_listener_that_it_does_not_advertise() -> None:
+    network = ZooKeeperNetwork()
+    network.start(
+        1, BOTH, listeners="PLAINTEXT://node1:9092,INSIDE://in1:9094", advertised_listeners="INSIDE://far1:9094"
+    )
+    assert network.client(1).ask(DescribeClusterRequest(), 1).brokers == []
+    (broker,) = network.client(1, "INSIDE").ask(DescribeClusterRequest(), 1).brokers
+    assert broker.host == "far1"
+
+
 def test_operations_are_told_if_they_are_asked_for(shared: ZooKeeperNetwork) -> None:
     answer = shared.client(3).ask(DescribeClusterRequest(include_cluster_authorized_operations=True), 0)
     assert answer.cluster_authorized_operations > 0
