@@ -36,6 +36,8 @@ class Quorum:
         self._random = random
         self._facts = facts
         self.state: State = Unattached(epoch=0, election_deadline_ms=None)
+        self._told_of: State = self.state
+        self._told = self._leader_and_epoch()
 
     def start(self, election_state: ElectionState, now_ms: int) -> None:
         """Take up the state in which the replica was when it stopped."""
@@ -92,6 +94,12 @@ class Quorum:
     @property
     def leader_and_epoch(self) -> LeaderAndEpoch:
         """Who leads, as the node is told: nobody once the leader has resigned."""
+        # Asked with each request; a state keeps its leader for as long as it lasts.
+        if self._told_of is not self.state:
+            self._told_of, self._told = self.state, self._leader_and_epoch()
+        return self._told
+
+    def _leader_and_epoch(self) -> LeaderAndEpoch:
         match self.state:
             case Leader(epoch=epoch, epoch_start_offset=start):
                 return LeaderAndEpoch(leader_id=self.own_key.node_id, epoch=epoch, epoch_start_offset=start)
