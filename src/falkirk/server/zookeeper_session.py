@@ -144,6 +144,7 @@ class _Client:
         self._is_over = False
         self._is_connected = False
         self._session_id = 0
+        self._has_chroot = not self._chroot
         # Asked for and not begun; begun and not answered.
         self._waiting: deque[AskZooKeeper] = deque()
         self._begun: set[int] = set()
@@ -220,7 +221,7 @@ class _Client:
             self._tell(SessionChanged(SessionState.SUSPENDED, self._session_id))
         else:
             self._said.clear()
-            if not is_read_only and session_id != self._session_id:
+            if not is_read_only and not self._has_chroot:
                 self._make_chroot()
             self._session_id = session_id
             state_now = SessionState.READ_ONLY if is_read_only else SessionState.CONNECTED
@@ -269,7 +270,9 @@ class _Client:
             operations.begin(Create(path, b""), partial(self._post, self._check_chroot, path))
 
     def _check_chroot(self, path: str, answer: Answer) -> None:
-        if isinstance(answer, Failed) and answer.refusal not in (Refusal.NODE_EXISTS, Refusal.CONNECTION_LOSS):
+        if not isinstance(answer, Failed) or answer.refusal is Refusal.NODE_EXISTS:
+            self._has_chroot = self._has_chroot or path == self._chroot
+        elif answer.refusal is not Refusal.CONNECTION_LOSS:
             why = answer.detail or answer.refusal.value
             self._log.write(Fact("error", f"ZooKeeper: the chroot {path} cannot be made", {"reason": why}))
 
