@@ -13,6 +13,14 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
+from falkirk.node.zookeeper.exchange import (
+    AskZooKeeper,
+    SessionChanged,
+    SessionState,
+    ZnodeChanged,
+    ZooKeeperEffect,
+)
+from falkirk.node.zookeeper.operations import GetChildren, GetData
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
@@ -45,6 +53,22 @@ def test_that_the_node_serves_is_told_when_the_node_says_so() -> None:
         await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
 
     assert driven(story, lambda event: [Started()] if isinstance(event, ConnectionLost) else None).times_started == 1
+
+
+def test_what_a_node_wants_of_zookeeper_is_passed_on_in_order_and_what_comes_of_it_is_told() -> None:
+    wanted: list[ZooKeeperEffect] = []
+    asked = [AskZooKeeper(1, GetData("/features")), AskZooKeeper(2, GetChildren("/brokers/ids"))]
+    changed = SessionChanged(SessionState.CONNECTED, 7)
+
+    async def story(world: Driven) -> None:
+        await world.node.until(lambda: len(world.node.steps) == 1)
+        world.driver.tell(changed)
+        world.driver.tell(ZnodeChanged("/features"))
+        await world.node.until(lambda: len(world.node.steps) == 2)
+
+    node = driven(story, lambda event: asked if event == changed else None, zookeeper=wanted.append).node
+    assert node.steps[1] == [changed, ZnodeChanged("/features")]
+    assert wanted == asked
 
 
 def test_all_events_of_a_round_of_the_loop_are_one_step() -> None:

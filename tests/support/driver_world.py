@@ -9,6 +9,7 @@ from driven_node import DrivenNode
 
 from falkirk.node.effects import Effect, Stop
 from falkirk.node.events import Event
+from falkirk.node.zookeeper.exchange import ZooKeeperEffect
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server import event_loop
 from falkirk.server.clock import Clock
@@ -32,6 +33,7 @@ class Driven:
         max_idle_ms: int = HOUR_MS,
         connect_timeout_ms: int = 30_000,
         tls: ListenerTls | None = None,
+        zookeeper: Callable[[ZooKeeperEffect], None] | None = None,
     ) -> None:
         self.node = node
         self.log = io.StringIO()
@@ -46,6 +48,7 @@ class Driven:
             when_started=self._take_start,
             tls=tls,
             controller_listeners=("CONTROLLER",),
+            zookeeper=zookeeper,
         )
 
     async def start(self) -> None:
