@@ -10,6 +10,8 @@ SEARCHED = range(80)
 # Found by short runs, each by another checker.
 QUICK = frozenset({
     "acknowledged_before_replicated",
+    "brokers_of_the_election_alone",
+    "cache_goes_back",
     "consumers_read_to_the_end",
     "controllers_do_not_count",
     "duplicates_appended",
@@ -22,6 +24,8 @@ QUICK = frozenset({
     "image_ahead_of_the_commit",
     "in_sync_without_catching_up",
     "lowering_not_replayed_by_the_controller",
+    "malformed_written_over",
+    "not_read_again_after_expiry",
     "offsets_acknowledged_before_they_are_committed",
     "partitions_written_as_the_newest_level_has_them",
     "reply_before_commit",
@@ -29,6 +33,7 @@ QUICK = frozenset({
     "snapshot_at_the_level_of_the_release",
     "vote_for_a_shorter_log",
     "vote_twice_in_an_epoch",
+    "write_without_the_epoch",
 })  # fmt: skip
 
 

@@ -245,8 +245,10 @@ class Machine:
 
         def deliver(event: ZooKeeperEvent) -> None:
             if isinstance(event, SessionChanged):
-                is_connected = event.state is SessionState.CONNECTED
-                self.alone_since_ms = None if is_connected else self.alone_since_ms or self._world.clock.now_ms
+                if event.state is SessionState.CONNECTED:
+                    self.alone_since_ms = None
+                elif self.alone_since_ms is None:
+                    self.alone_since_ms = self._world.clock.now_ms
             process.inbox.append(event)
             host.wake()
 
