@@ -1,24 +1,14 @@
-"""A real ZooKeeper as a process: start, crash, pause, and what is said when it does not come up."""
+"""A real ZooKeeper as a process: where its classes are, and what is said when it does not come up."""
 
 import socket
 
 import pytest
-from zookeeper_server import kazoo_client, made_server, running_server
+from zookeeper_server import made_server
 
 from falkirk.server.errors import ServerError
 from falkirk.server.zookeeper_server import ZooKeeperServer, find_class_path
 
 pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
-
-
-def test_a_server_that_was_killed_comes_back_on_its_port_with_what_was_written(tmp_path):
-    with running_server(tmp_path) as server:
-        with kazoo_client(server.address) as client:
-            client.create("/kept", b"data")
-        server.kill()
-        server.start()
-        with kazoo_client(server.address) as client:
-            assert client.get("/kept")[0] == b"data"
 
 
 def test_what_keeps_a_server_from_starting_is_told_in_one_line(tmp_path):

@@ -23,7 +23,7 @@ from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.node.effects import Stop
@@ -125,13 +125,17 @@ class LiveCluster:
 
     def __init__(self, connect: str, **defaults: str) -> None:
         self.connect = connect
+        # As whom clients ask.
+        self.client = ClientConfig()
         self.nodes: dict[int, LiveNode] = {}
         self.times_started = 0
         self._defaults = defaults
         self._looked = asyncio.Event()
 
-    def begin(self, node_id: int, *, release: str = "3.9", **changed: str) -> LiveNode:
-        """Start a broker, in the place of one with its id that has ended."""
+    def begin(
+        self, node_id: int, *, release: str = "3.9", properties: Mapping[str, str] | None = None, **changed: str
+    ) -> LiveNode:
+        """Start a broker, in the place of one with its id that has ended. `changed`: keys with _ for their dots."""
         given = {
             "broker.id": str(node_id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
@@ -139,12 +143,13 @@ class LiveCluster:
             "zookeeper.session.timeout.ms": "6000",
         }
         given |= {name.replace("_", "."): value for name, value in (self._defaults | changed).items()}
+        given |= properties or {}
         self.times_started += 1
         node = LiveNode(self, node_id, release, given)
         self.nodes[node_id] = node
         return node
 
-    async def start(self, *node_ids: int, **changed: str) -> None:
+    async def start(self, *node_ids: int, **changed: Any) -> None:
         """Start brokers, and wait until they serve and something is finalized, or known not to be."""
         for node_id in node_ids:
             self.begin(node_id, **changed)
@@ -162,7 +167,7 @@ class LiveCluster:
             for node_id in node_ids
         )
 
-    async def restart(self, node_id: int, **changed: str) -> None:
+    async def restart(self, node_id: int, **changed: Any) -> None:
         """Stop a broker in order and start it again."""
         assert (await self.nodes[node_id].end()).exit_code == 0
         await self.start(node_id, **changed)
@@ -200,7 +205,7 @@ class LiveCluster:
             name: FeatureUpdate(abs(level), UpgradeType.UPGRADE if level > 0 else DOWNGRADE)
             for name, level in levels.items()
         }
-        async with AsyncAdmin([self._any().endpoint], ClientConfig()) as admin:
+        async with AsyncAdmin([self._any().endpoint], self.client) as admin:
             result = await admin.update_features(updates, timeout_ms=timeout_ms)
         return {
             name: None if failure is None else (failure.error_code, failure.message or "")
@@ -209,7 +214,7 @@ class LiveCluster:
 
     async def told_by(self, node_id: int) -> FeatureMetadata:
         """Ask one broker which features there are (ApiVersions)."""
-        async with AsyncAdmin([self.nodes[node_id].endpoint], ClientConfig()) as admin:
+        async with AsyncAdmin([self.nodes[node_id].endpoint], self.client) as admin:
             return await admin.describe_features()
 
     def _any(self) -> LiveNode:

@@ -8,9 +8,11 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from tls_files import Authority, having
 from zookeeper_cluster import live_cluster, run
 from zookeeper_server import kazoo_client, read_only_server
 
+from falkirk.client.config import ClientConfig
 from falkirk.node.effects import Stop
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -201,5 +203,38 @@ def test_a_broker_tells_its_metrics(chroot):
             lines = answer.read().decode().splitlines()
         assert "kafka_controller_kafkacontroller_activecontrollercount 1.0" in lines
         assert 'kafka_server_metadataloader_finalizedlevel{featureName="a"} 3.0' in lines
+
+    run(story)
+
+
+def test_a_broker_behind_tls_knows_who_asks_and_who_may(chroot):
+    authority = Authority()
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    secured = {
+        "listeners": "SASL_SSL://127.0.0.1:0",
+        "security.inter.broker.protocol": "SASL_SSL",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": (
+            f'{module} username="root" password="s" user_root="s" user_guest="s";'
+        ),
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "super.users": "User:root",
+        **having(authority.issue()),
+    }
+
+    def asking_as(user):
+        login = {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{module} username="{user}" password="s";'}
+        return ClientConfig.from_properties({"security.protocol": "SASL_SSL", **login, **authority.trusting()})
+
+    async def story():
+        async with live_cluster(chroot, **FEATURES) as cluster:
+            await cluster.start(1, properties=secured)
+            await cluster.until_epoch(0)
+            cluster.client = asking_as("guest")
+            ((code, _),) = (await cluster.update(a=-2)).values()
+            assert code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            cluster.client = asking_as("root")
+            assert await cluster.update(a=-2) == {"a": None}
 
     run(story)
