@@ -7,6 +7,7 @@ import pytest
 
 from falkirk.simulation import run
 from falkirk.simulation.run import SimulationResult, Verdict
+from falkirk.simulation.zookeeper import run as zookeeper_run
 
 PASSED = SimulationResult(
     seed=0,
@@ -90,3 +91,17 @@ def test_a_real_seed_plays(falkirk):
     result = falkirk("simulate", "--seed", "9")
     assert result.exit_code == 0
     assert "controller-1 info: controller-activated" in result.stdout
+
+
+def test_a_real_seed_of_brokers_on_zookeeper_plays(falkirk):
+    result = falkirk("simulate", "--seed", "3", "--zookeeper")
+    assert result.exit_code == 0
+    assert "controller-elected epoch=1" in result.stdout
+
+
+def test_a_seed_on_zookeeper_is_played_again_there(falkirk, verdicts, monkeypatch):
+    verdicts[3] = Verdict.STUCK
+    monkeypatch.setattr(zookeeper_run, "simulate", run.simulate)
+    result = falkirk("simulate", "--seed", "3", "--quiet", "--zookeeper")
+    assert result.exit_code == 4
+    assert result.stderr.endswith("not passed: seed 3; play again with: falkirk simulate --seed 3 --zookeeper\n")

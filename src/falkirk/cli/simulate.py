@@ -24,6 +24,9 @@ def command(
     seed: Annotated[int, typer.Option("--seed", help="Which run to play.", min=0)],
     runs: Annotated[int, typer.Option("--runs", help="Play so many seeds from this one on.", min=1)] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Leave the timeline out.")] = False,
+    zookeeper: Annotated[
+        bool, typer.Option("--zookeeper", help="Play brokers with their features in ZooKeeper (KIP-584).")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a cluster of controllers and brokers with faults, all chance from one seed, and check what must hold.
@@ -31,8 +34,11 @@ def command(
     The same seed gives the same run, line by line. The exit status is 1 if a run has a wrong result, 5 if a program in
     it crashed, 4 if it lost progress.
     """
-    from falkirk.simulation.run import Verdict, simulate  # noqa: PLC0415  loads the whole node
+    from falkirk.simulation import run  # noqa: PLC0415  loads the whole node
+    from falkirk.simulation.run import Verdict  # noqa: PLC0415  the same
+    from falkirk.simulation.zookeeper import run as zookeeper_run  # noqa: PLC0415  the same
 
+    simulate = zookeeper_run.simulate if zookeeper else run.simulate
     results = []
     for number in range(seed, seed + runs):
         result = simulate(number, keeps_timeline=not quiet)
@@ -43,7 +49,7 @@ def command(
     failed = [result for result in results if result.verdict is not Verdict.PASSED]
     if failed:
         worst = next(verdict for verdict in _WORST_FIRST if any(result.verdict.name == verdict for result in failed))
-        raise NotPassedError(failed, _WORST_FIRST[worst])
+        raise NotPassedError(failed, _WORST_FIRST[worst], zookeeper=zookeeper)
 
 
 _WORST_FIRST: Final = {"WRONG": ExitCode.FAILED, "CRASHED": ExitCode.CRASHED, "STUCK": ExitCode.LOST_PROGRESS}
@@ -53,9 +59,10 @@ _WORST_FIRST: Final = {"WRONG": ExitCode.FAILED, "CRASHED": ExitCode.CRASHED, "S
 class NotPassedError(CommandFailedError):
     """Runs did not pass."""
 
-    def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode) -> None:
+    def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode, *, zookeeper: bool) -> None:
         seeds = ", ".join(str(result.seed) for result in failed)
-        super().__init__(f"not passed: seed {seeds}; play again with: falkirk simulate --seed {failed[0].seed}")
+        again = f"falkirk simulate --seed {failed[0].seed}" + (" --zookeeper" if zookeeper else "")
+        super().__init__(f"not passed: seed {seeds}; play again with: {again}")
         self.exit_code = exit_code
 
 
