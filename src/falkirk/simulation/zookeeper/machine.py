@@ -54,6 +54,7 @@ class Build:
     release: Release
     supported: Supported
     inter_broker_protocol: str
+    writes_kip_778: bool = False
 
     def properties(self, node_id: int) -> Mapping[str, str]:
         """Write server.properties."""
@@ -65,6 +66,7 @@ class Build:
             "listeners": f"PLAINTEXT://broker-{node_id}:{PORT}",
             "inter.broker.protocol.version": self.inter_broker_protocol,
             "falkirk.zookeeper.refresh.ms": str(REFRESH_MS),
+            "falkirk.kip.778": str(self.writes_kip_778).lower(),
             "falkirk.supported.features": ",".join(f"{name}:{levels}" for name, levels in self.supported.items()),
         }
 
@@ -188,6 +190,8 @@ class Machine:
         self.alone_since_ms: int | None = None
         # Asked about each answer that the node is given.
         self.listeners_to_answers: list[Callable[[Machine, Operation, Answer], None]] = []
+        # Told of each operation that the node asks for.
+        self.listeners_to_questions: list[Callable[[Machine, Operation], None]] = []
         self._world = world
         self._chance = world.chance(self.name)
         self._ensemble = ensemble
@@ -221,6 +225,11 @@ class Machine:
         assert self.link is not None
         self.link.freeze(for_ms)
         self.host.freeze(for_ms)
+
+    def asks(self, operation: Operation) -> None:
+        """Take note of what the node asks for."""
+        for tell in self.listeners_to_questions:
+            tell(self, operation)
 
     def answered(self, operation: Operation, answer: Answer) -> None:
         """Take note of what the node is told."""
@@ -300,4 +309,5 @@ class _Process:
     def _execute(self, effect: ZooKeeperEffect) -> None:
         if isinstance(effect, AskZooKeeper):
             self._asked[effect.request_id] = effect.operation
+            self._machine.asks(effect.operation)
         self.link.execute(effect)

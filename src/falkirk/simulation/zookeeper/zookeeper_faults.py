@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.events import ShutdownRequested
+from falkirk.node.zookeeper.operations import Multi
 from falkirk.simulation.zookeeper import zookeeper_scenario as kinds
-from falkirk.simulation.zookeeper.machine import SESSION_TIMEOUT_MS, Build
+from falkirk.simulation.zookeeper.machine import SESSION_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.node.zookeeper.operations import Operation
     from falkirk.simulation.world import World
     from falkirk.simulation.zookeeper.ensemble import Ensemble
     from falkirk.simulation.zookeeper.hands import Hands
@@ -30,6 +33,8 @@ _LAG_MS: Final = 1500
 _MENDED_AFTER_MS: Final = 2500
 # How often ZooKeeper is not there, or takes no writes, when a node starts.
 _FAILS_AT_START: Final = 0.15
+# How often something happens to a controller just when it writes, of each kind that there is.
+_FAILS_AT_WRITE: Final = 0.05
 
 
 class ZooKeeperFaults:
@@ -82,6 +87,8 @@ class ZooKeeperFaults:
             sessions.breaks = self._chance.choice((0.01, 0.05))
         if kinds.LATE_NOTIFICATIONS in chosen:
             sessions.late_notifications, sessions.late_ms_max = self._chance.choice((0.1, 0.5)), LATE_MS_MAX
+        for machine in self._machines:
+            machine.listeners_to_questions.append(self._look_at_question)
         if kinds.LAGGING_SERVERS in chosen:
             self._lag()
         self._restart_stopped()
@@ -123,6 +130,29 @@ class ZooKeeperFaults:
             self._conditions.lagging = self._ensemble.as_it_stands()
             self._world.clock.after(_LAG_MS, self._lag)
 
+    def _look_at_question(self, machine: Machine, operation: Operation) -> None:
+        """Let a controller end, or be no controller any more, while it writes."""
+        if self._is_over or not isinstance(operation, Multi) or not self._leads(machine):
+            return
+        ways = {
+            kinds.CRASHES: ("controller crashed while it wrote", lambda: self._crash(machine)),
+            kinds.EXPIRIES: ("controller's session ended while it wrote", lambda: self._expire(machine)),
+            kinds.MOVED_CONTROLLERS: ("controller moved while it wrote", self._hands.move_controller),
+        }
+        for kind in sorted(ways.keys() & self._scenario.kinds):
+            if self._chance.random() < _FAILS_AT_WRITE:
+                mark, action = ways[kind]
+                life = machine.host.starts
+                self._world.clock.after(
+                    self._chance.randrange(1, 3 * self._conditions.delay_ms_max),
+                    partial(self._while_writing, machine, life, mark, action),
+                )
+
+    def _while_writing(self, machine: Machine, life: int, mark: str, action: Callable[[], None]) -> None:
+        if machine.host.is_up and machine.host.starts == life and not self._is_over:
+            self._marks.add(mark)
+            action()
+
     # --- Machines that are down
 
     def _restart_stopped(self) -> None:
@@ -139,7 +169,7 @@ class ZooKeeperFaults:
         stopped = machine.host.stopped
         has_failed = stopped is not None and stopped.exit_code != 0
         if has_failed and (self._is_over or self._chance.random() < 0.5):
-            machine.build = Build(machine.build.release, kinds.EVERYTHING, machine.build.inter_broker_protocol)
+            machine.build = replace(machine.build, supported=kinds.EVERYTHING)
         elif kinds.NEW_BUILDS in self._scenario.kinds and not self._is_over:
             machine.build = self._scenario.next_build(machine.build, self._chance)
         self._note(machine, f"is now {machine.build}")

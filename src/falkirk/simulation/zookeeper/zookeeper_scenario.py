@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.simulation.zookeeper.machine import Build
@@ -75,11 +75,15 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperScenario:
-    """`generations`: of each broker's first build. `is_migrating`: they begin without a versioning of features."""
+    """`generations`: of each broker's first build. `is_migrating`: they begin without a versioning of features.
+
+    `writes_kip_778`: controllers write max levels alone.
+    """
 
     releases: Sequence[str]
     generations: Sequence[int]
     is_migrating: bool
+    writes_kip_778: bool
     kinds: frozenset[str]
     interval_ms: int
     update_interval_ms: int
@@ -97,6 +101,7 @@ class ZooKeeperScenario:
             releases=[chance.choice(RELEASES) for _ in range(count)],
             generations=[base + (chance.random() < 0.3) for _ in range(count)],
             is_migrating=chance.random() < 0.2,
+            writes_kip_778=chance.random() < 0.15,
             kinds=kinds,
             interval_ms=chance.choice((200, 500, 1200)),
             update_interval_ms=chance.choice((80, 200, 500)),
@@ -105,7 +110,9 @@ class ZooKeeperScenario:
     def first_build(self, index: int) -> Build:
         """Give what a broker begins with."""
         protocol = BELOW_MIGRATION if self.is_migrating else MIGRATED
-        return Build(Release.parse(self.releases[index]), GENERATIONS[self.generations[index]], protocol)
+        return Build(
+            Release.parse(self.releases[index]), GENERATIONS[self.generations[index]], protocol, self.writes_kip_778
+        )
 
     def next_build(self, build: Build, chance: Chance) -> Build:
         """Give what somebody might put in a build's place."""
@@ -114,7 +121,8 @@ class ZooKeeperScenario:
         protocol = build.inter_broker_protocol
         if self.is_migrating and chance.random() < 0.5:
             protocol = chance.choice((BELOW_MIGRATION, MIGRATED, MIGRATED))
-        return Build(Release.parse(chance.choice(RELEASES)), GENERATIONS[generation], protocol)
+        release = Release.parse(chance.choice(RELEASES))
+        return replace(build, release=release, supported=GENERATIONS[generation], inter_broker_protocol=protocol)
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -124,4 +132,5 @@ class ZooKeeperScenario:
         )
         kinds = ", ".join(kind for kind in KINDS if kind in self.kinds) or "none"
         start = f" from {BELOW_MIGRATION}" if self.is_migrating else ""
+        start += ", KIP-778" if self.writes_kip_778 else ""
         return f"brokers {brokers}{start}; faults: {kinds}; every {self.interval_ms} ms"
