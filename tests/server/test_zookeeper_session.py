@@ -34,7 +34,7 @@ from falkirk.node.zookeeper.operations import (
 )
 from falkirk.server import event_loop
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.zookeeper_session import ZooKeeperSession
+from falkirk.server.zookeeper_session import ZooKeeperSession, _often
 
 pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
 
@@ -292,6 +292,13 @@ def test_a_server_that_hangs_does_not_keep_a_node_from_ending(zookeeper, chroot)
     for thread in set(threading.enumerate()) - before:
         thread.join(30)
         assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "session_timeout_ms", "tries"), [("a:1", 18_000, 4), ("a:1,b:1,c:1", 18_000, 6), ("a:1", 1_000, 1)]
+)
+def test_a_connection_is_tried_several_times_before_a_session_can_be_over(hosts, session_timeout_ms, tries):
+    assert len(_often(hosts, session_timeout_ms).split(",")) == tries
 
 
 def test_why_there_is_no_connection_is_told_once_however_often_it_is_tried(caplog):

@@ -154,7 +154,7 @@ class _Client:
         # What kazoo has said since there was a connection: it says the same at each try.
         self._said: set[str] = set()
         self._client = KazooClient(
-            hosts,
+            _often(hosts, session_timeout_ms),
             timeout=session_timeout_ms / 1000,
             handler=_DirectHandler(),
             read_only=True,
@@ -328,6 +328,17 @@ class _Messages(logging.Handler):
         self._post(record.getMessage() if error is None else f"{type(error).__name__}: {error}")
 
 
+def _often(hosts: str, session_timeout_ms: int) -> str:
+    """Name the hosts often enough for several tries to connect within a session.
+
+    Kazoo, as Java's client, waits for a session divided by the number of hosts. A server that is just coming up may
+    leave a connection without an answer, and with one host the session would be over before the next try.
+    """
+    names = hosts.split(",")
+    tries = min(_TRIES_MAX, session_timeout_ms // _TRY_MS_MIN)
+    return ",".join(names * max(1, -(-tries // len(names))))
+
+
 def _logger(post: Callable[[str], None]) -> logging.Logger:
     """Make a logger that nobody else knows: it has no parent, so that nothing gets to the root logger."""
     logger = logging.Logger("kazoo", logging.WARNING)  # noqa: LOG001 - see above
@@ -346,5 +357,8 @@ def _ignore(_event: WatchedEvent) -> None:
 
 _CLOSE_TIMEOUT_S: Final = 2.0
 _REOPEN_S: Final = 0.5
+_TRIES_MAX: Final = 4
+# A busy server may take so long.
+_TRY_MS_MIN: Final = 2_000
 # As often as Kafka's client tries.
 _RECONNECT_MAX_S: Final = 1.0
