@@ -37,12 +37,18 @@ class World:
             effects=self.facts.append,
         )
         self.held.connect()
+        self.prepared = 0
+        self.registration.prepare(self._prepare)
+        self.held.do_all()
         self.registration.begin(b"me")
 
     @property
     def owner(self) -> int:
         znode = self.held.ensemble.znode(PATH)
         return 0 if znode is None else znode.ephemeral_owner
+
+    def _prepare(self) -> None:
+        self.prepared += 1
 
     def _register(self) -> None:
         self.registered += 1
@@ -56,7 +62,7 @@ def registered() -> World:
 
 def test_the_znode_is_made_with_its_parents_and_goes_with_the_session() -> None:
     world = registered()
-    assert (world.registered, world.registration.is_registered) == (1, True)
+    assert (world.prepared, world.registered, world.registration.is_registered) == (1, 1, True)
     znode = world.held.ensemble.znode(PATH)
     assert znode is not None
     assert (znode.data, znode.ephemeral_owner) == (b"me", world.held.session_id)
@@ -64,9 +70,6 @@ def test_the_znode_is_made_with_its_parents_and_goes_with_the_session() -> None:
 
 def test_the_loss_of_the_answer_is_no_harm() -> None:
     world = World()
-    world.held.do_until(Create)
-    for _ in range(2):
-        world.held.do()
     assert isinstance(world.held.next, Create)
     assert world.held.next.path == PATH
     world.held.lose_connection(carried_out=1)
@@ -134,8 +137,7 @@ def test_a_znode_that_somebody_has_made_to_stay_is_one_too() -> None:
 def test_one_that_goes_between_is_no_reason_to_wait() -> None:
     other = registered()
     world = World(other.held.ensemble)
-    for _ in range(3):
-        world.held.do()
+    world.held.do()
     other.held.expire()
     world.held.do_all()
     assert world.registered == 1
@@ -157,13 +159,15 @@ def test_each_session_has_a_registration_of_its_own() -> None:
 
 def test_a_session_that_expires_between_ends_nothing() -> None:
     world = World()
-    world.held.do()
     world.held.expire()
     world.registration.forget()
     world.held.connect()
+    world.registration.prepare(world._prepare)
+    world.held.expire()
+    world.held.connect()
     world.registration.begin(b"me")
     world.held.do_all()
-    assert (world.registered, world.failures) == (1, [])
+    assert (world.prepared, world.registered, world.failures) == (1, 1, [])
 
 
 def test_who_may_not_register_is_told_why() -> None:

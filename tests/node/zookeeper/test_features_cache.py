@@ -51,6 +51,7 @@ def world() -> World:
     world = World()
     world.write(ONE)
     world.held.connect()
+    world.cache.catch_up()
     world.held.do_all()
     return world
 
@@ -59,6 +60,9 @@ def test_nothing_is_known_before_it_was_read() -> None:
     world = World()
     world.held.connect()
     assert (world.cache.state, world.cache.epoch, world.cache.is_fresh, world.changes) == (None, None, False, 0)
+    world.held.do_all()
+    assert (world.cache.state, world.cache.epoch, world.cache.is_fresh, world.changes) == (None, None, False, 0)
+    world.cache.catch_up()
     world.held.do_all()
     assert (world.cache.state, world.cache.epoch, world.cache.is_fresh, world.changes) == (None, None, True, 1)
 
@@ -102,7 +106,21 @@ def test_what_is_known_stays_known_without_a_session(world: World) -> None:
     assert (world.cache.state, world.cache.is_fresh) == (ONE, False)
     world.held.connect()
     world.held.do_all()
+    assert (world.cache.is_fresh, world.changes) == (False, 1)
+    world.cache.catch_up()
+    assert not world.cache.is_fresh
+    world.held.do_all()
     assert (world.cache.is_fresh, world.changes) == (True, 2)
+
+
+def test_a_server_that_lags_behind_need_not_have_the_znode_yet(world: World) -> None:
+    world.held.expire()
+    world.held.connect()
+    world.cache._take(None)
+    assert (world.cache.state, world.cache.epoch, world.changes) == (ONE, 0, 1)
+    world.cache.catch_up()
+    world.cache._take(None)
+    assert (world.cache.state, world.cache.epoch, world.changes) == (None, None, 2)
 
 
 def test_a_server_that_lags_behind_the_one_before_takes_nothing_back(world: World) -> None:

@@ -340,6 +340,22 @@ def test_what_became_unreadable_while_there_was_no_session_ends_no_broker_that_s
     assert told_levels(network, 1) == (0, {"gc": (1, 2), "ibp-feature": (1, 27)})
 
 
+def test_a_broker_that_knows_nothing_waits_with_its_registration_until_features_can_be_read() -> None:
+    network = ZooKeeperNetwork()
+    host = network.start(1, **GC_2)
+    delete_by_hand(network.ensemble, "/features")
+    network.settle()
+    host.is_cut_off = True
+    host.link.expire()
+    network.settle()
+    write_by_hand(network.ensemble, "/features", b"garbage")
+    network.connect(1)
+    assert (host.stop, host.node.membership.is_registered) == (None, False)
+    finalize(network, gc=(1, 1))
+    network.settle()
+    assert host.node.membership.is_registered
+
+
 def test_what_was_known_is_told_while_there_is_no_session() -> None:
     network = ZooKeeperNetwork()
     host = network.start(1, **GC_2)

@@ -24,7 +24,7 @@ PARENTS: Final = ("/brokers", BROKER_IDS_PATH)
 
 
 class BrokerRegistration:
-    """`begin` after each session's beginning; `registered` is told once for each, `failed` what ends the node.
+    """`prepare` and `begin` in each session; `registered` is told once for each, `failed` what ends the node.
 
     `wait_ms`: how long an earlier registration may take to go (zookeeper.session.timeout.ms).
     """
@@ -61,12 +61,23 @@ class BrokerRegistration:
         """When an earlier registration has been waited for long enough."""
         return self._deadline_ms
 
+    def prepare(self, then: Callable[[], None]) -> None:
+        """Make the znodes above, as far as they are not there: a write in any case, which `then` comes after."""
+
+        def made(failed: Failed | None) -> None:
+            if failed is None:
+                then()
+            else:
+                self._end(failed)
+
+        self._asks.make(PARENTS, made)
+
     def begin(self, data: bytes) -> None:
         """Make the znode, with this in it."""
         self.forget()
         self._data = data
         self._session.watch(self._path, self._go_on_waiting)
-        self._asks.make(PARENTS, self._made_parents)
+        self._create()
 
     def forget(self) -> None:
         """Take note that the session has expired, and with it the znode has gone."""
@@ -85,12 +96,6 @@ class BrokerRegistration:
                 f"(0x{self._other or 0:x}), which has not gone within {self._wait_ms} ms: there may be two brokers "
                 "with one broker.id"
             )
-
-    def _made_parents(self, failed: Failed | None) -> None:
-        if failed is None:
-            self._create()
-        else:
-            self._end(failed)
 
     def _create(self) -> None:
         self._asks.ask(Create(self._path, self._data, ephemeral=True), self._created)

@@ -1,6 +1,6 @@
 """A broker's place in its cluster: its session, what it knows through it, its registration, and its role.
 
-    session -> cluster id -> what is finalized fits -> registered -> joined (takes part in elections)
+    session -> cluster id, caught up -> what is finalized fits -> registered -> joined (takes part in elections)
 
 An expired session begins all of it anew, but for the cluster's id.
 """
@@ -68,8 +68,8 @@ class ClusterMembership:
         self.failure: str | None = None
         self.is_joined = False
         """Whether it has been registered, and has seen itself, at least once."""
-        # Whether cluster id and registration have been begun in this session.
-        self._is_finding = self._is_registering = False
+        # What has been begun in this session.
+        self._is_preparing = self._is_finding = self._is_registering = False
         self._disconnected_since_ms: int | None = now_ms()
         self._refresh_ms: int | None = None
         self._protocol: EffectiveProtocol | None = None
@@ -207,7 +207,7 @@ class ClusterMembership:
         self._refresh_ms = None
         if state is SessionState.EXPIRED:
             self._registration.forget()
-            self._is_finding = self._is_registering = False
+            self._is_preparing = self._is_finding = self._is_registering = False
             self.session.open()
 
     def _why_unconnected(self) -> str:
@@ -236,13 +236,23 @@ class ClusterMembership:
             self.is_joined = True
         if self.failure is not None or self._is_registering or not self.session.is_connected:
             return
+        if not self._is_preparing:
+            self._is_preparing = True
+            self._registration.prepare(self.features.catch_up)
         if self.cluster_id is None:
             if not self._is_finding:
                 self._is_finding = True
                 self._cluster_id.find()
-        elif self.features.is_fresh and self._knows_access():
+        elif self._knows_features() and self._knows_access():
             self._is_registering = True
             self._registration.begin(encode_broker(self._znode()))
+
+    def _knows_features(self) -> bool:
+        """Say whether it is known what is finalized; if that cannot be read, what was known before counts."""
+        features = self.features
+        return features.is_fresh and (
+            features.fault is None or features.state is not None or not self._supports_features
+        )
 
     def _knows_access(self) -> bool:
         """Say whether it is known who may do what; where that cannot be, the broker does not begin to serve."""
@@ -290,7 +300,7 @@ class ClusterMembership:
             fields = {"epoch": features.epoch, "is_enabled": features.state.is_enabled, "features": levels}
             self._effects(Fact("info", "features-changed", fields))
         self._told_features = told
-        if self._supports_features:
+        if self._supports_features and features.is_fresh:
             if features.fault is not None and not self.is_joined:
                 self._fail(str(features.fault))
                 return

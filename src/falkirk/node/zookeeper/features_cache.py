@@ -3,6 +3,9 @@
 It is read when the session is connected, when its watch tells of a change, and when `read` is called, for a watch may
 be lost. What is known stays known while the session is gone: clients are told what was true.
 
+The server of a new session may lag behind the one before, but not behind what this session has written itself. So
+whoever decides by what is finalized waits until it has been read after a write (`catch_up`, `is_fresh`).
+
 Differs from Kafka: a znode that turns out to hold what cannot be meant changes nothing, where Kafka forgets what is
 finalized. Who finalizes next finds the same fault, and writes nothing.
 """
@@ -51,7 +54,8 @@ class FeaturesCache:
         self.fault: ZnodeError | None = None
         """What is wrong with the znode as it was read last; `state` is what stood there before."""
         self.is_fresh = False
-        """Whether it has been read in this session."""
+        """Whether it has been read in this session, behind whatever anyone was told before the session began."""
+        self._is_caught_up = False
         self._watched = WatchedZnode(session, asks, GetData(path, watch=True), taken=self._take, failed=failed)
         session.on_state(self._take_state)
 
@@ -64,6 +68,11 @@ class FeaturesCache:
         """Read the znode again."""
         self._watched.read()
 
+    def catch_up(self) -> None:
+        """Take note that a write of this session has been answered, and read the znode again."""
+        self._is_caught_up = True
+        self.read()
+
     def when_epoch(self, epoch: int, then: Callable[[], None]) -> None:
         """Call `then` as soon as the znode is known in this version or a later one, perhaps at once."""
         if self.epoch is not None and self.epoch >= epoch:
@@ -75,13 +84,17 @@ class FeaturesCache:
 
     def _take_state(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:
-            self.is_fresh = False
+            self.is_fresh = self._is_caught_up = False
         elif state is not SessionState.SUSPENDED:
             self.read()
 
     def _take(self, znode: Znode | Children | None) -> None:
         assert znode is None or isinstance(znode, Znode), "its data was asked for"
-        was_fresh, self.is_fresh = self.is_fresh, True
+        if znode is None and not self._is_caught_up:
+            # It may be there, on servers that do not lag behind.
+            return
+        was_fresh = self.is_fresh or not self._is_caught_up
+        self.is_fresh = self._is_caught_up
         before, fault_before = self._znode, str(self.fault)
         if znode is None:
             self.fault = None
