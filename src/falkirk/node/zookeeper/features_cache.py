@@ -64,14 +64,14 @@ class FeaturesCache:
         """The version of the znode that `state` was read from; None without one."""
         return None if self._znode is None else self._znode.version
 
-    def read(self) -> None:
-        """Read the znode again."""
-        self._watched.read()
-
     def catch_up(self) -> None:
         """Take note that a write of this session has been answered, and read the znode again."""
         self._is_caught_up = True
         self.read()
+
+    def read(self) -> None:
+        """Read the znode again."""
+        self._watched.read()
 
     def when_epoch(self, epoch: int, then: Callable[[], None]) -> None:
         """Call `then` as soon as the znode is known in this version or a later one, perhaps at once."""
