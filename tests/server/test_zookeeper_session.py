@@ -7,7 +7,7 @@ import threading
 from contextlib import asynccontextmanager
 
 import pytest
-from zookeeper_server import kazoo_client, read_only_server, running_server
+from zookeeper_server import end_session, read_only_server, running_server
 
 from falkirk.node.zookeeper.exchange import (
     AskZooKeeper,
@@ -243,20 +243,16 @@ def test_a_session_that_another_client_ends_expires_and_the_next_one_is_new(chro
             first = await asker.until_state(SessionState.CONNECTED)
             await asker.ask(Create("/mine", b"", ephemeral=True))
             client = asker.session._current._client
-            await asyncio.to_thread(end_session, chroot, client.client_id)
+            await asyncio.to_thread(end_session, chroot, *client.client_id)
             await asker.until_state(SessionState.EXPIRED)
             number = asker.begin(GetChildren("/"))
             await asker.until(ZooKeeperAnswered(number, Failed(Refusal.SESSION_EXPIRED)))
+            asker.events.clear()
             asker.session.execute(OpenSession())
-            assert await asker.until_state(SessionState.CONNECTED, 2) != first
+            assert await asker.until_state(SessionState.CONNECTED) != first
             assert await asker.ask(GetChildren("/")) == [Children(())]
 
     run(story)
-
-
-def end_session(connect, client_id):
-    with kazoo_client(connect, client_id=client_id):
-        pass
 
 
 def test_closing_ends_ephemeral_znodes_at_once(chroot):

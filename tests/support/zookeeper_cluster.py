@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zookeeper_server import kazoo_client
+from zookeeper_server import end_session, kazoo_client
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig
@@ -230,14 +230,8 @@ class LiveCluster:
         return await asyncio.to_thread(work)
 
     async def expire(self, node: LiveNode) -> None:
-        """End a broker's session as ZooKeeper does when it has expired: another client takes it and closes it."""
-
-        def work() -> None:
-            with kazoo_client(self.connect, client_id=client_id):
-                pass
-
-        client_id = node.client_id
-        await asyncio.to_thread(work)
+        """End a broker's session, as if it had expired."""
+        await asyncio.to_thread(end_session, self.connect, *node.client_id)
 
 
 @asynccontextmanager

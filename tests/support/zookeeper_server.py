@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from kafka_ports import free_ports
@@ -90,6 +92,28 @@ def new_chroot(server: ZooKeeperServer) -> str:
     with kazoo_client(server.address) as client:
         client.create(name)
     return server.address + name
+
+
+def end_session(connect: str, session_id: int, password: bytes) -> None:
+    """End a client's session, as if it had expired: another one takes it, and closes it with the same bytes.
+
+    The session's owner takes it back as fast as it can, so that it may need several tries.
+    """
+    host, _, port = connect.partition("/")[0].partition(":")
+    taking = struct.pack(">iqiqi", 0, 0, 10_000, session_id, len(password)) + password + b"\0"
+    closing = struct.pack(">ii", 1, -11)
+    while True:
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in (taking, closing)))
+            answers = b""
+            # The server closes the connection in any case.
+            with suppress(ConnectionResetError):
+                while piece := connection.recv(4096):
+                    answers += piece
+        # Length, protocol version, and a session timeout that is 0 if there is no such session; with the password 41
+        # bytes. After that the answer to the closing: length, number of the request, zxid, error.
+        if answers[8:12] == bytes(4) or (answers[45:49], answers[57:61]) == (b"\0\0\0\1", bytes(4)):
+            return
 
 
 @contextmanager
