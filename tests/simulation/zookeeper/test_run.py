@@ -21,7 +21,7 @@ from falkirk.simulation.zookeeper.zookeeper_scenario import (
     ZooKeeperScenario,
 )
 
-CHUNKS = 5
+CHUNKS = 6
 SEEDS_IN_A_CHUNK = 10
 LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 50

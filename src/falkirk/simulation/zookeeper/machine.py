@@ -288,15 +288,15 @@ class _Process:
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
         """Take events of connections and of the session; give what the host does."""
         told, self.inbox = self.inbox, []
+        for event in told:
+            if isinstance(event, ZooKeeperAnswered):
+                self._machine.answered(self._asked.pop(event.request_id), event.answer)
         effects: list[Effect] = []
         for effect in self._node.step([*events, *told], now_ms):
             if isinstance(effect, (OpenSession, CloseSession, AskZooKeeper)):
                 self._execute(effect)
             else:
                 effects.append(effect)
-        for event in told:
-            if isinstance(event, ZooKeeperAnswered):
-                self._machine.answered(self._asked.pop(event.request_id), event.answer)
         if any(isinstance(effect, Stop) for effect in effects):
             self._machine.ended()
         return effects

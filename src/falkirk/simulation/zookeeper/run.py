@@ -108,6 +108,7 @@ class _Run:
             opened=self._writers.__setitem__,
         )
         machine.listeners_to_answers.append(self._answered)
+        machine.listeners_to_questions.append(self._asked)
         machine.host.observers.append(self._look)
         machine.host.listeners_to_facts.append(self._hear)
         return machine
@@ -265,6 +266,10 @@ class _Run:
         self._marks.written(before, after, is_by_hand=writer is None)
         for checker in self._checkers:
             checker.features_written(writer, before, after)
+
+    def _asked(self, machine: Machine, operation: Operation) -> None:
+        for checker in self._checkers:
+            checker.asked(machine, operation)
 
     def _answered(self, machine: Machine, operation: Operation, answer: Answer) -> None:
         self._marks.answered(operation, answer, FEATURES_PATH)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.node.zookeeper.operations import Create
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
+    from falkirk.node.zookeeper.operations import Operation
     from falkirk.simulation.clock import Clock
     from falkirk.simulation.zookeeper.ensemble import Transaction
     from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
@@ -24,7 +26,7 @@ class IncompatibleNodesStop(ZooKeeperChecker):
         self._bound_ms = bound_ms
 
     def committed(self, transaction: Transaction, writer: Writer | None) -> None:
-        """Look at registrations: what they say, and whether they may be."""
+        """Look at what registrations say."""
         if writer is None or not writer.is_alive:
             return
         machine = writer.machine
@@ -35,6 +37,10 @@ class IncompatibleNodesStop(ZooKeeperChecker):
             supported = dict(machine.supported) if machine.has_features else None
             if told != supported:
                 raise self.violated(f"{machine.name} tells that it supports {told}, and supports {supported}")
+
+    def asked(self, machine: Machine, operation: Operation) -> None:
+        """Look at whether a node may register."""
+        if isinstance(operation, Create) and operation.path == broker_path(machine.node_id):
             self._registers(machine)
 
     def tick(self, machine: Machine) -> None:

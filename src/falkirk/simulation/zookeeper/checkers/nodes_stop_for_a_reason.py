@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
-from falkirk.node.zookeeper.operations import Create, Failed, GetData, Refusal, Znode
+from falkirk.node.zookeeper.operations import Done, Failed, Refusal, Znode
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
-from falkirk.simulation.zookeeper.machine import CONNECTION_TIMEOUT_MS
+from falkirk.simulation.zookeeper.machine import CONNECTION_TIMEOUT_MS, SESSION_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from falkirk.node.effects import Stop
@@ -21,22 +21,23 @@ INCOMPATIBLE: Final = "incompatible features"
 
 
 class NodesStopForAReason(ZooKeeperChecker):
-    """Incompatible features, features that cannot be read, no ZooKeeper for too long, or a second broker of its id.
-
-    `reasons`: how many there were of each.
-    """
+    """Incompatible features, features that cannot be read, no ZooKeeper for too long, or a second broker of its id."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._twins: dict[str, int] = {}
+        # By process: since when it has known that another session has its znode.
+        self._twins: dict[tuple[str, int], int] = {}
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
-        """Take note that somebody has the broker's znode."""
-        own = broker_path(machine.node_id)
-        is_taken = isinstance(operation, Create) and answer == Failed(Refusal.NODE_EXISTS)
-        is_seen = isinstance(operation, GetData) and isinstance(answer, Znode)
-        if operation_path(operation) == own and (is_taken or is_seen):
-            self._twins[machine.name] = machine.host.starts
+        """Take note of who has the broker's znode."""
+        if operation_path(operation) != broker_path(machine.node_id) or machine.link is None:
+            return
+        process = machine.name, machine.host.starts
+        is_others = isinstance(answer, Znode) and answer.ephemeral_owner != machine.link.session_id
+        if is_others or answer == Failed(Refusal.NODE_EXISTS):
+            self._twins.setdefault(process, self._clock.now_ms)
+        elif isinstance(answer, (Done, Znode)):
+            self._twins.pop(process, None)
 
     def stopped(self, machine: Machine, stop: Stop) -> str:
         """Find the reason, and give it in a few words."""
@@ -50,7 +51,8 @@ class NodesStopForAReason(ZooKeeperChecker):
         # The host's clock may be a step ahead.
         if alone_since_ms is not None and now_ms - alone_since_ms >= CONNECTION_TIMEOUT_MS - 1:
             return "no ZooKeeper"
-        if self._twins.get(machine.name) == machine.host.starts:
+        twin_since_ms = self._twins.get((machine.name, machine.host.starts))
+        if twin_since_ms is not None and now_ms - twin_since_ms >= SESSION_TIMEOUT_MS - 1:
             return "second of its id"
         raise self.violated(f"{machine.name} stopped with {stop.exit_code}: {stop.reason}")
 

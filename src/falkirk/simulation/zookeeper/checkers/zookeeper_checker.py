@@ -22,6 +22,9 @@ class ZooKeeperChecker:
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
         """Look at a write to the znode of features."""
 
+    def asked(self, machine: Machine, operation: Operation) -> None:
+        """Take note of what a node asks for; what it has been answered until then is known."""
+
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
         """Take note of what a node was answered."""
 
