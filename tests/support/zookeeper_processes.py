@@ -58,14 +58,14 @@ class BrokerProcess:
 
 @asynccontextmanager
 async def broker_processes(
-    directory: Path, connect: str, count: int, **properties: str
+    directory: Path, connect: str, count: int, *options: str, **properties: str
 ) -> AsyncIterator[dict[int, BrokerProcess]]:
-    """Start brokers 1, 2, ...; those that are left end with the block."""
+    """Start brokers 1, 2, ... with `options` of `falkirk serve`; those that are left end with the block."""
     begun: list[asyncio.subprocess.Process] = []
     brokers: dict[int, BrokerProcess] = {}
     try:
         for node_id in range(1, count + 1):
-            process = await _begin(directory, connect, node_id, properties)
+            process = await _begin(directory, connect, node_id, options, properties)
             begun.append(process)
         for node_id, process in enumerate(begun, 1):
             assert process.stdout is not None
@@ -92,7 +92,9 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(_POLL_S)
 
 
-async def _begin(directory: Path, connect: str, node_id: int, properties: dict[str, str]) -> asyncio.subprocess.Process:
+async def _begin(
+    directory: Path, connect: str, node_id: int, options: tuple[str, ...], properties: dict[str, str]
+) -> asyncio.subprocess.Process:
     file = directory / f"{node_id}.properties"
     given = {
         "broker.id": str(node_id),
@@ -103,7 +105,7 @@ async def _begin(directory: Path, connect: str, node_id: int, properties: dict[s
     file.write_text("".join(f"{name}={value}\n" for name, value in given.items()))
     with (directory / f"{node_id}.log").open("wb") as log:
         return await asyncio.create_subprocess_exec(
-            *(Path(sys.executable).with_name("falkirk"), "serve", file, "--json", "--release", "3.9"),
+            *(Path(sys.executable).with_name("falkirk"), "serve", file, "--json", "--release", "3.9", *options),
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
         )

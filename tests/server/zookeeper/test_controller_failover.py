@@ -1,5 +1,7 @@
 """A controller that dies, or hangs, before, during and after a write; and answers of ZooKeeper that are lost."""
 
+import json
+
 import pytest
 from zookeeper_cluster import live_cluster, run
 from zookeeper_link import zookeeper_link
@@ -107,7 +109,7 @@ def test_whenever_a_controller_is_killed_an_update_is_done_once(zookeeper, chroo
 def test_a_controller_that_hangs_longer_than_its_session_lasts_is_not_it_any_more(chroot, tmp_path):
     async def story():
         settings = {**FEATURES, "zookeeper_session_timeout_ms": "2000"}
-        async with broker_processes(tmp_path, chroot, 2, **settings) as brokers:
+        async with broker_processes(tmp_path, chroot, 2, "--kip-778", **settings) as brokers:
             await until_all_tell(brokers.values(), epoch=0, level=9)
             hanging = brokers[await until_controller(brokers[1])]
             (other,) = (broker for broker in brokers.values() if broker is not hanging)
@@ -123,6 +125,9 @@ def test_a_controller_that_hangs_longer_than_its_session_lasts_is_not_it_any_mor
 
             await until(are_both_there)
             assert hanging.process.returncode is None
+        with kazoo_client(chroot) as client:
+            features = json.loads(client.get("/features")[0])
+        assert (features["version"], features["features"]["a"]) == (2, {"max_version_level": 5})
         assert '"state":"expired"' in (tmp_path / f"{hanging.node_id}.log").read_text()
 
     run(story)
