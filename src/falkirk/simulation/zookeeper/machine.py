@@ -111,6 +111,8 @@ class Known:
                 if self.brokers.get(node_id, (None, 0))[0] != answer:
                     self._forget(node_id, now_ms)
                     self.brokers[node_id] = answer, now_ms
+            case GetData(path), Failed(Refusal.NO_NODE) if path.startswith("/brokers/ids/"):
+                self._forget(int(path.rpartition("/")[2]), now_ms)
             case _:
                 pass
 
