@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
 from falkirk.metadata.zookeeper.errors import ZnodeError
@@ -81,6 +81,14 @@ class Build:
         return f"{self.release.word}, IBP {self.inter_broker_protocol}, {supported}"
 
 
+class Reading(NamedTuple):
+    """What a node has read of the features: whether it did, what could be read last, and whether that is over."""
+
+    is_known: bool
+    state: FeatureState | None
+    is_malformed: bool
+
+
 @dataclass(slots=True)
 class Known:
     """What a node has been answered, and when it was told first; what it makes of it is its own business."""
@@ -115,6 +123,11 @@ class Known:
                 self._forget(int(path.rpartition("/")[2]), now_ms)
             case _:
                 pass
+
+    @property
+    def reading(self) -> Reading:
+        """Give what it has read of the features."""
+        return Reading(self.are_features_read, self.state, self.is_malformed)
 
     def live(self) -> Iterator[tuple[int, Supported, int]]:
         """Give the brokers that it was told of and whose znodes can be read: what they support, and since when."""
@@ -187,6 +200,8 @@ class Machine:
         self.config = build.config(node_id)
         self.link: SessionLink | None = None
         self.known = Known()
+        # As it was before the step that is under way: what is told in a step may come after what is asked in it.
+        self.read_before = self.known.reading
         self.started_at_ms = 0
         # Since when the node has not been told that it is connected; None while it is.
         self.alone_since_ms: int | None = None
@@ -290,6 +305,7 @@ class _Process:
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
         """Take events of connections and of the session; give what the host does."""
         told, self.inbox = self.inbox, []
+        self._machine.read_before = self._machine.known.reading
         for event in told:
             if isinstance(event, ZooKeeperAnswered):
                 self._machine.answered(self._asked.pop(event.request_id), event.answer)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.clock import Clock
     from falkirk.simulation.zookeeper.ensemble import Transaction
     from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
-    from falkirk.simulation.zookeeper.machine import Machine, Writer
+    from falkirk.simulation.zookeeper.machine import Machine, Reading, Writer
 
 
 class IncompatibleNodesStop(ZooKeeperChecker):
@@ -56,14 +56,16 @@ class IncompatibleNodesStop(ZooKeeperChecker):
             )
 
     def _registers(self, machine: Machine) -> None:
-        """Look at what it had been told of features when it registered; what cannot be read changes nothing."""
+        """Look at what it has been told of features when it registers; what cannot be read changes nothing."""
         if not machine.has_features:
             return
-        if not machine.known.are_features_read:
-            raise self.violated(f"{machine.name} registers and has not read the features")
-        known = machine.known
-        if known.state is None and known.features is not None:
-            raise self.violated(f"{machine.name} registers and has read nothing but {known.features.data!r}")
-        faults = () if known.state is None else incompatibilities(machine.supported, known.state)
-        if faults:
-            raise self.violated(f"{machine.name} registers though {'; '.join(faults)}")
+        faults = [self._fault(machine, reading) for reading in (machine.read_before, machine.known.reading)]
+        if all(faults):
+            raise self.violated(f"{machine.name} registers though {faults[0]}")
+
+    def _fault(self, machine: Machine, reading: Reading) -> str | None:
+        if not reading.is_known:
+            return "it has not read the features"
+        if reading.state is None:
+            return "the features could not be read" if reading.is_malformed else None
+        return "; ".join(incompatibilities(machine.supported, reading.state)) or None
