@@ -92,11 +92,22 @@ def is_same(produced: Produced, ours: Verdict, theirs: Verdict) -> bool:
         return True
     if theirs.code == "UNKNOWN_SERVER_ERROR":
         return ours.written is None or MISHAP.search(theirs.message) is not None
+    if ours.code == "CORRUPT_MESSAGE" and "Found invalid wrapper offset" in theirs.message:
+        # Both are wrong: Kafka looks into an old compressed message before it looks at the CRC, we after it.
+        return produced.records[16] == 1
     if theirs.written is None or ours.written is None:
         # What Kafka says of a whole record is not repeated.
         is_text_same = not theirs.indexes or " LegacyRecordBatch(" in theirs.message or ours.message == theirs.message
         return is_text_same and (ours.code, ours.indexes) == (theirs.code, theirs.indexes)
+    if is_control(ours.written) and not is_control(theirs.written) and produced.records[:8] != bytes(8):
+        # Coordinators' control batches begin at offset 0. Of any other Kafka makes data where the topic is compressed.
+        return contents(ours.written)[-1] == contents(theirs.written)[-1]
     return ours.written == theirs.written or contents(ours.written) == contents(theirs.written)
+
+
+def is_control(data: bytes) -> bool:
+    (batch,) = read_batches(data)
+    return batch.is_control
 
 
 def contents(data: bytes) -> tuple[object, ...]:
