@@ -7,11 +7,12 @@ import sys
 from collections import Counter
 
 import pytest
+from simulated_seeds import assert_passed, passed, reach
 
 from falkirk.simulation.disk import CrashOutcome
 from falkirk.simulation.faults import FaultPlan
 from falkirk.simulation.marks import MARKS
-from falkirk.simulation.run import CrashPoint, SimulationResult, Verdict, simulate
+from falkirk.simulation.run import CrashPoint, simulate
 from falkirk.simulation.scenario import Scenario
 from falkirk.versions.release import Release
 
@@ -21,24 +22,10 @@ LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 20
 
 
-def passed(seeds: range) -> Counter[str]:
-    """Run seeds; give how often each mark was reached."""
-    marks: Counter[str] = Counter()
-    for seed in seeds:
-        result = simulate(seed, keeps_timeline=False)
-        assert result.verdict is Verdict.PASSED, told(result)
-        marks.update(result.marks)
-    return marks
-
-
-def told(result: SimulationResult) -> str:
-    return f"falkirk simulate --seed {result.seed}\n{result.verdict.value}: {result.problem}"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_whatever_happens_nothing_is_wrong_lost_or_stuck(chunk):
-    passed(range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
+    passed(simulate, range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
 
 
 @pytest.mark.slow
@@ -46,18 +33,13 @@ def test_whatever_happens_nothing_is_wrong_lost_or_stuck(chunk):
 @pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
 def test_whatever_happens_for_long_nothing_is_wrong_lost_or_stuck(chunk):
     first = 1000 + chunk * SEEDS_IN_A_LONG_CHUNK
-    passed(range(first, first + SEEDS_IN_A_LONG_CHUNK))
+    passed(simulate, range(first, first + SEEDS_IN_A_LONG_CHUNK))
 
 
 @pytest.mark.slow
 @pytest.mark.full
 def test_all_states_worth_testing_are_reached():
-    reached: Counter[str] = Counter()
-    seeds = iter(range(10_000, 10_400))
-    while not all(reached[mark] for mark in MARKS):
-        seed = next(seeds, None)
-        assert seed is not None, f"never reached: {[mark for mark in MARKS if not reached[mark]]}"
-        reached.update(passed(range(seed, seed + 1)))
+    reach(simulate, range(10_000, 10_400), MARKS)
 
 
 @pytest.mark.slow
@@ -114,7 +96,7 @@ def crash_at_each_change(node_id: int, outcomes: list[CrashOutcome]) -> Counter[
         for outcome in outcomes:
             crash = CrashPoint(node_id=node_id, change=change, outcome=outcome)
             result = simulate(5, keeps_timeline=False, scenario=SMALL, crash=crash)
-            assert result.verdict is Verdict.PASSED, f"{crash}\n{told(result)}"
+            assert_passed(result, crash)
             assert result.counts["starts"] == undisturbed.counts["starts"] + 1, f"{crash} did not happen"
             marks.update(result.marks)
     return marks

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from simulated_seeds import assert_passed, passed, reach
 
-from falkirk.simulation.run import SimulationResult, Verdict
 from falkirk.simulation.world import World
 from falkirk.simulation.zookeeper.run import simulate
 from falkirk.simulation.zookeeper.zookeeper_marks import ZOOKEEPER_MARKS
@@ -27,24 +27,10 @@ LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 50
 
 
-def passed(seeds: range) -> Counter[str]:
-    """Run seeds; give how often each mark was reached."""
-    marks: Counter[str] = Counter()
-    for seed in seeds:
-        result = simulate(seed, keeps_timeline=False)
-        assert result.verdict is Verdict.PASSED, told(result)
-        marks.update(result.marks)
-    return marks
-
-
-def told(result: SimulationResult) -> str:
-    return f"seed {result.seed}: {result.scenario}\n{result.verdict.value}: {result.problem}"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_whatever_happens_no_answer_is_untrue_and_all_agree_in_the_end(chunk):
-    passed(range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
+    passed(simulate, range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
 
 
 @pytest.mark.slow
@@ -52,18 +38,13 @@ def test_whatever_happens_no_answer_is_untrue_and_all_agree_in_the_end(chunk):
 @pytest.mark.parametrize("chunk", range(LONG_CHUNKS))
 def test_whatever_happens_for_long_no_answer_is_untrue_and_all_agree_in_the_end(chunk):
     first = 1000 + chunk * SEEDS_IN_A_LONG_CHUNK
-    passed(range(first, first + SEEDS_IN_A_LONG_CHUNK))
+    passed(simulate, range(first, first + SEEDS_IN_A_LONG_CHUNK))
 
 
 @pytest.mark.slow
 @pytest.mark.full
 def test_all_states_worth_testing_are_reached():
-    reached: Counter[str] = Counter()
-    seeds = iter(range(10_000, 10_600))
-    while not all(reached[mark] for mark in ZOOKEEPER_MARKS):
-        seed = next(seeds, None)
-        assert seed is not None, f"never reached: {[mark for mark in ZOOKEEPER_MARKS if not reached[mark]]}"
-        reached.update(passed(range(seed, seed + 1)))
+    reach(simulate, range(10_000, 10_600), ZOOKEEPER_MARKS)
 
 
 def scenario_of(seed: int) -> ZooKeeperScenario:
@@ -78,7 +59,7 @@ def test_a_controller_may_die_or_lose_its_connection_at_any_moment_of_a_write():
         kinds = frozenset({SLOW_ANSWERS, BROKEN_SESSIONS, CRASHES})
         scenario = replace(scenario_of(seed), kinds=kinds, interval_ms=300, update_interval_ms=60, faults_ms=6000)
         result = simulate(seed, keeps_timeline=False, scenario=scenario)
-        assert result.verdict is Verdict.PASSED, told(result)
+        assert_passed(result)
         marks.update(result.marks)
     assert marks["controller crashed"] > 0
     assert marks["write lost after its effect"] > 0
@@ -89,7 +70,7 @@ def test_a_controller_may_die_or_lose_its_connection_at_any_moment_of_a_write():
 def test_where_nothing_goes_wrong_only_incompatible_nodes_stop_and_nobody_is_fenced():
     scenario = replace(scenario_of(1), generations=(1, 1, 1), releases=("3.7", "3.8", "3.9"), is_migrating=False)
     result = simulate(1, keeps_timeline=False, scenario=replace(scenario, kinds=frozenset()))
-    assert result.verdict is Verdict.PASSED, told(result)
+    assert_passed(result)
     assert result.counts["starts"] == 3 + 4  # brokers, administrators and clients
     assert result.counts["elections"] == 1
     assert result.counts["done"] > 5
