@@ -90,6 +90,25 @@ def test_raising_the_level_again_and_lowering_it_again_are_each_what_they_are():
     assert {level for node_id in network.hosts for level in levels_on_disk(network, node_id)} == {LOW.level}
 
 
+def test_controllers_that_were_all_killed_between_change_and_snapshot_go_on_though_none_has_an_image(monkeypatch):
+    """Who may see a lowering stands in the log alone then, and that is not committed before others have seen it."""
+    monkeypatch.setattr(snapshot_creation, "VALUES_PER_STEP", 2)
+    network = a_cluster()
+    create_topics(network, "a", 20)
+    controllers = [node_id for node_id, host in network.hosts.items() if host.config.is_controller]
+    lowered_at = append_lowering(network)
+    network.run_until(lambda: all(network.hosts[node_id].running.log.lowerings for node_id in controllers))
+    for node_id in controllers:
+        network.kill(node_id)
+    for node_id in controllers:
+        network.start(node_id)
+        assert network.hosts[node_id].running.log.lowerings
+        assert not network.hosts[node_id].running.image.cluster.controllers
+
+    network.run_until(lambda: all(is_clean(network, node_id, lowered_at) for node_id in network.hosts))
+    assert {level_of(network, node_id) for node_id in network.hosts} == {LOW}
+
+
 @pytest.mark.parametrize("node_id", [1, 3, 101])
 def test_a_node_that_was_killed_between_change_and_snapshot_goes_on_where_it_was(monkeypatch, node_id):
     monkeypatch.setattr(snapshot_creation, "VALUES_PER_STEP", 2)

@@ -57,7 +57,9 @@ for seed in range(first, last):
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """`seed` is known to find it; `kind` begins the verdict and, if an invariant breaks, its name.
+    """`seed` is known to find it; one of `kinds` begins the verdict and, if an invariant breaks, its name.
+
+    A seed may come to see a bug in another way when the code changes: ` or ` stands between the kinds of a patch.
 
     `folder`: `data` where runs with data are to find it, `groups` where a small cluster with a group is, `rolls` where
     an operator's whole story is, `zookeeper` where any run of KIP-584's mode is.
@@ -65,14 +67,14 @@ class PlantedBug:
 
     path: Path
     seed: int
-    kind: str
+    kinds: tuple[str, ...]
     folder: str
 
     @classmethod
     def read(cls, path: Path) -> PlantedBug:
         head = _HEAD.match(path.read_text())
         assert head is not None, f"{path.name} does not begin with its seed, its kind and what it is"
-        return cls(path, int(head.group(1)), head.group(2), path.parent.name)
+        return cls(path, int(head.group(1)), tuple(head.group(2).split(" or ")), path.parent.name)
 
     def apply(self, directory: Path) -> dict[str, str]:
         """Write the changed modules into a directory; give the file of each, by the module's name."""

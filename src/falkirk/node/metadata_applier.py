@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.batch import MetadataBatch
@@ -15,6 +16,7 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.publishing.loader import Publisher
     from falkirk.node.release_gate import ReleaseGate
@@ -34,6 +36,8 @@ class MetadataApplier:
         self._loader = MetadataLoader(publishers)
         # Bytes of the log that were applied since `bytes_applied` was set to 0.
         self.bytes_applied = 0
+        # Who is registered ahead of the image, and what that was read from.
+        self._ahead: tuple[tuple[int, int, int], ClusterImage] | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -82,19 +86,8 @@ class MetadataApplier:
         """Apply what is committed. Raises FatalError for what the release or the image cannot take in."""
         if high_watermark <= self.applied_offset:
             return
-        batches: list[MetadataBatch] = []
-        for batch in self._log.batches(self.applied_offset, high_watermark):
-            self.bytes_applied += batch.size
-            batches.append(
-                MetadataBatch(
-                    base_offset=batch.base_offset,
-                    end_offset=batch.end_offset,
-                    epoch=batch.leader_epoch,
-                    timestamp=batch.max_timestamp,
-                    values=() if batch.is_control else batch.values(),
-                    source=self._source,
-                )
-            )
+        batches, size = self._read(self.applied_offset, high_watermark)
+        self.bytes_applied += size
         features = self.image.features
         try:
             self._gate.check(batches)
@@ -105,3 +98,39 @@ class MetadataApplier:
             raise UnfitError(f"This node must not go on: {error}") from error
         except RecordError as error:
             raise FatalError(f"Error replaying metadata log record: {error}") from error
+
+    @property
+    def cluster_before_lowering(self) -> ClusterImage:
+        """Give who is registered where metadata.version is first lowered in the log, committed or not.
+
+        By the image, if that is there already. A leader that has just started may have nothing but its log, and
+        nothing of that is committed again before it has shown it to those who may see it all.
+        """
+        lowerings, applied = self._log.lowerings, self.applied_offset
+        if not lowerings or applied >= lowerings[0].base_offset:
+            return self.image.cluster
+        read_from = (applied, lowerings[0].base_offset, self._log.last_epoch)
+        if self._ahead is None or self._ahead[0] != read_from:
+            loader = MetadataLoader(image=self.image)
+            # What cannot be taken in is told when it is committed.
+            with suppress(RecordError):
+                loader.load_log(self._read(applied, lowerings[0].base_offset)[0])
+            self._ahead = read_from, loader.image.cluster
+        return self._ahead[1]
+
+    def _read(self, start: int, end: int) -> tuple[list[MetadataBatch], int]:
+        """Give the batches of the log, and how many bytes they are."""
+        batches, size = [], 0
+        for batch in self._log.batches(start, end):
+            size += batch.size
+            batches.append(
+                MetadataBatch(
+                    base_offset=batch.base_offset,
+                    end_offset=batch.end_offset,
+                    epoch=batch.leader_epoch,
+                    timestamp=batch.max_timestamp,
+                    values=() if batch.is_control else batch.values(),
+                    source=self._source,
+                )
+            )
+        return batches, size
