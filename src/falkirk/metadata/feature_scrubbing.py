@@ -15,8 +15,10 @@ from falkirk.metadata.writer import LossReport, VersionedRecord, WriterOptions, 
 from falkirk.protocol.messages import ClearElrRecord, PartitionChangeRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.loss import Loss
+    from falkirk.metadata.image.topic import Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +48,33 @@ def scrub_eligible_leader_replicas(image: MetadataImage) -> Scrubbing:
     report = assess(image, WriterOptions(metadata_version=at, elr_enabled=False, bootstrap_levels_bind=False))
     losses = [loss for loss in report.losses if isinstance(loss.row, Partition)]
     version = at.partition_change_record_version
-    records = [VersionedRecord(_change(loss), version) for loss in losses if not loss.row.isr]
+    records = []
+    for loss in losses:
+        if not loss.row.isr:
+            topic_id, partition_id = loss.key.identity
+            records.append(VersionedRecord(_change(topic_id, partition_id, loss.row), version))
     if len(records) < len(losses):
         records.append(VersionedRecord(ClearElrRecord(""), 0))
     return Scrubbing(records=tuple(records), report=LossReport(losses=losses))
 
 
-def _change(loss: Loss) -> PartitionChangeRecord:
+def keep_leaders(image: MetadataImage, topics: Iterable[Topic]) -> Iterator[VersionedRecord]:
+    """Give what goes before a ClearElrRecord for these topics, so that all that can have a leader still can.
+
+    A partition without in-sync replicas has nobody else than those that the record takes away: they become in-sync
+    ones (see `without_elr`). Differs from Kafka, where nobody leads such a partition any more without an operator.
+    """
+    at = image.features.metadata_version
+    assert at is not None, "eligible leader replicas need a metadata.version"
+    for topic in topics:
+        for partition_id, partition in topic.items():
+            if not partition.isr and (partition.eligible_leader_replicas or partition.last_known_elr):
+                change = _change(topic.topic_id, partition_id, partition)
+                yield VersionedRecord(change, at.partition_change_record_version)
+
+
+def _change(topic_id: bytes, partition_id: int, before: Partition) -> PartitionChangeRecord:
     """Give the record that makes of a partition what `without_elr` does."""
-    topic_id, partition_id = loss.key.identity
-    before: Partition = loss.row
     after = without_elr(before, bumps_epoch=True)
     return PartitionChangeRecord(
         partition_id=partition_id,

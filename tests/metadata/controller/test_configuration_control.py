@@ -20,7 +20,13 @@ from falkirk.metadata.controller.config_resolution import (
 from falkirk.metadata.controller.configuration_control import APPEND, DELETE, SET, SUBTRACT
 from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import ClearElrRecord, ConfigRecord, TopicRecord
+from falkirk.protocol.messages import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    TopicRecord,
+)
 from falkirk.versions.config_names import GROUP_CONFIGS, TOPIC_CONFIGS, unknown_group_configs, unknown_topic_configs
 from falkirk.versions.release import Release, all_releases
 
@@ -170,6 +176,26 @@ def test_changes_of_min_insync_replicas_start_eligible_leader_replicas_anew():
     assert alter(controller, FOO, change)[1] == []
     assert alter(controller, FOO, ("retention.ms", SET, "2"))[1] == [config(FOO, "retention.ms", "2")]
     assert alter(controller_with(), FOO, change)[1] == [config(FOO, change[0], "2")]
+
+
+@pytest.mark.parametrize("resource", [FOO, ALL_BROKERS])
+def test_a_partition_that_only_an_eligible_replica_can_lead_keeps_that_one_as_in_sync(resource):
+    foo, other = TOPIC_FOO.topic_id, b"o" * 16
+    controller = controller_with(
+        PartitionRecord(0, foo, replicas=[1, 2], isr=[], leader=-1, eligible_leader_replicas=[2], last_known_elr=[2]),
+        PartitionRecord(1, foo, replicas=[1, 2], isr=[], leader=-1, last_known_elr=[1]),
+        PartitionRecord(2, foo, replicas=[1, 2], isr=[1], leader=1, eligible_leader_replicas=[2]),
+        TopicRecord("other", other),
+        PartitionRecord(0, other, replicas=[1, 2], isr=[], leader=-1, eligible_leader_replicas=[1]),
+        elr=True,
+    )
+    records = alter(controller, resource, ("min.insync.replicas", SET, "2"))[1]
+    assert records[-1] == ClearElrRecord(resource.resource_name)
+    led, recovering, *others = [record for record in records if isinstance(record, PartitionChangeRecord)]
+    assert (led.topic_id, led.partition_id, led.isr, led.leader_recovery_state) == (foo, 0, (2,), -1)
+    assert (recovering.topic_id, recovering.partition_id, recovering.isr) == (foo, 1, (1,))
+    assert recovering.leader_recovery_state == 1
+    assert [each.topic_id for each in others] == ([] if resource == FOO else [other])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from falkirk.metadata.controller.config_definitions import broker_lists, topic_d
 from falkirk.metadata.controller.config_resolution import CLUSTER_DEFAULT, ConfigResolution, EffectiveConfig
 from falkirk.metadata.controller.config_validation import why_invalid_configs
 from falkirk.metadata.controller.result import ControllerResult
+from falkirk.metadata.feature_scrubbing import keep_leaders
 from falkirk.metadata.image.configs import BROKER, TOPIC, ConfigResource
 from falkirk.metadata.writer import VersionedRecord
 from falkirk.protocol.error_codes import ErrorCode
@@ -121,16 +122,19 @@ class ConfigurationControl:
     def clear_elr_records(self, records: Iterable[VersionedRecord]) -> list[VersionedRecord]:
         """Give what must follow on changes of min.insync.replicas where eligible leader replicas are on (KIP-966).
 
-        A replica was eligible under the old number, so that topic's, or all topics', start anew.
+        A replica was eligible under the old number, so that topic's, or all topics', start anew. Where none is in sync,
+        those that were eligible are from then on (see `keep_leaders`).
         """
-        if not self._state.image.features.is_elr_enabled:
+        image = self._state.image
+        if not image.features.is_elr_enabled:
             return []
-        cleared: list[VersionedRecord] = []
-        for record, _ in records:
-            if isinstance(record, ConfigRecord) and record.name == "min.insync.replicas":
-                topic = record.resource_name if record.resource_type == TOPIC else ""
-                cleared.append(VersionedRecord(ClearElrRecord(topic), 0))
-        return cleared
+        names = [
+            record.resource_name if record.resource_type == TOPIC else ""
+            for record, _ in records
+            if isinstance(record, ConfigRecord) and record.name == "min.insync.replicas"
+        ]
+        topics = image.topics if "" in names else filter(None, map(image.topics.topic, names))
+        return [*keep_leaders(image, topics), *(VersionedRecord(ClearElrRecord(name), 0) for name in names)]
 
     def elr_safety_records(self) -> list[VersionedRecord]:
         """Give what must be in the log before eligible leader replicas are turned on (KIP-966).
