@@ -17,9 +17,10 @@ SETTINGS = ("spark.executor.memory=512m", "spark.driver.host=127.0.0.1", "spark.
 
 
 @pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("with_report", [False, pytest.param(True, marks=pytest.mark.full)])
+@pytest.mark.parametrize("with_report", [False, True])
 def test_workers_of_a_cluster_make_the_tables_that_one_process_makes(tmp_path, with_report):
     unpack_cluster("4.3.1", tmp_path / "fleet" / "real")
     make_fleet(tmp_path / "fleet" / "made", FleetShape(clusters=6, partitions=40))
