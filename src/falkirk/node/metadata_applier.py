@@ -100,21 +100,21 @@ class MetadataApplier:
             raise FatalError(f"Error replaying metadata log record: {error}") from error
 
     @property
-    def cluster_before_lowering(self) -> ClusterImage:
-        """Give who is registered where metadata.version is first lowered in the log, committed or not.
+    def cluster_with_lowering(self) -> ClusterImage:
+        """Give who is registered, as the whole log says it while metadata.version is lowered beyond the image.
 
-        By the image, if that is there already. A leader that has just started may have nothing but its log, and
-        nothing of that is committed again before it has shown it to those who may see it all.
+        A leader that has just started may have nothing but its log, and nothing of that is committed again before it
+        has shown it to those who may see it all.
         """
         lowerings, applied = self._log.lowerings, self.applied_offset
-        if not lowerings or applied >= lowerings[0].base_offset:
+        if not lowerings or applied > lowerings[0].base_offset:
             return self.image.cluster
-        read_from = (applied, lowerings[0].base_offset, self._log.last_epoch)
+        read_from = (applied, self._log.end_offset, self._log.last_epoch)
         if self._ahead is None or self._ahead[0] != read_from:
             loader = MetadataLoader(image=self.image)
             # What cannot be taken in is told when it is committed.
             with suppress(RecordError):
-                loader.load_log(self._read(applied, lowerings[0].base_offset)[0])
+                loader.load_log(self._read(applied, self._log.end_offset)[0])
             self._ahead = read_from, loader.image.cluster
         return self._ahead[1]
 

@@ -96,7 +96,7 @@ class Node:
             startup.log,
             random,
             now_ms,
-            follows_lowerings=lambda node_id: node_supports_downgrade(applier.cluster_before_lowering, node_id),
+            follows_lowerings=lambda node_id: node_supports_downgrade(applier.cluster_with_lowering, node_id),
         )
         self._state = NodeState(
             config,
