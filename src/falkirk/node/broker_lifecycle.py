@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # Kafka's defaults: controller.socket.timeout.ms, initial.broker.registration.timeout.ms.
 REQUEST_TIMEOUT_MS: Final = 30_000
 INITIAL_REGISTRATION_TIMEOUT_MS: Final = 60_000
+UNREGISTERED: Final = "Shutting down because we were unable to register with the controller quorum."
+"""Why a broker ends that was not taken in for so long."""
 # While it starts a broker asks often, so that it need not wait for nothing; in Kafka's steps.
 STARTING_INTERVAL_MS: Final = 10
 SHUTDOWN_INTERVAL_MS: Final = 50
@@ -106,7 +108,7 @@ class BrokerLifecycle:
         """Send what is due. Raises FatalError if the first registration takes too long."""
         now_ms = self._node.now_ms
         if self.broker_epoch < 0 and now_ms - self._started_ms >= INITIAL_REGISTRATION_TIMEOUT_MS:
-            raise FatalError("Shutting down because we were unable to register with the controller quorum.")
+            raise FatalError(UNREGISTERED)
         if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
             self._give_up_shutdown(now_ms)
         self._check_log_dirs(now_ms)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, cast
 
+from falkirk.node.broker_lifecycle import UNREGISTERED
 from falkirk.node.node import Node
 from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
@@ -198,6 +199,7 @@ class _Run:
             ),
         )
         self._seen_starts: dict[str, int] = {}
+        self._is_disturbed = False
         self._brokers: dict[str, tuple[int, NodeLogs]] = {}
         self._changes: dict[str, int] = {}
 
@@ -279,11 +281,13 @@ class _Run:
             # Until topics are made and the first records are written.
             world.run(_WARM_UP_MS)
         self._faults.begin()
+        self._is_disturbed = True
         if self._operator is not None:
             self._operator.begin()
         world.run(world.clock.now_ms + self._scenario.faults_ms)
         self._changes = {host.name: host.disk.changes - formatted_changes[host.name] for host in cluster.nodes}
         self._faults.end()
+        self._is_disturbed = False
         stays = self._wait_for_operator()
         if stays is not None:
             return stays
@@ -356,7 +360,12 @@ class _Run:
         self._look_at_logs(host, program)
 
     def _refused(self, host: Host, reason: str | None) -> None:
-        """Take note that a node cannot run: its disk fails, or an operator started it as a release too old."""
+        """Take note that a node cannot run: its disk fails, or an operator started it as a release too old.
+
+        While there are faults a broker may also not have been taken in for what its clock says was a minute.
+        """
+        if self._is_disturbed and reason == UNREGISTERED:
+            return
         if host.disk.error is None and (self._operator is None or not self._operator.refused(host, reason or "")):
             raise ProgramFailedError(f"{host.name} stopped: {reason}")
 
