@@ -188,6 +188,23 @@ def test_a_log_that_is_cut_meanwhile_is_left_as_it_is():
     assert [offset for offset, *_ in contents(log)] == [0, 1]
 
 
+def test_a_log_whose_directory_is_renamed_meanwhile_is_left_as_it_is():
+    log = single_log((b"a", b"1"), (b"a", b"2"), (b"b", b"3"))
+    compaction = Compaction(log, cleanable_range(log, None, NOW), map_bytes_max=MIB, now_ms=NOW)
+    before = contents(log)
+    while compaction._cleaned is None:
+        compaction.step()
+    log.rename("moved-0")
+    with pytest.raises(CompactionDroppedError):
+        compaction.step()
+    compaction.drop()
+
+    assert contents(log) == before
+    assert not [name for name in log._local._disk.list(log.directory) if name.endswith(".cleaned")]
+    compact(log)
+    assert contents(log) != before
+
+
 def test_a_policy_that_changes_meanwhile_ends_it():
     log = single_log((b"a", b"1"), (b"a", b"2"), (b"x", b"active"))
     compaction = Compaction(log, cleanable_range(log, None, NOW), map_bytes_max=MIB, now_ms=NOW)

@@ -57,6 +57,7 @@ class Compaction:
         self.log = log
         self.end_offset: int | None = None
         """Up to where the log is clean, once it is done."""
+        self._directory = log.directory
         self._range = cleanable
         self._now_ms = now_ms
         self._keys = KeyOffsets(map_bytes_max)
@@ -81,6 +82,8 @@ class Compaction:
         """Give up, and remove what was written."""
         self._pieces.close()
         if self._cleaned is not None:
+            # It has moved with the log, if that has.
+            self._cleaned.directory = self.log.directory
             self._cleaned.remove()
             self._cleaned = None
 
@@ -98,6 +101,8 @@ class Compaction:
     def _is_as_it_was(self) -> bool:
         segments = self.log.segments
         active = segments.active
+        if self.log.directory != self._directory:
+            return False
         return self.log.config.is_compacted and all(
             segment is not active and segment.size == size and segments[segments.floor(segment.base_offset)] is segment
             for segment, size in self._sources
