@@ -5,17 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.node.errors import FatalError, UnfitError
 from falkirk.node.release_gate import UnsupportedLevelError
+from falkirk.node.startup import metadata_batch
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from falkirk.metadata.batch import MetadataBatch
     from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.publishing.loader import Publisher
@@ -65,17 +66,7 @@ class MetadataApplier:
         """Replace the image by a snapshot's. Raises RecordError and CorruptFileError."""
         contents = self._log.load_snapshot(snapshot)
         source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
-        batches = [
-            MetadataBatch(
-                base_offset=batch.base_offset,
-                end_offset=batch.end_offset,
-                epoch=batch.leader_epoch,
-                timestamp=batch.max_timestamp,
-                values=batch.values(),
-                source=source,
-            )
-            for batch in contents.data_batches
-        ]
+        batches = [metadata_batch(source, batch) for batch in contents.data_batches]
         self._gate.check(batches)
         provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
         self._loader.load_snapshot(batches, provenance)
@@ -123,14 +114,5 @@ class MetadataApplier:
         batches, size = [], 0
         for batch in self._log.batches(start, end):
             size += batch.size
-            batches.append(
-                MetadataBatch(
-                    base_offset=batch.base_offset,
-                    end_offset=batch.end_offset,
-                    epoch=batch.leader_epoch,
-                    timestamp=batch.max_timestamp,
-                    values=() if batch.is_control else batch.values(),
-                    source=self._source,
-                )
-            )
+            batches.append(metadata_batch(self._source, batch))
         return batches, size

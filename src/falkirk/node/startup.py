@@ -116,21 +116,22 @@ def metadata_batches(disk: Disk, partition: str) -> Iterator[MetadataBatch]:
         if not snapshot.is_complete:
             raise CorruptFileError("snapshot has no footer: it was never finished", offset=disk.size(file), file=file)
         for batch in snapshot.data_batches:
-            yield _metadata_batch(file, batch)
+            yield metadata_batch(file, batch)
     for reader in read_segments(disk, partition, contiguous=True, cuts_bad_end=True):
         for batch in reader:
             if not batch.is_control and (newest is None or batch.end_offset > newest.id.end_offset):
-                yield _metadata_batch(reader.file, batch)
+                yield metadata_batch(reader.file, batch)
 
 
-def _metadata_batch(file: str, batch: RecordBatch) -> MetadataBatch:
+def metadata_batch(source: str, batch: RecordBatch) -> MetadataBatch:
+    """Give a batch of the metadata log or of a snapshot as the image takes it in; `source` names it in errors."""
     return MetadataBatch(
         base_offset=batch.base_offset,
         end_offset=batch.end_offset,
         epoch=batch.leader_epoch,
         timestamp=batch.max_timestamp,
-        values=batch.values(),
-        source=file,
+        values=() if batch.is_control else batch.values(),
+        source=source,
     )
 
 
