@@ -1,6 +1,7 @@
 """`falkirk groups` as a shell sees it; `tests/interop/groups` compares all forms with the real tools'."""
 
 import json
+import socket
 
 import pytest
 from group_records import Log, member
@@ -114,6 +115,13 @@ def test_a_server_has_to_be_named(falkirk):
 
 
 # --- describe
+
+
+def test_nothing_takes_longer_than_the_timeout_a_server_that_says_nothing_at_all_included(falkirk):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        ended = falkirk("groups", "list", "--timeout", "100", "--bootstrap-server", server)
+    assert (ended.exit_code, ended.stderr) == (1, f"{server}: no answer to ApiVersions within 100 ms\n")
 
 
 def test_a_group_with_members_of_both_protocols_says_who_is_upgraded(servers, falkirk):

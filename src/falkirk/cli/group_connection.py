@@ -34,9 +34,8 @@ def group_connection(servers: str | None, command_config: str | None, timeout_ms
     """Read the options. Raises WrongUsageError without servers; ClientConfigError, OSError."""
     if servers is None:
         raise WrongUsageError('Missing required argument "[bootstrap-server]"')
-    return GroupConnection(
-        servers=parse_servers(servers), config=read_client_config(command_config), timeout_ms=timeout_ms
-    )
+    config = read_client_config(command_config).within(timeout_ms)
+    return GroupConnection(servers=parse_servers(servers), config=config, timeout_ms=timeout_ms)
 
 
 def command_failed(reason: str) -> CommandFailedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ClientConfigError
@@ -42,6 +42,14 @@ class ClientConfig:
     max_in_flight_requests_per_connection: int = 100
     frame_bytes_max: int = FRAME_BYTES_MAX
     avoided: AvoidedVersions = field(default_factory=dict)
+
+    def within(self, timeout_ms: int) -> ClientConfig:
+        """Give these settings where a whole call has `timeout_ms`: nothing in it may take longer."""
+        return replace(
+            self,
+            request_timeout_ms=min(self.request_timeout_ms, timeout_ms),
+            socket_connection_setup_timeout_ms=min(self.socket_connection_setup_timeout_ms, timeout_ms),
+        )
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ClientConfig:

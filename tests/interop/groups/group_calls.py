@@ -2,6 +2,7 @@
 
 import io
 import re
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ GROUPS = "org.apache.kafka.tools.GroupsCommand"
 TOOLS_OWN, OUR_OWN = "tool", "ours"
 _OWN = re.compile(rf"-({TOOLS_OWN}|{OUR_OWN})\b")
 
-# One call a line; `groups` is kafka-groups, {own} the side's own copy of a group, {plan} and so on are files.
+# One call a line; `groups` is kafka-groups, {own} the side's own copy of a group, {silent} a server that answers
+# nothing; {plan} and so on are files.
 _READING = """
 --list
 --list --type
@@ -52,7 +54,7 @@ groups --list --consumer --share
 --describe
 --describe --group simple --members --state
 --describe --group simple --all-groups
---describe --group simple --timeout 1
+--describe --group simple --timeout 1000 --bootstrap-server {silent}
 --reset-offsets --group simple --all-topics --to-earliest
 --reset-offsets --group simple --all-topics --to-latest --dry-run
 --reset-offsets --group simple --topic orders --to-offset 5 --dry-run
@@ -121,7 +123,8 @@ class Pair:
 
 def reading_pairs(servers: str, folder: Path) -> Iterator[Pair]:
     """Make the calls that change nothing, first by the tools in one JVM, then by falkirk in this process."""
-    return _pairs(_READING, servers, _write_files(folder))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        yield from _pairs(_READING, servers, {**_write_files(folder), "silent": f"127.0.0.1:{silent.getsockname()[1]}"})
 
 
 def changing_pairs(servers: str) -> Iterator[Pair]:
@@ -129,11 +132,11 @@ def changing_pairs(servers: str) -> Iterator[Pair]:
     return _pairs(_CHANGING, servers, {})
 
 
-def _pairs(text: str, servers: str, files: Mapping[str, str]) -> Iterator[Pair]:
+def _pairs(text: str, servers: str, values: Mapping[str, str]) -> Iterator[Pair]:
     calls = text.strip().splitlines()
-    told = run_tools(*(_tool_words(call.format(own=TOOLS_OWN, **files).split(), servers) for call in calls))
+    told = run_tools(*(_tool_words(call.format(own=TOOLS_OWN, **values).split(), servers) for call in calls))
     for call, answer in zip(calls, told, strict=True):
-        ours = _asked_of_falkirk(_our_words(call.format(own=OUR_OWN, **files).split(), servers))
+        ours = _asked_of_falkirk(_our_words(call.format(own=OUR_OWN, **values).split(), servers))
         theirs = Answer(status=answer.status, output=masked(answer.output))
         yield Pair(
             call=call, tool=_in_order(theirs) if "--list" in call and answer.status == 0 else theirs, falkirk=ours
@@ -174,14 +177,17 @@ def _write_files(folder: Path) -> Mapping[str, str]:
 
 
 def _tool_words(words: Sequence[str], servers: str) -> list[str]:
-    if words[0] == "groups":
-        return [GROUPS, "--bootstrap-server", servers, *words[1:]]
-    return [CONSUMER_GROUPS, "--bootstrap-server", servers, *words]
+    tool, options = (GROUPS, words[1:]) if words[0] == "groups" else (CONSUMER_GROUPS, words)
+    return [tool, *_with_server(options, servers)]
 
 
 def _our_words(words: Sequence[str], servers: str) -> list[str]:
     command = ["list", "--all-types", *words[2:]] if words[0] == "groups" else [words[0][2:], *words[1:]]
-    return ["groups", *command, "--bootstrap-server", servers]
+    return ["groups", *_with_server(command, servers)]
+
+
+def _with_server(words: Sequence[str], servers: str) -> list[str]:
+    return [*words] if "--bootstrap-server" in words else [*words, "--bootstrap-server", servers]
 
 
 def _asked_of_falkirk(words: Sequence[str]) -> Answer:
