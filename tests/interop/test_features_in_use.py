@@ -1,12 +1,13 @@
 """What a real broker's coordinators have in use is found before a feature is lowered under them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from falkirk_program import falkirk
 from kafka_cluster import Clusters
+from kafka_java import seed
 from mixed_cluster import MixedCluster
 
 from falkirk.client.blocking_admin import Admin
@@ -19,10 +20,10 @@ from falkirk.protocol.upgrade_type import UpgradeType
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 
 
-@pytest.fixture
-def cluster(clusters: Clusters, tmp_path: Path) -> Iterator[MixedCluster]:
-    made = MixedCluster(("4.3.1",), ("4.3.1",), home=tmp_path / "cluster")
-    clusters.adopt(made)
+@pytest.fixture(scope="module")
+def cluster(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedCluster]:
+    made = MixedCluster(("4.3.1",), ("4.3.1",), home=tmp_path_factory.mktemp("cluster"))
+    module_clusters.adopt(made)
     made.format(release_version="4.3-IV0")
     made.start()
     yield made
@@ -79,3 +80,23 @@ def test_open_transactions_and_groups_of_a_real_broker_are_named(cluster: MixedC
     assert cut.values == {"group.version": None}
     assert keys(cut) == ["group modern"]
     consumer.close()
+
+
+def test_share_and_streams_groups_of_a_real_broker_are_named(cluster: MixedCluster) -> None:
+    made = seed(cluster.bootstrap_servers, "--steps", "topics,data,share-groups,streams-groups")
+    assert made["left_out"] == {}
+    for kind in ("share", "streams"):
+        listed = falkirk("groups", "list", f"--{kind}", "--json", "--bootstrap-server", cluster.bootstrap_servers)
+        groups = [f"group {each['group']}" for each in listed.document["groups"]]
+        assert len(groups) > 1
+
+        name = f"{kind}.version"
+        refused = lowered(cluster, name, UpgradeType.SAFE_DOWNGRADE)
+        failure = refused.values[name]
+        assert failure is not None
+        assert failure.error_code == ErrorCode.INVALID_UPDATE_VERSION
+        assert sorted(keys(refused)) == sorted(groups)
+        assert [group for group in groups if group not in failure.message] == []
+        cut = lowered(cluster, name, UpgradeType.UNSAFE_DOWNGRADE)
+        assert cut.values == {name: None}
+        assert sorted(keys(cut)) == sorted(groups)
