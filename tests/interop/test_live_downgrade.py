@@ -20,13 +20,12 @@ from kafka_java import seed
 from kafka_ledger import expected_answers
 from kafka_node import KafkaNode
 from kafka_state import BOOT_USER, ask
-from mixed_cluster import MixedCluster
+from mixed_cluster import BOOTSTRAP, MixedCluster, swap
 from topic_state import await_in_sync
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
 BROKERS = (11, 12, 13)
 STEPS = "topics,configs,acls,scram,quotas,data,transactions,classic-groups,consumer-groups"
-BOOTSTRAP = "bootstrap.checkpoint"
 GOES_ON = "goes-on"
 METADATA_VERSION = b"metadata.version"
 # What a broker logs as it begins to fetch a snapshot.
@@ -114,16 +113,6 @@ class Downgrading:
             told[section] = {name: one for name, one in told[section].items() if LOAD_TOPICS not in name}
         told["groups"]["groups"].pop(GOES_ON, None)
         return told
-
-
-def swap(node: KafkaNode, release: str) -> None:
-    """What `falkirk features downgrade --wait` tells to do."""
-    node.stop()
-    for path in node.layout.log_dirs:
-        (path / BOOTSTRAP).unlink(missing_ok=True)
-    node.release = release
-    node.start()
-    node.wait_started()
 
 
 def started(clusters: Clusters, home: Path, **settings: str) -> MixedCluster:

@@ -1,13 +1,15 @@
 """Real brokers under controllers of ours whose voters are dynamic (kraft.version 1), found by bootstrap servers."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from falkirk_program import falkirk
 from kafka_cluster import Clusters
 from kafka_scenarios import await_leadership
-from kafka_tools import QUORUM, TOPICS, outputs
-from mixed_cluster import MixedCluster
+from kafka_tools import FEATURES, QUORUM, TOPICS, outputs
+from mixed_cluster import MixedCluster, swap
 from produce_load import producing
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
@@ -51,3 +53,27 @@ def test_brokers_find_a_quorum_of_dynamic_voters_and_follow_its_leaders(
         result = load.finish()
     assert result["missing"] == []
     assert result["failures"] == {}
+
+
+@pytest.mark.full
+def test_dynamic_voters_lower_metadata_version_under_real_brokers_that_then_run_an_older_release(
+    cluster: MixedCluster, tmp_path: Path
+) -> None:
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+    outputs([TOPICS, *servers, "--create", "--topic", "load", "--partitions", "4", "--replication-factor", "2"])
+    lowering = ["features", "downgrade-all", "--release", "3.9", "--unsafe", "--allow-forced-snapshot", "--wait"]
+    with producing(cluster.bootstrap_servers, "load", tmp_path) as load:
+        load.await_more()
+        ended = falkirk(*lowering, "--json", *servers)
+        assert ended.status == 0, ended
+        assert {*ended.document["waited"]["nodes"]} == {1, 2, 3, 11, 12}
+        for broker in cluster.brokers:
+            swap(broker, "3.9.1")
+            await_leadership(cluster, lambda state: all(len(one["isr"]) == 2 for one in state["partitions"].values()))
+        load.await_more()
+        result = load.finish()
+    assert result["missing"] == []
+    assert result["failures"] == {}
+    [features] = outputs([FEATURES, *servers, "describe"])
+    levels = dict(re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\S+)", features))
+    assert (levels["metadata.version"], levels["kraft.version"]) == ("3.9-IV0", "1")
