@@ -259,6 +259,18 @@ def test_a_running_cluster_is_checked_by_what_its_partitions_hold(with_groups, f
     assert answer.stdout.splitlines()[-1].startswith("Kafka 4.0: 0 of 1 partitions load, ")
 
 
+def test_brokers_of_ours_that_are_tolerant_load_what_kafka_does_not(with_groups, falkirk):
+    with_group_configs(with_groups)
+    words = ("groups", "check", "--to", "4.0", "--tolerant", "--bootstrap-server", with_groups.servers)
+    assert falkirk(*words).stdout.splitlines() == [
+        "group shared (share, 0 members): not readable: 1 group",
+        "1 records of share group state partition metadata (15) are skipped",
+        "falkirk as 4.0, tolerant: 1 of 1 partitions load, 2 of 3 groups are readable as they are",
+    ]
+    document = json.loads(falkirk(*words, "--json").stdout)
+    assert (document["release"], document["tolerant"], document["partitions"]) == ("4.0.0", True, [])
+
+
 def test_what_is_read_at_the_target_as_it_is_ends_with_0(with_groups, falkirk):
     with_group_configs(with_groups)
     answer = falkirk("groups", "check", "--to", "4.4", "--bootstrap-server", with_groups.servers, "--json")
@@ -337,5 +349,8 @@ def test_directories_are_checked_by_the_same_function(tmp_path, falkirk):
     answer = falkirk("groups", "check", made.root, "--to", "4.0", "--json")
     document = json.loads(answer.stdout)
     assert (answer.exit_code, [(each["partition"], each["offset"]) for each in document["partitions"]]) == (3, [(0, 3)])
+    assert document["tolerant"] is False
+    tolerated = json.loads(falkirk("groups", "check", made.root, "--to", "4.0", "--tolerant", "--json").stdout)
+    assert (tolerated["tolerant"], tolerated["partitions"]) == (True, [])
     refused = falkirk("groups", "check", made.root, "--to", "4.0", "--delete-group-configs")
     assert refused.exit_code == 2

@@ -54,11 +54,12 @@ if TYPE_CHECKING:
 class GroupCheck:
     """A result for `falkirk.cli.output`. `partitions`: the answer for each; `configs`: configs of groups to remove.
 
-    `removed`: configs that were removed. `keys`: what is to be removed from files of brokers and consumers; nothing is
-    lost by these.
+    `is_tolerant`: brokers of ours that read as KIP-915 asks were asked about. `removed`: configs that were removed.
+    `keys`: what is to be removed from files of brokers and consumers; nothing is lost by these.
     """
 
     release: Release
+    is_tolerant: bool
     partitions: tuple[GroupsReadability, ...]
     configs: tuple[ForeignKey, ...]
     keys: tuple[ForeignKey, ...]
@@ -101,8 +102,9 @@ class GroupCheck:
             )
         for group in self._lossy:
             yield f"group {group.group_id} ({group.type}, {group.members} members): {group_detail(group)}"
+        warned = "" if self.is_tolerant else ", with a warning for each"
         for type_, count in sorted(self._skipped.items()):
-            yield f"{count} records of {record_type_name(type_)} are skipped, with a warning for each"
+            yield f"{count} records of {record_type_name(type_)} are skipped{warned}"
         for key in self.removed:
             yield f"removed config of group {key}"
         for key in self.configs:
@@ -111,8 +113,9 @@ class GroupCheck:
             yield f"remove first: {key}"
         loading = sum(not answer.failing for answer in self.partitions)
         readable = len(self.groups) - len(self._lossy)
+        who = f"falkirk as {self.release.word}, tolerant" if self.is_tolerant else f"Kafka {self.release.word}"
         yield (
-            f"Kafka {self.release.word}: {loading} of {len(self.partitions)} partitions load, "
+            f"{who}: {loading} of {len(self.partitions)} partitions load, "
             f"{readable} of {len(self.groups)} groups are readable as they are"
         )
 
@@ -120,6 +123,7 @@ class GroupCheck:
         """Give all groups and all else by fields."""
         return {
             "release": self.release.name,
+            "tolerant": self.is_tolerant,
             "readable": self.exit_code is ExitCode.DONE,
             "partitions": [
                 {
@@ -155,11 +159,13 @@ class GroupCheck:
 _OF_BROKERS: Final = {"broker.id", "node.id", "process.roles"}
 
 
-def check_directories(release: Release, directories: Sequence[Path], files: Sequence[Path]) -> GroupCheck:
+def check_directories(
+    release: Release, directories: Sequence[Path], files: Sequence[Path], *, is_tolerant: bool
+) -> GroupCheck:
     """Look at the directories of a stopped cluster. Raises what reading them raises."""
     with hold_locks(nodes := find_nodes(list(directories))), reading():
         cluster = read_cluster(PosixDisk(), nodes)
-        partitions = tuple(judged_partitions(PosixDisk(), cluster, release))
+        partitions = tuple(judged_partitions(PosixDisk(), cluster, release, is_tolerant=is_tolerant))
     configs: dict[str, dict[str, str | None]] = {}
     for resource, name, value in cluster.image.configs:
         if resource.resource_type == GROUP:
@@ -172,6 +178,7 @@ def check_directories(release: Release, directories: Sequence[Path], files: Sequ
     ]
     return GroupCheck(
         release=release,
+        is_tolerant=is_tolerant,
         partitions=partitions,
         configs=foreign_group_configs(release, configs),
         keys=(*keys, *foreign_keys_of_files(release, files), *_keys_of_members(release, partitions)),
@@ -179,25 +186,36 @@ def check_directories(release: Release, directories: Sequence[Path], files: Sequ
 
 
 def check_cluster(
-    release: Release, connection: GroupConnection, files: Sequence[Path], *, delete_configs: bool
+    release: Release,
+    connection: GroupConnection,
+    files: Sequence[Path],
+    *,
+    is_tolerant: bool,
+    delete_configs: bool,
 ) -> GroupCheck:
     """Look at a running cluster; with `delete_configs` remove the configs of groups that are in the way.
 
     Raises ClientError, CommandFailedError for a config that is not removed, OSError for a file.
     """
-    return run(_check_cluster(release, connection, files, delete_configs=delete_configs))
+    return run(_check_cluster(release, connection, files, is_tolerant=is_tolerant, delete_configs=delete_configs))
 
 
 async def _check_cluster(
-    release: Release, connection: GroupConnection, files: Sequence[Path], *, delete_configs: bool
+    release: Release,
+    connection: GroupConnection,
+    files: Sequence[Path],
+    *,
+    is_tolerant: bool,
+    delete_configs: bool,
 ) -> GroupCheck:
     kind = _coordinator(release, files)
     keys = foreign_keys_of_files(release, files)
     async with connection.admin() as admin:
-        partitions = await _judged(admin, release, kind)
+        partitions = await _judged(admin, release, kind, is_tolerant=is_tolerant)
         configs = foreign_group_configs(release, await group_configs(admin))
         check = GroupCheck(
             release=release,
+            is_tolerant=is_tolerant,
             partitions=partitions,
             configs=configs,
             keys=(*keys, *_keys_of_members(release, partitions)),
@@ -215,7 +233,9 @@ async def _check_cluster(
     return replace(check, configs=(), removed=configs)
 
 
-async def _judged(admin: AsyncAdmin, release: Release, kind: CoordinatorKind | None) -> tuple[GroupsReadability, ...]:
+async def _judged(
+    admin: AsyncAdmin, release: Release, kind: CoordinatorKind | None, *, is_tolerant: bool
+) -> tuple[GroupsReadability, ...]:
     """Ask of each partition what the release would make of it; one at a time, so that one alone is in memory."""
     topic = (await describe_topics(admin, [GROUPS_TOPIC]))[GROUPS_TOPIC]
     if isinstance(topic, Refusal):
@@ -225,7 +245,8 @@ async def _judged(admin: AsyncAdmin, release: Release, kind: CoordinatorKind | N
     found = []
     for number in sorted(topic.leaders):
         batches = await read_partition(admin, TopicPartition(GROUPS_TOPIC, number))
-        found.append(readable_groups(release, {number: list(log_entries(batches))}, kind))
+        entries = {number: list(log_entries(batches))}
+        found.append(readable_groups(release, entries, kind, is_tolerant=is_tolerant))
     return tuple(found)
 
 

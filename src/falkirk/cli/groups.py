@@ -240,6 +240,10 @@ def check(
         list[Path] | None,
         typer.Option("--properties", metavar="FILE", help="A broker's or consumer's properties; may be repeated."),
     ] = None,
+    tolerant: Annotated[
+        bool,
+        typer.Option("--tolerant", help="The brokers are falkirk's, with falkirk.group.coordinator.tolerant=true."),
+    ] = False,
     delete_configs: Annotated[
         bool,
         typer.Option("--delete-group-configs", help="Remove the configs of groups that the release does not know."),
@@ -263,10 +267,12 @@ def check(
         raise WrongUsageError("--delete-group-configs is for a running cluster: start it, or let a downgrade drop them")
     release = Release.parse(to)
     if directories:
-        checked = check_directories(release, directories, properties or ())
+        checked = check_directories(release, directories, properties or (), is_tolerant=tolerant)
     else:
         connection = _connection(bootstrap_server, command_config, timeout)
-        checked = check_cluster(release, connection, properties or (), delete_configs=delete_configs)
+        checked = check_cluster(
+            release, connection, properties or (), is_tolerant=tolerant, delete_configs=delete_configs
+        )
     choose_output(json=json).show(checked)
     raise typer.Exit(checked.exit_code)
 

@@ -56,6 +56,8 @@ class LoaderRules:
     any_value_makes_share_group: bool = True
     simple_groups_become: frozenset[GroupType] = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
     """A group that has but offsets becomes one of these by its first record; of another type that is an error."""
+    tombstones_convert_simple_groups: bool = True
+    """So it does even if that record is a tombstone; else the tombstone is one of what is not there."""
     ownership: PartitionOwnership = PartitionOwnership.NEWER_EPOCH_WINS
     refuses_repeated_topics: bool = False
     """A topic that stands twice in a member's current assignment is an error; else the last one counts."""
@@ -115,6 +117,7 @@ def tolerant_rules(rules: LoaderRules) -> LoaderRules:
         any_value_makes_consumer_group=True,
         any_value_makes_share_group=True,
         simple_groups_become=_BEYOND_CLASSIC,
+        tombstones_convert_simple_groups=False,
         ownership=PartitionOwnership.UNCHECKED,
         refuses_repeated_topics=False,
         checks_task_owners=False,

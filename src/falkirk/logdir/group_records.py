@@ -122,13 +122,15 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
     )
 
 
-def judged_partitions(disk: Disk, cluster: Cluster, release: Release) -> Iterator[GroupsReadability]:
+def judged_partitions(
+    disk: Disk, cluster: Cluster, release: Release, *, is_tolerant: bool = False
+) -> Iterator[GroupsReadability]:
     """Say of each coordinator partition what the release would make of it, by its longest replica.
 
-    Raises CorruptFileError.
+    `is_tolerant`: by a broker of ours that reads as KIP-915 asks. Raises CorruptFileError.
     """
     for replicas in group_replicas(disk, cluster).values():
-        yield _judged(_longest(replicas), release)
+        yield _judged(_longest(replicas), release, is_tolerant=is_tolerant)
 
 
 def group_replicas(disk: Disk, cluster: Cluster) -> dict[int, list[Replica]]:
@@ -147,8 +149,9 @@ def _longest(replicas: list[Replica]) -> Replica:
     return max(replicas, key=Replica.end_offset) if len(replicas) > 1 else replicas[0]
 
 
-def _judged(replica: Replica, release: Release) -> GroupsReadability:
-    return readable_groups(release, {replica.partition: replica}, coordinator_of(release, replica.node))
+def _judged(replica: Replica, release: Release, *, is_tolerant: bool = False) -> GroupsReadability:
+    kind = coordinator_of(release, replica.node)
+    return readable_groups(release, {replica.partition: replica}, kind, is_tolerant=is_tolerant)
 
 
 def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Replica]]:

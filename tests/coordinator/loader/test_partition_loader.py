@@ -3,7 +3,18 @@
 from itertools import groupby
 
 import pytest
-from coordinator_logs import OFFSETS_TOPIC, RELEASES, TARGETS, judged_logs, real_partitions, variants
+from coordinator_logs import (
+    OFFSETS_TOPIC,
+    RELEASES,
+    TARGETS,
+    all_real_partitions,
+    judged_logs,
+    real_partitions,
+    variants,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from legal_compactions import legal_compactions
 from offsets_world import empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
@@ -33,15 +44,15 @@ def groups_of(shard):
     }
 
 
-def check_against_prediction(release, kind, entries):
+def check_against_prediction(release, kind, entries, *, is_tolerant=False):
     """Load, and if that fails load without the record that failed, and so on."""
-    judge = PartitionLoad(Release.parse(release), kind)
+    judge = PartitionLoad(Release.parse(release), kind, is_tolerant=is_tolerant)
     predicted = {entry.offset: verdict.reason for entry in entries if (verdict := judge.replay(entry)).fails}
     left = list(entries)
     for offset, reason in predicted.items():
-        assert load(empty_shard(release, kind), left) == LoadFailure(offset, reason)
+        assert load(empty_shard(release, kind, is_tolerant=is_tolerant), left) == LoadFailure(offset, reason)
         left = [entry for entry in left if entry.offset != offset]
-    shard = empty_shard(release, kind)
+    shard = empty_shard(release, kind, is_tolerant=is_tolerant)
     stops = judge.finish()
     assert load(shard, left) == (LoadFailure(*stops[0]) if stops else None)
     if stops:
@@ -83,6 +94,16 @@ def test_real_logs_load_as_predicted_in_every_release(release):
             check_against_prediction(target, CoordinatorKind.NEW, entries)
             if Release.parse(target).has_zookeeper:
                 check_against_prediction(target, CoordinatorKind.OLD, entries)
+
+
+@pytest.mark.slow
+@given(st.sampled_from(all_real_partitions(OFFSETS_TOPIC)), st.sampled_from(TARGETS), st.data())
+@settings(max_examples=25)
+def test_what_a_cleaner_leaves_of_real_logs_loads_tolerantly_as_predicted(entries, target, data):
+    left = data.draw(legal_compactions(entries)) if entries else []
+    check_against_prediction(target, CoordinatorKind.NEW, left, is_tolerant=True)
+    if Release.parse(target).has_zookeeper:
+        check_against_prediction(target, CoordinatorKind.OLD, left, is_tolerant=True)
 
 
 @pytest.mark.slow

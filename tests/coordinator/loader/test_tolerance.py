@@ -109,6 +109,18 @@ def test_unknown_tags_come_with_the_record():
     assert taken[0].value == value
 
 
+def test_the_tombstone_of_what_is_not_there_does_not_make_a_group_of_offsets_one_of_its_type():
+    log = Log()
+    log.commit(GROUP)
+    log.tombstone(5, member(GROUP))
+    log.value(10, member(GROUP))
+    assert load(empty_shard(), log.entries[:2]) is None
+    assert load(empty_shard(), log.entries) is not None
+    shard = empty_shard(is_tolerant=True)
+    assert load(shard, log.entries) is None
+    assert shard.context.groups[GROUP].type is GroupType.SHARE
+
+
 def test_a_damaged_record_fails_with_its_offset_tolerant_or_not():
     log = Log()
     log.commit("before")

@@ -19,8 +19,8 @@ from falkirk.versions.release import Release
 READABLE, EMPTY, UNREADABLE = GroupVerdict.READABLE, GroupVerdict.APPEARS_EMPTY, GroupVerdict.UNREADABLE
 
 
-def only_group(log, release, kind=None):
-    answer = readable_groups(Release.parse(release), {0: log.entries}, kind)
+def only_group(log, release, kind=None, *, is_tolerant=False):
+    answer = readable_groups(Release.parse(release), {0: log.entries}, kind, is_tolerant=is_tolerant)
     (group,) = answer.groups
     return group
 
@@ -77,8 +77,10 @@ def test_offsets_behind_the_tombstone_of_a_classic_group_that_became_a_streams_g
     assert (group.verdict, losses(group)) == (UNREADABLE, {"group": 1, "committed_offsets": 1})
     assert group.hidden_by == deleted.offset
     assert only_group(log, "4.4").hidden_by is None
-    # The old coordinator serves offsets without any group.
+    # The old coordinator serves offsets without any group, and so does one that tolerates.
     assert only_group(log, "3.9").verdict == EMPTY
+    tolerated = only_group(log, "4.0", is_tolerant=True)
+    assert (tolerated.verdict, tolerated.hidden_by) == (EMPTY, None)
     log.commit("g")
     assert only_group(log, "4.0").verdict == EMPTY
 
@@ -132,6 +134,17 @@ def test_what_stops_the_coordinator_at_the_end_goes_and_so_does_the_older_record
     log.commit("g")
     answer = readable_groups(Release.parse("4.4"), {0: log.entries})
     assert answer.failing_offsets(0) == {0, 1}
+    assert readable_groups(Release.parse("4.4"), {0: log.entries}, is_tolerant=True).failing == ()
+
+
+def test_what_a_release_cannot_replay_is_skipped_by_one_that_tolerates_and_what_does_not_parse_fails():
+    log = Log("4.4")
+    log.value(11, "g", epoch=1)
+    log.value(15, "g")
+    log.raw(log.key(3, {"group_id": "g"}), b"\0")
+    answer = readable_groups(Release.parse("4.0"), {0: log.entries}, is_tolerant=True)
+    assert (answer.failing_offsets(0), answer.skipped) == ({2}, {15: 1})
+    assert readable_groups(Release.parse("4.0"), {0: log.entries}).failing_offsets(0) == {1, 2}
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ class PartitionLoader:
         Groups that were but made by offsets, and have none left, are gone: a cleaned log says nothing of them.
         Differs from Kafka: there they stay until offsets expire for the next time.
         """
-        stops = [] if self._context.is_tolerant else self._judge.finish()
+        stops = self._judge.finish()
         if stops:
             return LoadFailure(*stops[0])
         store, groups = self._shard.offsets.store, self._context.groups

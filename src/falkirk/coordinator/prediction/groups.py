@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.loader_rules import CoordinatorKind, default_coordinator
@@ -20,7 +21,7 @@ from falkirk.coordinator.prediction.verdict import SKIPPED
 from falkirk.coordinator.record_type import GroupType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.coordinator.log_entry import LogEntry
     from falkirk.versions.release import Release
@@ -111,19 +112,24 @@ class GroupsReadability:
 
 
 def readable_groups(
-    release: Release, partitions: Mapping[int, Iterable[LogEntry]], kind: CoordinatorKind | None = None
+    release: Release,
+    partitions: Mapping[int, Iterable[LogEntry]],
+    kind: CoordinatorKind | None = None,
+    *,
+    is_tolerant: bool = False,
 ) -> GroupsReadability:
     """Say what a release's coordinator makes of partitions of `__consumer_offsets`, given their entries in log order.
 
-    `kind` as for `loader_rules`. Entries are gone through once; a second time in the rare case that the coordinator
-    stops after it has read them all, so they must be a collection, or an iterable that begins anew each time.
+    `kind` as for `loader_rules`, `is_tolerant` as for `PartitionLoad`. Entries are gone through once; a second time in
+    the rare case that the coordinator stops after it has read them all, so they must be a collection, or an iterable
+    that begins anew each time.
     Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
     """
     groups: list[GroupReadability] = []
     failing: list[FailingRecord] = []
     skipped: Counter[int] = Counter()
     for partition, entries in sorted(partitions.items()):
-        loaded = _load(release, kind, partition, entries)
+        loaded = _load(partition, entries, partial(PartitionLoad, release, kind, is_tolerant=is_tolerant))
         groups += _judge(partition, loaded)
         failing += loaded.failing
         skipped += loaded.skipped
@@ -152,12 +158,10 @@ class _LoadedPartition:
     skipped: Counter[int]
 
 
-def _load(
-    release: Release, kind: CoordinatorKind | None, partition: int, entries: Iterable[LogEntry]
-) -> _LoadedPartition:
+def _load(partition: int, entries: Iterable[LogEntry], begin: Callable[..., PartitionLoad]) -> _LoadedPartition:
     late: dict[int, str] = {}
     while True:
-        result = _LoadedPartition(PartitionLoad(release, kind, without=late), GroupSurvey(), [], Counter())
+        result = _LoadedPartition(begin(without=late), GroupSurvey(), [], Counter())
         for entry in entries:
             verdict = result.load.replay(entry)
             result.survey.add(entry)

@@ -66,6 +66,7 @@ class PartitionLoad:
         self._deleted_at: dict[str, int] = {}
         self._without = without
         self._is_old = self.rules.kind is CoordinatorKind.OLD
+        self._is_tolerant = is_tolerant
 
     def replay(self, entry: LogEntry) -> Verdict:
         """Apply an entry and say what became of it; one that fails changes nothing."""
@@ -133,6 +134,8 @@ class PartitionLoad:
 
         To see what it makes of the partition without them, load it anew: an older record may come to count again.
         """
+        if self._is_tolerant:
+            return []
         return [
             (member.assigned_at, f"member {member_id} has tasks to revoke, but no timeout to do it in")
             for group in self._groups.values()
@@ -143,10 +146,10 @@ class PartitionLoad:
     def groups(self) -> dict[str, LoadedGroup]:
         """Give the groups that the coordinator has now; offsets of other groups are not served.
 
-        The old coordinator also has groups that hold but offsets, committed or pending.
+        The old coordinator, and one that tolerates, also have groups that hold but offsets, committed or pending.
         """
         groups = {group_id: _loaded(group) for group_id, group in self._groups.items()}
-        if self._is_old:
+        if self._is_old or self._is_tolerant:
             for group_id in (*self.offsets.committed, *self.offsets.pending_by_group()):
                 groups.setdefault(group_id, _SIMPLE)
         return groups
@@ -207,8 +210,8 @@ class PartitionLoad:
         if isinstance(group, ModernGroup) and group.type is group_type:
             return group
         if isinstance(group, ClassicGroup) and group.is_simple and group_type in self.rules.simple_groups_become:
-            # Even by a tombstone.
-            return ModernGroup(group_type, self.rules)
+            converts = makes_group or self.rules.tombstones_convert_simple_groups
+            return ModernGroup(group_type, self.rules) if converts else None
         raise ReplayError(f"group {group_id} is there, but is no {group_type} group")
 
 
