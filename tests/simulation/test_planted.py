@@ -24,6 +24,7 @@ QUICK = frozenset({
     "in_sync_without_catching_up",
     "lowering_not_replayed_by_the_controller",
     "malformed_written_over",
+    "minimum_follows_ignored_brokers",
     "not_read_again_after_expiry",
     "offsets_acknowledged_before_they_are_committed",
     "partitions_written_as_the_newest_level_has_them",

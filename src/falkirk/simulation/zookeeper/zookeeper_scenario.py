@@ -27,10 +27,10 @@ def _supported(*ranges: str) -> Supported:
     return {name: levels for name, levels in zip(names, parsed, strict=True) if levels is not None}
 
 
-# One build after the other: levels are added, features appear, old levels go.
+# One build after the other: levels are added, features appear, old levels go; one had gone too early, and is back.
 GENERATIONS: Final = (
     _supported("1", "1-2", "1-2", "none"),
-    _supported("1-2", "1-3", "1-3", "1"),
+    _supported("1-2", "1-3", "2-3", "1"),
     _supported("1-3", "2-3", "1-4", "1-2"),
     _supported("2-4", "2-4", "1-5", "1-2"),
 )
