@@ -14,6 +14,8 @@ QUICK = frozenset({
     "consumers_read_to_the_end",
     "controllers_do_not_count",
     "duplicates_appended",
+    "eligible_left_when_the_feature_goes",
+    "eligible_while_others_commit",
     "epoch_told_before_it_is_known",
     "epoch_written_with_votes_alone",
     "fenced_broker_keeps_leading",

@@ -41,6 +41,9 @@ for seed in range(first, last):
     if kind == "rolls":
         from rolling_clusters import whole_story
         scenario = whole_story()
+    if kind == "elr":
+        from eligible_clusters import with_eligible_replicas
+        scenario = with_eligible_replicas()
     if kind == "groups":
         from group_clusters import disturbed
         scenario = disturbed()
@@ -61,8 +64,9 @@ class PlantedBug:
 
     A seed may come to see a bug in another way when the code changes: ` or ` stands between the kinds of a patch.
 
-    `folder`: `data` where runs with data are to find it, `groups` where a small cluster with a group is, `rolls` where
-    an operator's whole story is, `zookeeper` where any run of KIP-584's mode is.
+    `folder`: `data` where runs with data are to find it, `elr` where two brokers with eligible leader replicas are,
+    `groups` where a small cluster with a group is, `rolls` where an operator's whole story is, `zookeeper` where any
+    run of KIP-584's mode is.
     """
 
     path: Path
