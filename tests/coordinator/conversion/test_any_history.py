@@ -55,6 +55,7 @@ class AnyHistory(RuleBasedStateMachine):
             is_tolerant=is_tolerant or release.name == "3.9.1",
         )
         self.consumers = {}
+        self.static_topics = {}
         self.made = 0
         self.acked = {}
         self.unanswered = {}
@@ -67,7 +68,11 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(at=PLACES, topics=SUBSCRIPTIONS, is_static=st.booleans(), is_classic=st.booleans())
     def come(self, at, topics, is_static, is_classic):
         """Take a place, or speak if somebody has it."""
-        instance = f"i{at}" if is_static else None
+        instance = None
+        if is_static:
+            instance = f"i{at}"
+            # One that comes back with other topics has its old assignment until the next rebalance, as in Kafka.
+            topics = self.static_topics.setdefault(at, topics)
         if at not in self.consumers:
             self.consumers[at] = self._consumer(topics, instance, is_classic=is_classic)
         self._speak(at)
