@@ -134,6 +134,20 @@ def test_a_server_that_lags_behind_the_one_before_takes_nothing_back(world: Worl
     assert isinstance(before, Znode)
 
 
+def test_a_server_that_lags_behind_has_a_higher_version_of_the_znode_before_it_was_made_anew(world: World) -> None:
+    world.write(TWO)
+    world.held.do_all()
+    before = world.held.ensemble.znode(PATH)
+    delete_by_hand(world.held.ensemble, PATH)
+    world.write(ONE)
+    world.held.do_all()
+    world.held.expire()
+    world.held.connect()
+    assert isinstance(before, Znode)
+    world.cache._take(before)
+    assert (before.version, world.cache.state, world.cache.epoch) == (1, ONE, 0)
+
+
 def test_a_connection_that_was_lost_has_it_read_again(world: World) -> None:
     world.held.has_watches = False
     world.held.lose_connection()

@@ -102,7 +102,7 @@ class FeaturesCache:
             self._znode = self.state = None
         else:
             # Another server may lag behind the one that was read from in the session before.
-            is_older = before is not None and znode.czxid == before.czxid and znode.version < before.version
+            is_older = before is not None and (znode.czxid, znode.version) < (before.czxid, before.version)
             has_changed = not is_older and self._take_data(znode)
         if has_changed or not was_fresh or str(self.fault) != fault_before:
             self._on_change()
