@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
+from falkirk.metadata.zookeeper.broker_znode import BROKER_IDS_PATH, broker_path, decode_broker
 from falkirk.metadata.zookeeper.errors import ZnodeError
 from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.node.effects import Stop
@@ -18,7 +18,7 @@ from falkirk.node.zookeeper.exchange import (
     ZooKeeperAnswered,
 )
 from falkirk.node.zookeeper.node import ZooKeeperNode
-from falkirk.node.zookeeper.operations import Children, Failed, GetChildren, GetData, Refusal, Znode
+from falkirk.node.zookeeper.operations import Children, Create, Done, Failed, GetChildren, GetData, Refusal, Znode
 from falkirk.node.zookeeper.properties import read_zookeeper_properties
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.zookeeper.session_link import SessionLink
@@ -95,6 +95,8 @@ class Known:
 
     features: Znode | None = None
     are_features_read: bool = False
+    # Whether what this session reads is behind what it has written: a server that lags may not have a znode yet.
+    is_caught_up: bool = False
     is_malformed: bool = False
     # As it could be read last.
     state: FeatureState | None = None
@@ -108,9 +110,11 @@ class Known:
         match operation, answer:
             case GetData(path), Znode() if path == features_path:
                 self._features_read(answer, path)
-            case GetData(path), Failed(Refusal.NO_NODE) if path == features_path:
+            case GetData(path), Failed(Refusal.NO_NODE) if path == features_path and self.is_caught_up:
                 self.are_features_read, self.is_malformed = True, False
                 self.features = self.state = None
+            case Create(path), Done() | Failed(Refusal.NODE_EXISTS) if path == BROKER_IDS_PATH:
+                self.is_caught_up = True
             case GetChildren("/brokers/ids"), Children(names):
                 for node_id in [node_id for node_id in self.brokers if str(node_id) not in names]:
                     self._forget(node_id, now_ms)
@@ -307,7 +311,9 @@ class _Process:
         told, self.inbox = self.inbox, []
         self._machine.read_before = self._machine.known.reading
         for event in told:
-            if isinstance(event, ZooKeeperAnswered):
+            if isinstance(event, SessionChanged) and event.state is SessionState.EXPIRED:
+                self._machine.known.is_caught_up = False
+            elif isinstance(event, ZooKeeperAnswered):
                 self._machine.answered(self._asked.pop(event.request_id), event.answer)
         effects: list[Effect] = []
         for effect in self._node.step([*events, *told], now_ms):

@@ -61,6 +61,8 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
             )
 
     def _epoch_changed_by_hand(self, epoch: Znode | None) -> None:
-        """End what the last election allows: what it checks has become another."""
-        self._elected = "nobody since it was changed by hand", -1
-        self._epoch = int(epoch.data) if epoch is not None and epoch.data.isdigit() else None
+        """End what the last election allows, if the epoch has become another."""
+        number = int(epoch.data) if epoch is not None and epoch.data.isdigit() else None
+        if number is None or number != self._epoch:
+            self._elected = "nobody since it was changed by hand", -1
+        self._epoch = number
