@@ -58,7 +58,14 @@ class LibrdkafkaConsumer:
         return frozenset(one.partition for one in self._consumer.assignment())
 
     def commit(self) -> None:
-        for one in self._consumer.commit(asynchronous=False) or ():
+        try:
+            done = self._consumer.commit(asynchronous=False) or ()
+        except ck.KafkaException as error:
+            # It was given nothing since it committed.
+            if error.args[0].code() != ck.KafkaError._NO_OFFSET:
+                raise
+            done = ()
+        for one in done:
             assert one.error is None, one.error
 
     def commit_offsets(self, offsets: Mapping[int, int]) -> None:

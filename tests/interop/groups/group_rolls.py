@@ -16,6 +16,7 @@ from kafka.errors import KafkaError
 from kafka_node import KafkaNode, NodeLayout, Quorum
 from kafka_ports import free_ports
 from rolling_cluster import RollingCluster
+from waiting import becomes
 
 NODES = 3
 _COUNT = re.compile(r'^kafka_server_group_coordinator_metrics_group_count\{protocol="(\w+)"\} (\S+)$', re.MULTILINE)
@@ -25,6 +26,8 @@ _EMPTY = re.compile(
 _ANSWER_S = 30
 _PATIENCE_S = 60
 _PAUSE_S = 0.2
+# Its records are more than the nodes wait for until they write a snapshot.
+_FILLER, _FILLER_PARTITIONS = "filler", 200
 
 
 class GroupRolls(RollingCluster):
@@ -103,8 +106,20 @@ class KafkaGroupRolls(GroupRolls):
         found = Counter(one["type"].lower() for one in ended.document["groups"] if one["state"] != "Empty")
         return {"classic": found["classic"], "consumer": found["consumer"]}
 
+    def await_snapshots(self) -> None:
+        """Have each node write a snapshot: one of an older release ends where its log has a level that it lacks."""
+        before = {node: _snapshots(node) for node in self.nodes.values()}
+        admin = self._admin()
+        admin.create_topics([ck_admin.NewTopic(_FILLER, _FILLER_PARTITIONS, 1)])[_FILLER].result(_ANSWER_S)
+        admin.delete_topics([_FILLER])[_FILLER].result(_ANSWER_S)
+        becomes(lambda: [node.layout.node_id for node, found in before.items() if _snapshots(node) <= found], [])
+
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
         return KafkaNode(self.release, layout, quorum, home=home, settings=settings)
+
+
+def _snapshots(node: KafkaNode) -> set[str]:
+    return {file.name for file in node.layout.log_dirs[0].glob("__cluster_metadata-0/*.checkpoint")}
 
 
 def details(document: Mapping[str, Any]) -> str:  # Any: a JSON document

@@ -189,6 +189,7 @@ def test_real_kafka_keeps_the_offsets_where_it_can_go_down_at_all(clusters: Clus
         cluster.features("downgrade", "--feature", "group.version=0")
         steps.check()
         steps.kill_coordinator()
+        cluster.await_snapshots()
         cluster.roll(RELEASES["3.9"])
         steps.check()
         steps.kill_coordinator()
