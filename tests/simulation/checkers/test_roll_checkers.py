@@ -119,11 +119,19 @@ def test_a_loss_that_nobody_agreed_to_is_told():
 
 
 def test_a_loss_that_is_not_in_the_ledger_is_told():
-    said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=SimpleNamespace(losses=[]))
+    details = SimpleNamespace(losses=[], undo_bundle="there")
+    said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=details)
     history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
     with pytest.raises(InvariantViolatedError, match="which nobody was told"):
         LoweringsAreTold(levels(LOSS), history).at_end({})
-    said_yes.details.losses.append({"key": "ACL of ann"})
+    details.losses.append({"key": "ACL of ann"})
+    LoweringsAreTold(levels(LOSS), history).at_end({})
+
+
+def test_who_asks_again_since_the_answer_died_with_its_leader_is_told_nothing():
+    details = SimpleNamespace(losses=[], undo_bundle=None)
+    said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=details)
+    history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
     LoweringsAreTold(levels(LOSS), history).at_end({})
 
 

@@ -55,11 +55,16 @@ class FeatureHistory:
     answers: list[LevelAnswer] = field(default_factory=list)
 
     def told(self, to: MetadataVersion) -> set[str] | None:
-        """Give the keys in the ledgers of the answers that said yes to a level; None if there is none."""
-        said_yes = [each for each in self.answers if each.to == to and not each.is_dry_run and not each.message]
-        if not said_yes:
-            return None
-        return {loss["key"] for answer in said_yes for loss in answer.details.losses}
+        """Give the keys in the ledgers of the answers to what lowered a level; None if there is none.
+
+        An answer may die with its leader: who asks again is told that it is so already, without a ledger and a bundle.
+        """
+        ledgers = [
+            each.details.losses
+            for each in self.answers
+            if each.to == to and not each.is_dry_run and not each.message and each.details.undo_bundle is not None
+        ]
+        return {loss["key"] for losses in ledgers for loss in losses} if ledgers else None
 
 
 def level_update(
