@@ -1,7 +1,7 @@
 """What a node knows, by what it has been answered: checkers must not take it to know more, or less."""
 
 from falkirk.metadata.zookeeper.broker_znode import BrokerEndpoint, BrokerZnode, encode_broker
-from falkirk.node.zookeeper.operations import Children, Failed, GetChildren, GetData, Refusal, Znode
+from falkirk.node.zookeeper.operations import Children, Create, Failed, GetChildren, GetData, Refusal, Znode
 from falkirk.simulation.zookeeper.machine import Known
 from falkirk.versions.supported_range import SupportedRange
 
@@ -52,4 +52,9 @@ def test_features_that_cannot_be_read_leave_what_was_read_before():
     found = known((GetData(FEATURES), GOOD), (GetData(FEATURES), Znode(b"{", 1, 5)))
     assert found.is_malformed
     assert found.state is not None
-    assert known((GetData(FEATURES), GOOD), (GetData(FEATURES), GONE)).state is None
+
+
+def test_features_are_gone_as_soon_as_no_server_that_lags_behind_is_asked():
+    wrote = Create("/brokers/ids", b""), Failed(Refusal.NODE_EXISTS)
+    assert known((GetData(FEATURES), GOOD), (GetData(FEATURES), GONE)).state is not None
+    assert known((GetData(FEATURES), GOOD), wrote, (GetData(FEATURES), GONE)).state is None
