@@ -3,11 +3,9 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Wall time says nothing on a shared machine with one test process per core, and nor does the size of a few of the
-# inputs that chance makes first. `full`: as `make test-all` has it.
-PASSED_OVER = [HealthCheck.too_slow, HealthCheck.data_too_large]
+# Wall time says nothing on a shared machine with one test process per core. `full`: as `make test-all` has it.
 for name, examples in (("suite", 50), ("full", 150)):
-    settings.register_profile(name, deadline=None, max_examples=examples, suppress_health_check=PASSED_OVER)
+    settings.register_profile(name, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import confluent_kafka as ck
 
 _POLL_S = 0.2
+_ANSWER_S = 5
 _PATIENCE_S = 90
 
 
@@ -96,13 +97,22 @@ class GroupMember:
         """Say whether the coordinator took it."""
         try:
             done = self._consumer.commit(asynchronous=False) or []
-        except ck.KafkaException:
+        except ck.KafkaException as error:
             # Perhaps committed, perhaps not: the coordinator was about to move.
-            return False
+            if error.args[0].code() != ck.KafkaError._NO_OFFSET:
+                return False
+            done = self._told()
         for partition in done:
-            if partition.error is None:
+            if partition.error is None and partition.offset >= 0:
                 self._committed[partition.partition] = partition.offset
-        return all(partition.error is None for partition in done)
+        return bool(done) and all(partition.error is None for partition in done)
+
+    def _told(self) -> list[ck.TopicPartition]:
+        """What the coordinator has: an earlier commit may have been done though its answer was lost."""
+        try:
+            return self._consumer.committed(self._consumer.assignment(), timeout=_ANSWER_S)
+        except ck.KafkaException:
+            return []
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,6 +150,16 @@ class KafkaNode:
             if time.monotonic() > deadline:
                 raise KafkaNodeError(f"{self} did not start within {timeout_s:.0f} s; its log:\n{self.log_tail()}")
             time.sleep(_POLL_S)
+
+    def run_as(self, release: str, *, without: Iterable[str] = ()) -> None:
+        """Stop, and start as another release, without these files of its log directories; wait until it serves."""
+        self.stop()
+        for name in without:
+            for path in self.layout.log_dirs:
+                (path / name).unlink(missing_ok=True)
+        self.release = release
+        self.start()
+        self.wait_started()
 
     def terminate(self) -> None:
         """Ask the process to stop (SIGTERM), without waiting."""

@@ -16,7 +16,8 @@ QUORUM_SETTINGS = {
     "controller.quorum.election.backoff.max.ms": "300",
     "controller.quorum.fetch.timeout.ms": "1000",
 }
-# What a node was formatted with; a release that is older than what it says cannot read it.
+# What a node was formatted with. Where a level was lowered it has to go before an older release is started: so
+# `falkirk features downgrade --wait` tells.
 BOOTSTRAP = "bootstrap.checkpoint"
 
 
@@ -101,13 +102,3 @@ class MixedCluster(KafkaCluster):
         kind = FalkirkNode if layout.node_id in self._own_nodes else KafkaNode
         release = (self._controller_releases | self._broker_releases)[layout.node_id]
         return kind(release, layout, quorum, home=home, settings=settings)
-
-
-def swap(node: KafkaNode, release: str) -> None:
-    """Have a node run as an older release: what `falkirk features downgrade --wait` tells to do."""
-    node.stop()
-    for path in node.layout.log_dirs:
-        (path / BOOTSTRAP).unlink(missing_ok=True)
-    node.release = release
-    node.start()
-    node.wait_started()

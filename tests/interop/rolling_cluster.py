@@ -35,13 +35,7 @@ class RollingCluster(KafkaCluster):
         """
         for node in self.nodes.values():
             self.await_in_sync()
-            node.stop()
-            for name in (left_to_do or {}).get(str(node.layout.node_id), ()):
-                for path in node.layout.log_dirs:
-                    (path / name).unlink(missing_ok=True)
-            node.release = release
-            node.start()
-            node.wait_started()
+            node.run_as(release, without=(left_to_do or {}).get(str(node.layout.node_id), ()))
         self.await_in_sync()
 
     def features(self, *arguments: str) -> dict[str, Any]:  # Any: a JSON document

@@ -20,7 +20,7 @@ from kafka_java import seed
 from kafka_ledger import expected_answers
 from kafka_node import KafkaNode
 from kafka_state import BOOT_USER, ask
-from mixed_cluster import BOOTSTRAP, MixedCluster, swap
+from mixed_cluster import BOOTSTRAP, MixedCluster
 from topic_state import await_in_sync
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
@@ -83,7 +83,7 @@ class Downgrading:
         """Have one broker after the other run as an older release, on the same directories."""
         for node in self.cluster.brokers:
             self.await_in_sync()
-            swap(node, release)
+            node.run_as(release, without=[BOOTSTRAP])
             loads.await_rounds(1)
         self.await_in_sync()
 
@@ -164,7 +164,7 @@ def test_real_brokers_go_from_43_to_37_while_they_run(clusters: Clusters, tmp_pa
             loads.await_rounds()
             downgrading.swap(release, loads)
         for node in cluster.controllers:
-            swap(node, "3.7.2")
+            node.run_as("3.7.2", without=[BOOTSTRAP])
             downgrading.await_in_sync()
             loads.await_rounds(1)
     downgrading.check("3.7.2", 19)

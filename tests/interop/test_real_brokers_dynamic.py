@@ -9,7 +9,7 @@ from falkirk_program import falkirk
 from kafka_cluster import Clusters
 from kafka_scenarios import await_leadership
 from kafka_tools import FEATURES, QUORUM, TOPICS, outputs
-from mixed_cluster import MixedCluster, swap
+from mixed_cluster import BOOTSTRAP, MixedCluster
 from produce_load import producing
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
@@ -26,6 +26,10 @@ def cluster(clusters: Clusters, tmp_path: Path) -> Iterator[MixedCluster]:
     made.start()
     yield made
     print(made.controller_logs())  # noqa: T201 - pytest shows it with the failure
+
+
+def await_in_sync(cluster: MixedCluster) -> None:
+    await_leadership(cluster, lambda state: all(len(one["isr"]) == 2 for one in state["partitions"].values()))
 
 
 @pytest.mark.parametrize("deaths", [1, pytest.param(3, marks=pytest.mark.full)])
@@ -48,7 +52,7 @@ def test_brokers_find_a_quorum_of_dynamic_voters_and_follow_its_leaders(
             load.await_more()
             cluster.restart(killed)
             cluster.restart(11)
-            await_leadership(cluster, lambda state: all(len(one["isr"]) == 2 for one in state["partitions"].values()))
+            await_in_sync(cluster)
             killed = killed % 3 + 1
         result = load.finish()
     assert result["missing"] == []
@@ -68,8 +72,8 @@ def test_dynamic_voters_lower_metadata_version_under_real_brokers_that_then_run_
         assert ended.status == 0, ended
         assert {*ended.document["waited"]["nodes"]} == {1, 2, 3, 11, 12}
         for broker in cluster.brokers:
-            swap(broker, "3.9.1")
-            await_leadership(cluster, lambda state: all(len(one["isr"]) == 2 for one in state["partitions"].values()))
+            broker.run_as("3.9.1", without=[BOOTSTRAP])
+            await_in_sync(cluster)
         load.await_more()
         result = load.finish()
     assert result["missing"] == []

@@ -93,6 +93,7 @@ def test_a_broker_that_comes_back_after_a_change_tells_the_change(chroot):
             await cluster.until(lambda: "zookeeper-session state=suspended" in other.log.getvalue())
             assert await cluster.update(a=-4) == {"a": None}
             await cluster.until_epoch(1)
+            assert other.node.membership.session.state is SessionState.CONNECTED
             assert other.client_id[0] == session
 
     run(story)
