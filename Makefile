@@ -5,11 +5,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # One process per core; the tests are parallel-safe.
 JOBS ?= auto
+# Each of these starts clusters of several JVMs.
+KAFKA_JOBS ?= 2
+PYTEST = $(BIN)/python -m pytest --durations 10
+JVM := interop or spark or zookeeper
+PURE = $(PYTEST) --numprocesses $(JOBS) --dist worksteal
+KAFKA = $(PYTEST) --numprocesses $(KAFKA_JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Where it is set, every node and every command that a test starts would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all lint format bench docs lock generate clean
+.PHONY: setup demo check test test-kafka test-all lint format bench docs lock generate clean
 
 setup: $(STAMP)
 
@@ -23,12 +29,22 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup
 	$(BIN)/python demo/run.py
 
-# The suite without the full matrices; real Kafka is fetched once into .cache and started by the tests.
-test: setup
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup -m "not full"
+# Pure and quick: two minutes on two cores.
+check: setup
+	$(PURE) --hypothesis-profile check -m "not ($(JVM) or full or slow)"
 
+# All that is pure, so Python is enough: five minutes on two cores.
+test: setup
+	$(PURE) -m "not ($(JVM) or full)"
+
+# What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
+test-kafka: setup
+	$(KAFKA) -m "($(JVM)) and not full"
+
+# Everything: the full matrices, and three times as many examples in property tests.
 test-all: setup
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup --hypothesis-profile full
+	$(PURE) --hypothesis-profile full -m "not ($(JVM))"
+	$(KAFKA) --hypothesis-profile full -m "$(JVM)"
 
 lint: setup
 	$(BIN)/ruff check .

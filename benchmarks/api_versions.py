@@ -1,8 +1,8 @@
 """ApiVersions on one and on many connections: our controller against a broker of real Kafka.
 
 Budgets: >= 4x less processor time per request and >= 2.5x the requests per second with one request at a time on 1 and
-on 16 connections; >= 10x the requests per second with 32 at a time on 16. The generator is the same for both and takes
-a core of its own, as far as there is one. Turns are short and alternate.
+on 16 connections; >= 10x the requests per second with 32 at a time on 16. The load generator is the same for both and
+has a core of its own, if there is one. Turns are short and alternate.
 """
 
 import tempfile

@@ -38,7 +38,7 @@ Call = Callable[[], object]
 
 
 def measure(calls: list[Call]) -> list[list[float]]:
-    """CPU seconds per call of each, in rounds; rounds are interleaved, for the machine changes its speed."""
+    """Return the CPU seconds per call of each, in rounds; rounds are interleaved because the machine's speed varies."""
     times = []
     for call in calls:
         call()
@@ -100,7 +100,7 @@ def fetch_request() -> FetchRequest:
 
 
 def kio_pair(cls: type, data: bytes) -> tuple[Call, Call]:
-    """(decode, encode) by kio of the same bytes."""
+    """Return (decode, encode) by kio of the same bytes."""
     reader, writer = kio.serial.entity_reader(cls), kio.serial.entity_writer(cls)
     entity, _ = reader(data, 0)
 
@@ -114,7 +114,7 @@ def kio_pair(cls: type, data: bytes) -> tuple[Call, Call]:
 
 
 def kafka_python_pair(cls: object, version: int, data: bytes) -> tuple[Call, Call]:
-    """(decode, encode) by kafka-python of the same bytes."""
+    """Return (decode, encode) by kafka-python of the same bytes."""
     found = cls[version].decode(data)
     assert bytes(found.encode()) == data
     return (lambda: cls[version].decode(data)), found.encode

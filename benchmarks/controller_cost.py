@@ -1,7 +1,7 @@
-"""What one operation costs the controller of a large cluster, against the same one in a small cluster.
+"""The cost of one operation for the controller of a large cluster, against the same one in a small cluster.
 
 Budget: flat, a ratio >= 0.7 with 100,000 partitions against 1,000. An operation is the manager's decision, its records
-as bytes, their replay into the controller's state, and the image that brokers and handlers see then. No network, no
+as bytes, their replay into the controller's state, and the image that brokers and handlers then see. No network, no
 disk. Turns alternate; each is the median of single operations, in processor time.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.controller.controller import Controller
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.metadata.controller.settings import ControllerSettings
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.configs import BROKER, ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.messages import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -47,7 +47,7 @@ SET = 0
 
 
 class Cluster:
-    """A controller, the image that it publishes, and operations on it; the number makes each another one."""
+    """A controller, the image that it publishes, and operations on it, made distinct by their number."""
 
     def __init__(self, topics: int) -> None:
         self.image = made_image(topics)
@@ -57,7 +57,7 @@ class Cluster:
         self.random = Random(2)
 
     def commit(self, result: ControllerResult[Any] | ApiError) -> None:
-        """Take in a decision as the active controller and as every node."""
+        """Apply a decision as the active controller and as every node does."""
         assert isinstance(result, ControllerResult), result
         if not result.records:
             return
@@ -75,7 +75,7 @@ class Cluster:
         return self.controller.replication.create_topics([topic], describable={topic.name}, validate_only=False)
 
     def change_isr(self, _: int) -> ControllerResult[Any]:
-        """Take a follower out of the ISR of some partition, or bring it back."""
+        """Remove a follower from the ISR of some partition, or add it back."""
         topic_id = self.random.choice(self.topic_ids)
         index = self.random.randrange(PARTITIONS_PER_TOPIC)
         topic = self.controller.state.image.topics.topic_by_id(topic_id)
@@ -187,7 +187,7 @@ def topic_name(number: int) -> str:
 
 
 def uuid(kind: int, number: int) -> bytes:
-    """Give an id that is none of those with a meaning, which begin with zeros."""
+    """Return an id that is none of the reserved ones, which begin with zeros."""
     return bytes([0x4F, kind, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0]) + number.to_bytes(4, "big")
 
 

@@ -1,9 +1,9 @@
 """Operations of a controller: three of ours against three of real Kafka's, each acknowledged by a majority's disks.
 
-Budget: >= 2x the operations per second, Kafka without its 25 ms of linger, both warm. A config of a broker is changed,
-and topics are created; the brokers are registered by a script, and are not there otherwise. (Kafka's controllers would
-take over each config of all brokers or of their own, which ours need not.) Processor time is that of all three
-processes of a side. Turns are short and alternate.
+Budget: >= 2x the operations per second, Kafka without its 25 ms of linger, both warm. Operations change a config of a
+broker and create topics; the brokers are registered by a script and do not otherwise exist. (Kafka's controllers would
+apply each config of all brokers or of their own, which ours need not.) Processor time is that of all three processes
+of a side. Turns are short and alternate.
 """
 
 import tempfile
@@ -38,7 +38,7 @@ BROKER_RESOURCE = 4
 
 @dataclass
 class Side:
-    """Three controllers, and what was measured of them."""
+    """Three controllers and their measurements."""
 
     servers: list[Server]
     active: Server
@@ -75,7 +75,7 @@ def print_turns(name: str, ours: Side, theirs: Side) -> None:
 def run(
     kafka: Peer, side: Side, change: Callable[[int], Work], *, in_flight: int, warm_up_ms: int = WARM_UP_MS
 ) -> Measured:
-    """Do one turn. That changes are still accepted at its end is taken for all having been."""
+    """Run one turn. If changes are accepted at its end, all are taken to have been."""
     port = side.active.controller_port
     measured = run_load(
         kafka,
@@ -107,7 +107,7 @@ def change_config(_: int) -> Work:
 
 
 def create_topic(number: int) -> Work:
-    """Each turn has names of its own."""
+    """Return the request of a turn; each has names of its own."""
     prefix = f"turn-{number:04}-"
     topic = CreatableTopic(prefix + "0" * DIGITS, num_partitions=1, replication_factor=3)
     return Work(

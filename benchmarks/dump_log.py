@@ -1,7 +1,7 @@
 """A metadata snapshot of more than 20 MB dumped as text, against Kafka's dump tool.
 
 Budget: faster than the tool in wall time of the process, the start of Python and of the JVM included. Both write to
-/dev/null; that their text is the same is compared once, line for line.
+/dev/null; once, their texts are compared line by line.
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """Fetch of 1 MB, by one and by four connections: a broker of ours against one of real Kafka.
 
-Budget: >= 0.9x. What is fetched was written in batches of 16 KB, and is in the page cache.
+Budget: >= 0.9x. The data was written in batches of 16 KB and is in the page cache.
 """
 
 import time

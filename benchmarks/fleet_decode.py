@@ -1,7 +1,7 @@
-"""Typed records of a snapshot through Spark, against Kafka's dump tool and against a decoder that goes row by row.
+"""Typed records of a snapshot through Spark, against Kafka's dump tool and against a row-by-row decoder.
 
-Budget: records a second and core, >= 20x the dump tool's text, >= 8x a row-at-a-time decoder in the same Spark. Spark
-has one core; its start and a first round are left out, while of the dump tool the start of its JVM is a part.
+Budget: records per second and core, >= 20x the dump tool's text, >= 8x a row-at-a-time decoder in the same Spark. Spark
+has one core; its start and a first round are left out, while the dump tool's time includes the start of its JVM.
 """
 
 import time
@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from dump_log import TOOL, to_nowhere
-from falkirk.pipeline.session import start_session
 from falkirk.pipeline.sources.register import register_sources
-from falkirk.pipeline.sources.spark_rows import spark_batches, spark_schema
+from falkirk.pipeline.spark.rows import spark_batches, spark_schema
+from falkirk.pipeline.spark.session import start_session
 from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
 from falkirk.protocol.json_form import to_json
 from falkirk.protocol.metadata_record import decode_metadata_record
@@ -64,7 +64,7 @@ def measure(kafka: Peer) -> None:
 
 
 def totals(frame: Any) -> int:
-    """Read every typed field of partitions, so that nothing can be left out; give the count of records."""
+    """Read every typed field of partitions, so that nothing is left out; return the number of records."""
     lists = ("replicas", "isr", "directories", "eligible_leader_replicas")
     sizes = [sf.sum(sf.size(f"partition.{name}")) for name in lists]
     numbers = [sf.sum(f"partition.{name}") for name in ("leader", "leader_epoch", "partition_epoch", "partition_id")]
@@ -79,7 +79,7 @@ def seconds_a_record(query: Callable[[], int]) -> float:
 
 
 def decoded_by_row(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode with the row codec: an object for each record, rows of Python values, then Arrow; the same rows."""
+    """Yield the same rows decoded by the row codec: one object per record, rows of Python values, then Arrow."""
     for batch in batches:
         for path in batch.column(0).to_pylist():
             rows: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
-"""Fleets of 10, 100 and 1,000 clusters of 1,000 partitions: ingest and report, time a cluster.
+"""Fleets of 10, 100 and 1,000 clusters of 1,000 partitions: ingest and report, time per cluster.
 
 Budget: a cluster of a larger fleet takes less time than one of a smaller fleet (a ratio above 1). Spark's start is left
-out; each fleet goes into a warehouse of its own.
+out; each fleet has a warehouse of its own.
 """
 
 import itertools
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from falkirk.logdir.target import parse_target
 from falkirk.pipeline.ingest.run import ingest
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
 from falkirk.pipeline.reports.fleet_report import make_report
-from falkirk.pipeline.session import start_session
+from falkirk.pipeline.spark.session import start_session
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from support.line import print_line
 
 SIZES = (10, 100, 1000)

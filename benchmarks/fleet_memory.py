@@ -13,9 +13,9 @@ from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from support.line import print_line
 
 SMALL_PARTITIONS = 400_000
@@ -44,7 +44,7 @@ def peak_bytes(path: Path, folder: str) -> int:
 
 
 def read(path: Path, folder: str) -> None:
-    """Do in a process of its own what a worker does, and print its peak memory."""
+    """Do a worker's task in a separate process, and print its peak memory."""
     place = str(Path(folder) / f"warehouse-{path.stem}")
     Warehouse.make(place)
     options = IngestOptions(warehouse=place, run="run", tables=frozenset(TABLES), split_bytes=path.stat().st_size)

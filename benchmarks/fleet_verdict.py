@@ -1,8 +1,8 @@
 """A snapshot of a million partitions to all state tables and the loss verdict, against `falkirk logdir plan`.
 
 Budget: at most 1.5 times the plan's process and Spark's start, so a ratio of 0.67 or more without that start: the clock
-runs from when a cluster of a hundred partitions has gone the same way, whose queries bring in Spark's classes. What it
-takes with all that is told by the line's wall ratio.
+starts after a cluster of a hundred partitions has been processed, whose queries load Spark's classes. The line's wall
+ratio includes everything.
 """
 
 import json
@@ -15,15 +15,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from falkirk.logdir.target import parse_target
-from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.run import ingest
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
-from falkirk.pipeline.session import start_session
+from falkirk.pipeline.spark.session import start_session
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from support.kafka_peer import Peer, measure_against_kafka, snapshot
 from support.line import print_line
 from support.process import run_process

@@ -1,7 +1,7 @@
-"""Heartbeats of members that have nothing to say: a broker of ours against one of real Kafka, both protocols.
+"""Heartbeats of members without changes: a broker of ours against one of real Kafka, both protocols.
 
 Budget: >= 1x, processor time per request. 16 members of four groups on a connection each; each of them joined before,
-and nothing changes. Whether each still is a member is asked at the end of each turn.
+and nothing changes. The end of each turn checks that each is still a member.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def run(
 
 
 def heartbeats(port: int, protocol: str) -> list[HeartbeatRequest | ConsumerGroupHeartbeatRequest]:
-    """Let the groups form; give what each member then sends."""
+    """Let the groups form; return the heartbeat that each member then sends."""
     members = GroupMembers(port)
     topic_id = topic_id_of(port, TOPIC)
     for group in range(GROUPS):

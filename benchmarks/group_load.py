@@ -1,10 +1,10 @@
 """A million records of `__consumer_offsets` loaded by the broker that leads them: ours against real Kafka.
 
-Budget: half of Kafka's speed by the clock. The same segment is put into a stopped broker of each side: 1,000 groups of
-100 partitions whose offsets were committed ten times or so, a record of a classic group of three members now and then,
-batches of 20 records. What is compared is the time that each broker tells itself when it has loaded the partition, and
-the processor time from the start of the process until a group's offset is answered, less that of a start with an empty
-partition. The JVM is as cold as in any broker that was just started.
+Budget: half of Kafka's speed in wall time. The same segment is put into a stopped broker of each side: 1,000 groups of
+100 partitions with about ten commits each, now and then a record of a classic group of three members, batches of 20
+records. Compared are the time that each broker reports after loading the partition, and the processor time from the
+start of the process until a group's offset is answered, minus that of a start with an empty partition. The JVM is as
+cold as in any broker that was just started.
 """
 
 import os
@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from falkirk.coordinator.records.offset_records import offset_key_bytes, offset_value_bytes
+from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_value_bytes
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.coordinator_record import encode_key, encode_value
 from falkirk.protocol.error_codes import ErrorCode
@@ -77,7 +77,7 @@ class Side:
         self._empty_cpu = 0.0
 
     def prepare(self) -> None:
-        """Have the topic made, see what a start costs, and put the segment in its place."""
+        """Create the topic, measure a plain start, and put the segment in place."""
         with self._serve() as (server,):
             await_coordinator(server.broker_port, group_name(0))
             home = server.home
@@ -95,7 +95,7 @@ class Side:
         self.cpu_seconds.append(cpu - self._empty_cpu)
 
     def _start(self) -> tuple[float, float]:
-        """Give what the load took as the broker tells it, and the processor time of the process until it answers."""
+        """Return the load time that the broker reports, and the processor time of the process until it answers."""
         with self._serve() as (server,):
             deadline = time.monotonic() + WAIT_S
             while fetch_error(server.broker_port) != ErrorCode.NONE:
@@ -143,7 +143,7 @@ def write_segment(file: Path) -> None:
 
 
 def coordinator_records(now_ms: int) -> Iterator[tuple[bytes, bytes]]:
-    """Give keys and values without end."""
+    """Yield keys and values without end."""
     random = Random(1)
     number = 0
     while True:

@@ -1,9 +1,9 @@
 """A rebalance of 500 members: a coordinator of ours against one of real Kafka, both protocols.
 
 Budget: not slower than Kafka, processor time of the broker first. One member leaves, or joins, and the rebalance is
-over when every partition of the topic (as many as there are members) has a member again, and all members are of one
-generation or epoch. Each member has a connection of its own, heartbeats as soon as the coordinator could tell it
-something, and never waits; the members (of both sides the same program) want a share of the clock, too.
+over when every partition of the topic (as many as there are members) is assigned again, and all members are of one
+generation or epoch. Each member has a connection of its own, heartbeats as soon as the coordinator could have news for
+it, and never waits; the members (the same program for both sides) use processor time, too.
 """
 
 import time
@@ -42,7 +42,7 @@ PROPERTIES = {
 
 @dataclass
 class Group:
-    """A group of one side, and what its rebalances took."""
+    """A group of one side, and the cost of its rebalances."""
 
     side: Side
     protocol: str
@@ -74,7 +74,7 @@ class Group:
         return len(epochs) == 1 and sum(len(member.assigned) for member in memberships) == PARTITIONS
 
     def rebalance(self, change: Callable[[], None]) -> None:
-        """Measure one."""
+        """Measure one rebalance."""
         cpu, start = cpu_seconds(self.side.server.pid), time.perf_counter()
         change()
         self.settle()

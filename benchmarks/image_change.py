@@ -2,8 +2,8 @@
 
 Budgets: a change applied and published in <= 10 us, whatever the size, where Kafka's MetadataDelta.apply takes 7 to 12;
 a lookup in <= 500 ns, where Kafka takes 190 to 275. Machines differ, so what must hold is the ratio: 1 and 0.5.
-A change is a new delta, one PartitionChangeRecord, the new image, and ours is told to a publisher besides. All of it
-warm, medians of single changes and of groups of lookups. That the cost does not grow with the image is a line too.
+A change is a new delta, one PartitionChangeRecord and the new image; ours is also published. All of it warm, medians of
+single changes and of groups of lookups. Another line shows that the cost does not grow with the image.
 """
 
 import gc
@@ -27,7 +27,7 @@ SMALL_TOPICS = 100
 
 
 class Publisher:
-    """Keeps the last image that it was told of."""
+    """Keeps the last published image."""
 
     image: MetadataImage | None = None
 

@@ -1,25 +1,24 @@
-"""An image of 100,000 partitions lowered where it stands, against what KIP-1155 has nodes do: load the snapshot anew.
+"""An image of 100,000 partitions lowered in place, against what KIP-1155 has nodes do: reload the snapshot.
 
 Budgets: 4 where 1 % of the partitions have something to lose, and 0.8 where each of them has (below 3.7-IV2 no
 replica's directory is known). The peer is our own loader on the values of that snapshot, up to the delta that
-publishers get: they are in memory already, so it has no snapshot to write, no file to read and no CRC to check. Also
-told: what it is to the active controller, which follows with its indexes where it would make them anew. All of it in
-processor time.
-Both deltas hold the changed partitions and no other; that is checked, and their number printed.
+publishers get: they are in memory already, so it has no snapshot to write, no file to read and no CRC to check. Another
+line shows the active controller, which updates its indexes where it would rebuild them. All of it in processor time.
+Both deltas hold the changed partitions and no others; that is checked, and their number printed.
 """
 
 import gc
 import time
 from collections.abc import Callable, Iterator
 
-from falkirk.metadata.batch import MetadataBatch
-from falkirk.metadata.controller.broker_partitions import BrokerPartitions
-from falkirk.metadata.controller.state import ControllerState
+from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.controller_state import ControllerState
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.lowering import lower, lowering_options
+from falkirk.metadata.levels.lowering import lower, lowering_options
+from falkirk.metadata.levels.writer import write_values
 from falkirk.metadata.publishing.loader import MetadataLoader
-from falkirk.metadata.writer import VersionedRecord, write_values
+from falkirk.metadata.records.batch import MetadataBatch, VersionedRecord
 from falkirk.protocol.messages import FeatureLevelRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
 from falkirk.protocol.schema import WireMessage
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -34,7 +33,7 @@ BEHIND = Provenance(1_000_000, 7, 0)
 
 
 class Publisher:
-    """Counts the partitions in the last delta that it was told of."""
+    """Counts the partitions of the last published delta."""
 
     def __init__(self) -> None:
         self.partitions = 0

@@ -1,6 +1,6 @@
 """Metadata of 1,000 topics while nothing changes: a broker of ours against one of real Kafka.
 
-Budget: >= 10x. All topics are asked for, as a client does that knows none yet.
+Budget: >= 10x. The request is for all topics, as from a new client.
 """
 
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse

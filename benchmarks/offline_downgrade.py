@@ -3,7 +3,7 @@
 Budget: at most twice the wall time of `cp -a`, that is a ratio >= 0.5. The directory is that of one node of a cluster
 with a million partitions: its whole metadata in one snapshot, and 8 GiB of its own partitions. `falkirk logdir
 downgrade --unsafe --to 3.9` reads and rewrites the metadata (20,000 losses go to ledger and undo bundle), copies the
-rest, and waits until all of it is on the disk; so `cp -a` is followed by `sync`. Needs 24 GiB of disk while it runs.
+rest, and waits until everything is on disk; so `cp -a` is followed by `sync`. Needs 24 GiB of disk while it runs.
 """
 
 import os
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def make_node(home: Path, metadata: Path) -> Path:
-    """Make the directory; give the server.properties that names it."""
+    """Make the directory; return the server.properties that names it."""
     log_dir = home / "d0"
     quorum = log_dir / "__cluster_metadata-0"
     quorum.mkdir(parents=True)
@@ -66,7 +66,7 @@ def make_node(home: Path, metadata: Path) -> Path:
 
 
 def timed(made: Path, command: list[str]) -> float:
-    """Give the wall time of a command; what it made is removed."""
+    """Return the wall time of a command; its output is removed."""
     subprocess.run(["sync"], check=True)
     start = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
 """Offset commits: a broker of ours against one of real Kafka, 8 groups without members on as many connections.
 
 Budget: >= 1x, processor time per request. Each request commits the offsets of one partition, or of ten; one at a time
-on each connection, or eight. What was committed is asked for at the end of each turn.
+on each connection, or eight. The end of each turn fetches the committed offsets.
 """
 
 import time
@@ -34,7 +34,7 @@ MEASURED_MS = 2_000
 
 @dataclass(frozen=True)
 class Load:
-    """Partitions of a request, requests at a time on each connection."""
+    """Partitions per request, requests at a time on each connection."""
 
     partitions: int
     in_flight: int
@@ -67,7 +67,7 @@ def window(kafka: Peer, side: Side, number: int) -> Measured:
 
 
 def run(kafka: Peer, side: Side, load: Load, offset: int, *, warm_up_ms: int, measured_ms: int) -> Measured:
-    """One turn, each with offsets of its own. What was committed has to be there."""
+    """Run one turn, with offsets of its own. The commits must be there."""
     first, *others = (commit_request(number, load.partitions, offset) for number in range(GROUPS))
     measured = side.run(
         kafka,
@@ -88,7 +88,7 @@ def commit_request(number: int, partitions: int, offset: int) -> OffsetCommitReq
 
 
 def committed(port: int, number: int, partitions: int) -> set[int]:
-    """Give the offsets of a group."""
+    """Return the offsets of a group."""
     asked = OffsetFetchRequestTopics(TOPIC, partition_indexes=list(range(partitions)))
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_name(number), topics=[asked])])
     (group,) = ask(port, request, FETCH_VERSION, OffsetFetchResponse).groups
@@ -96,7 +96,7 @@ def committed(port: int, number: int, partitions: int) -> set[int]:
 
 
 def await_commit(port: int, number: int) -> None:
-    """Wait until a group's coordinator takes commits."""
+    """Wait until a group's coordinator accepts commits."""
     await_coordinator(port, group_name(number))
     deadline = time.monotonic() + 30
     while (error := commit_error(port, number)) != ErrorCode.NONE:

@@ -1,9 +1,8 @@
 """Run every benchmark of this folder, or those named: `run.py [--json] [NAME...]`.
 
-A benchmark is a Python file beside this one that prints lines of `support/line.py` when it is run; Java programs stand
-in `java/`. Each runs in a process of its own, one after the other. One that has no peer here says so and ends well; a
-missed budget is told and is no failure, for how fast this machine is at the moment is nobody's mistake. All of them
-take about half an hour.
+A benchmark is a Python file beside this one that prints lines of `support/line.py`; Java programs are in `java/`. Each
+runs in a process of its own, one after the other. One without its peer here says so and succeeds; a missed budget is
+reported and is no failure, because the speed of this machine varies. All of them take about half an hour.
 """
 
 import argparse
@@ -36,7 +35,7 @@ def main() -> int:
 
 
 def run(name: str, lines: list[dict[str, Any]], *, as_json: bool) -> bool:
-    """Run one file, print its lines as they come and collect them; say whether it ended well."""
+    """Run one file, print its lines as they come and collect them; return whether it succeeded."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""The demo's clients: librdkafka and kafka-python, which produce and read while the cluster changes under them."""
+"""The demo's clients: librdkafka and kafka-python, which produce and consume while the cluster changes."""
 
 import logging
 import threading
@@ -28,35 +28,35 @@ Place: TypeAlias = tuple[int, int]
 
 
 class LoadError(Exception):
-    """A client was refused something, or waited too long."""
+    """A client got an error, or waited too long."""
 
 
 class Client(Protocol):
     """A producer and a consumer of one library."""
 
     def produce(self, topic: str, values: list[tuple[int, bytes]]) -> list[int]:
-        """Produce values to partitions with acks=all; give their offsets."""
+        """Produce values to partitions with acks=all; return their offsets."""
         ...
 
     def read(self, topic: str) -> None:
-        """Read all partitions of a topic from their beginning on, and nothing else."""
+        """Read all partitions of a topic from the beginning, and nothing else."""
         ...
 
     def poll(self) -> list[tuple[Place, bytes]]:
-        """Give what has come since the last time."""
+        """Return what has arrived since the last call."""
         ...
 
     def give_up(self) -> None:
-        """Have what waits to be acked fail. From any thread."""
+        """Fail the records that still wait for their ack. Callable from any thread."""
         ...
 
     def close(self) -> None:
-        """End it. From no other thread than that which reads."""
+        """Close the client. Only from the thread that reads."""
         ...
 
 
 class Librdkafka:
-    """librdkafka, by way of confluent-kafka."""
+    """librdkafka through confluent-kafka."""
 
     name = "librdkafka"
 
@@ -144,7 +144,7 @@ LIBRARIES: tuple[type[Librdkafka] | type[KafkaPython], ...] = (Librdkafka, Kafka
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """What has come of one client's records; `reader` is the other library, which read the topic again at the end."""
+    """The outcome of one client's records; `reader` is the other library, which re-read the topic at the end."""
 
     writer: str
     reader: str
@@ -156,7 +156,7 @@ class Count:
 
 
 class Load:
-    """One client on a topic of its own, in a thread: it produces, and reads what it has produced."""
+    """One client on a topic of its own, in a thread: it produces and reads back what it has produced."""
 
     def __init__(self, name: str, client: Client, topic: str) -> None:
         self.name = name
@@ -172,17 +172,17 @@ class Load:
         self._thread = threading.Thread(target=self._run, name=topic, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._client.read(self.topic)
         self._thread.start()
 
     def end(self) -> None:
-        """Stop producing, read what is left, and end."""
+        """Stop producing, read the rest, and end."""
         self._is_over.set()
         self._thread.join(2 * _PATIENCE_S)
 
     def close(self) -> None:
-        """End as it is, and close the client."""
+        """End at once, and close the client."""
         self._is_abandoned.set()
         self._is_over.set()
         self._client.give_up()
@@ -192,7 +192,7 @@ class Load:
             self._client.close()
 
     def count(self, reader_name: str, reader: Client) -> Count:
-        """Have another client read the topic from its beginning. Raises LoadError if it does not find an end."""
+        """Let another client read the topic from the beginning. Raises LoadError if it does not reach the end."""
         reader.read(self.topic)
         found: list[tuple[Place, bytes]] = []
 
@@ -253,28 +253,28 @@ class Loads:
         self.close()
 
     def close(self) -> None:
-        """End all as they are."""
+        """End all at once."""
         for load in self.loads:
             load.close()
         self.loads = []
 
     def start(self) -> None:
-        """Begin all."""
+        """Start all."""
         for load in self.loads:
             load.start()
 
     def check(self) -> None:
-        """Raise LoadError if a client met a problem."""
+        """Raise LoadError if a client had a problem."""
         for load in self.loads:
             if load.problem is not None:
                 raise LoadError(load.problem)
 
     def summary(self) -> str:
-        """Say how far they are."""
+        """Return the progress of all."""
         return ", ".join(f"{load.name} {len(load.acked):,} acked, {len(load.read):,} read" for load in self.loads)
 
     def await_progress(self, count: int = 200) -> None:
-        """Return when each has got `count` more records acked, and read. Raises LoadError."""
+        """Return when each has had `count` more records acked, and read. Raises LoadError."""
         marks = [(load, len(load.acked) + count, len(load.read) + count) for load in self.loads]
 
         def has_gone_on() -> bool:
@@ -284,7 +284,7 @@ class Loads:
         _until(has_gone_on, "all clients have gone on", pause_s=_POLL_S)
 
     def counted(self) -> list[Count]:
-        """End all; each library reads again what another has produced. Raises LoadError."""
+        """End all; each library re-reads what another has produced. Raises LoadError."""
         for load in self.loads:
             load.end()
         self.check()

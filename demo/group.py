@@ -1,4 +1,4 @@
-"""The demo's group of consumers: they share a topic, commit what they read, and change their protocol while they do."""
+"""The demo's group of consumers: they share a topic, commit what they read, and change their protocol meanwhile."""
 
 import threading
 import time
@@ -109,12 +109,12 @@ class Group:
         self.members.append(Member(self, protocol))
 
     def replace_one(self, protocol: str) -> None:
-        """Let the consumer that joined first leave, and one of this protocol join in its place."""
+        """Replace the oldest member by one of this protocol."""
         self.members.pop(0).leave()
         self.join(protocol)
 
     def order(self, count: int) -> None:
-        """Put in so many more orders. Raises LoadError if they are not acked."""
+        """Produce this many more orders. Raises LoadError if they are not acked."""
         for number in range(self._ordered, self._ordered + count):
             self._producer.produce(TOPIC, b"order %d" % number, partition=number % PARTITIONS)
         self._ordered += count
@@ -122,13 +122,13 @@ class Group:
             raise LoadError("orders were not acked in time")
 
     def take(self, partition: int, offset: int) -> None:
-        """Take note of an order that was read; one that came again though it was committed is a problem."""
+        """Record an order that was read; one that came again although it was committed is a problem."""
         if offset < self.committed.get(partition, 0):
             self.problem = f"{TOPIC}-{partition}: {offset} came again after {self.committed[partition]} was committed"
         self._read[partition].add(offset)
 
     def check(self) -> None:
-        """Raise LoadError if a consumer met a problem."""
+        """Raise LoadError if a consumer had a problem."""
         if self.problem is not None:
             raise LoadError(self.problem)
 
@@ -145,7 +145,7 @@ class Group:
         )
 
     def summary(self) -> str:
-        """Say how far it is."""
+        """Return the progress."""
         protocols = ", ".join(member.protocol for member in self.members)
         offsets = " ".join(f"{number}:{offset}" for number, offset in sorted(self.committed.items()))
         return f"group {NAME} ({protocols}): {self._ordered} orders, committed {offsets}"
@@ -162,7 +162,7 @@ def _until(is_so: Callable[[], bool], group: Group) -> None:
 
 
 def served(servers: str) -> dict[int, int]:
-    """Give the committed offsets by partition, as the coordinator serves them. Raises KafkaException."""
+    """Return the committed offsets by partition, as the coordinator serves them. Raises KafkaException."""
     # Not asked through an AdminClient: that of librdkafka ends the process if the coordinator has just moved.
     consumer = ck.Consumer({"bootstrap.servers": servers, "group.id": NAME, "log_level": 0})
     try:

@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def nobody(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Keep no trace of who made it; leave out the lock of the stopped node."""
+    """Remove the owner from an entry; leave out the stopped node's lock."""
     if entry.name.endswith("/.lock"):
         return None
     entry.uid = entry.gid = 0

@@ -21,7 +21,7 @@ class NodeError(Exception):
 
 
 class Node:
-    """Broker and controller in one, with two disks. Paths are relative to the folder of the cluster."""
+    """A combined node with two disks. Paths are relative to the folder of the cluster."""
 
     def __init__(self, folder: Path, node_id: int, broker_port: int, controller_port: int) -> None:
         self.node_id = node_id
@@ -36,7 +36,7 @@ class Node:
         self._is_leaving = False
 
     def write_properties(self, voters: str) -> None:
-        """Write what an operator would."""
+        """Write the properties as an operator would."""
         (self._folder / self.home).mkdir()
         lines = (
             "process.roles=broker,controller",
@@ -52,11 +52,11 @@ class Node:
         (self._folder / self.properties).write_text("\n".join(lines) + "\n")
 
     def serve_command(self, release: str) -> tuple[str, ...]:
-        """Give the words behind `falkirk` that start it as a release."""
+        """Return the words after `falkirk` that start it as a release."""
         return ("serve", self.properties, "--release", release)
 
     def start(self, release: str) -> None:
-        """Start it; it stays in the demo's process group, so that what ends the terminal ends it too."""
+        """Start it in the demo's process group, so that what ends the terminal ends it too."""
         self._is_leaving = False
         with self._log.open("ab") as log, _uninterrupted():
             self._process = subprocess.Popen(
@@ -68,23 +68,23 @@ class Node:
             )
 
     def check(self) -> None:
-        """Raise NodeError if it has ended unasked, with the last line that it logged."""
+        """Raise NodeError, with the last line of its log, if it has ended unasked."""
         if self._process is not None and not self._is_leaving and self.has_ended():
             raise NodeError(self._last_words(self._process.returncode))
 
     def request_stop(self) -> None:
-        """Ask it to leave in order."""
+        """Ask it to shut down cleanly."""
         assert self._process is not None
         self._is_leaving = True
         self._process.terminate()
 
     def has_ended(self) -> bool:
-        """Say whether it has left."""
+        """Return whether the process has ended."""
         assert self._process is not None
         return self._process.poll() is not None
 
     def await_end(self) -> None:
-        """Wait until it has left. Raises NodeError if it does not, or not in order."""
+        """Wait until it has ended. Raises NodeError if it does not, or not cleanly."""
         assert self._process is not None
         try:
             status = self._process.wait(_STOP_TIMEOUT_S)
@@ -95,7 +95,7 @@ class Node:
         self._process = None
 
     def kill(self) -> None:
-        """Leave nothing of it running."""
+        """Kill the process, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -132,7 +132,7 @@ class Nodes:
             node.check()
 
     def stop(self) -> None:
-        """Stop all; they leave together. Raises NodeError."""
+        """Stop all together. Raises NodeError."""
         for node in self.nodes:
             node.request_stop()
         for node in self.nodes:
@@ -141,7 +141,7 @@ class Nodes:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let signals that end the demo wait, for a node between its start and our knowing of it would outlive us."""
+    """Defer signals that end the demo: a node between its start and our knowing of it would outlive us."""
     came: list[int] = []
     handlers = {each: signal.signal(each, lambda number, _frame: came.append(number)) for each in ENDING_SIGNALS}
     try:

@@ -1,8 +1,8 @@
 """The demo, `make demo`: a running cluster goes from 4.3 to 3.9 under real clients, and nothing is lost unsaid.
 
-Every command is the installed program itself, printed as an operator would type it; each has to end with the exit
-status that is written beside it here. Nodes are processes of their own, and none outlives the demo, however it ends.
-The last part needs Java 17, and is left out, with a word, without.
+Every command is the installed program itself, printed as an operator would type it; each must end with the exit status
+that is written beside it here. Nodes are processes of their own, and none outlives the demo, however it ends.
+The last part needs Java 17; without it, it is left out with a message.
 """
 
 import gzip
@@ -31,7 +31,7 @@ from rich.table import Table
 import group
 from clients import PARTITIONS, LoadError, Loads
 from falkirk.pipeline.errors import SparkUnavailableError
-from falkirk.pipeline.session import check_java
+from falkirk.pipeline.spark.session import check_java
 from group import Group
 from nodes import ENDING_SIGNALS, FALKIRK, NodeError, Nodes
 
@@ -52,11 +52,11 @@ _PATIENCE_S = 90
 
 
 class DemoError(Exception):
-    """A step did not end as it has to."""
+    """A step did not end as it must."""
 
 
 class Stage:
-    """The folder that the demo plays in, the cluster, its clients, and the screen."""
+    """The folder of the demo, the cluster, its clients, and the screen."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
@@ -88,7 +88,7 @@ class Stage:
         self.console.print(f"[bold green]$ {escape(' '.join(words))}[/]", soft_wrap=True)
 
     def falkirk(self, *words: str, status: int) -> None:
-        """Type a command and let it speak for itself. Raises DemoError for another exit status."""
+        """Run a command and let it print. Raises DemoError for another exit status."""
         self.say("")
         self.show("falkirk", *words)
         ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False).returncode
@@ -97,7 +97,7 @@ class Stage:
             raise DemoError(f"falkirk {' '.join(words)}: exit status {ended}, not {status}")
 
     def falkirk_quietly(self, *words: str) -> str:
-        """Type a command, and give what it says in place of showing it. Raises DemoError if it does not succeed."""
+        """Print a command, run it and return its output instead of printing it. Raises DemoError if it fails."""
         self.show("falkirk", *words)
         ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False, capture_output=True, text=True)
         if ended.returncode != DONE:
@@ -105,20 +105,20 @@ class Stage:
         return ended.stdout
 
     def features_quietly(self, *words: str) -> str:
-        """Type a command of `falkirk features` as `falkirk_quietly` does."""
+        """Run a command of `falkirk features` as `falkirk_quietly` does."""
         return self.falkirk_quietly("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words)
 
     def features(self, *words: str, status: int) -> None:
-        """Type a command of `falkirk features` on the running cluster."""
+        """Run a command of `falkirk features` on the running cluster."""
         self.falkirk("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
 
     def groups(self, command: str, *words: str, status: int) -> None:
-        """Type a command of `falkirk groups` on the running cluster."""
+        """Run a command of `falkirk groups` on the running cluster."""
         self.falkirk("groups", command, "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[Callable[[Callable[[], bool]], None]]:
-        """Show what is waited for, and how far the clients are; give what waits until a condition holds."""
+        """Show what is awaited, and the clients' progress; yield a function that waits until a condition holds."""
         deadline = time.monotonic() + _PATIENCE_S
         with self.console.status(text) as status:
 
@@ -140,7 +140,7 @@ class Stage:
             until(self._is_in_sync)
 
     def await_clients(self) -> None:
-        """Wait until every client has gone on, and say how far they are."""
+        """Wait until every client has made progress, and print it."""
         assert self.loads is not None
         self.loads.await_progress()
         self.say(f"  clients: {self.loads.summary()}")
@@ -160,7 +160,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step:
-    """One part of the demo: its title, and what happens."""
+    """One part of the demo: its title, and a function."""
 
     title: str
     play: Callable[[Stage], None]
@@ -384,7 +384,7 @@ def play(folder: Path) -> None:
 
 
 class Interruption:
-    """Handles the signals that end the demo: it leaves by the way of `finally`, which nothing then cuts short."""
+    """Handles the signals that end the demo: it leaves through `finally` blocks, which nothing then interrupts."""
 
     # A shell's, once a signal has come.
     status: int | None = None

@@ -1,12 +1,21 @@
 """Settings of the whole suite."""
 
-import pytest
-from hypothesis import HealthCheck, settings
+import tempfile
+import time
+from pathlib import Path
 
-# Wall time says nothing on a shared machine with one test process per core. `full`: as `make test-all` has it.
-for name, examples in (("suite", 50), ("full", 150)):
+import pytest
+import tiers
+from hypothesis import HealthCheck, settings
+from java_traps import JavaTraps
+
+# More than a test without the mark `slow` may take of the processor, with room for a machine that is slow itself.
+UNMARKED_SECONDS_MAX = 2.0
+# Wall time says nothing on a shared machine with one test process per core.
+for name, examples in (("check", 15), ("suite", 50), ("full", 150)):
     settings.register_profile(name, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+TRAPS = pytest.StashKey[JavaTraps]()
 
 
 def pytest_addoption(parser):
@@ -17,9 +26,48 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_configure(config):
+    folder = tempfile.TemporaryDirectory(prefix="falkirk-java-traps-")
+    config.add_cleanup(folder.cleanup)
+    config.stash[TRAPS] = JavaTraps(Path(folder.name))
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
+def pytest_collection_modifyitems(items):
+    tiers.set_marks(items)
+    tiers.place_longest_first(items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    if tiers.uses_jvm(item):
+        return (yield)
+    with item.config.stash[TRAPS].laid():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    started = time.process_time()
+    result = yield
+    took = time.process_time() - started
+    unlimited = tiers.uses_jvm(item) or item.get_closest_marker("slow") or settings.get_current_profile_name() == "full"
+    if took > UNMARKED_SECONDS_MAX and not unlimited:
+        pytest.fail(f"took {took:.1f} s of the processor: make it smaller, or mark it slow")
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    result = yield
+    if calls := item.config.stash[TRAPS].remove_calls():
+        pytest.fail(f"a test without the marks {', '.join(tiers.JVM_MARKS)} called: {'; '.join(calls)}")
+    return result
+
+
 @pytest.fixture
 def update_golden(request):
-    """Whether golden files are to be rewritten."""
+    """True if golden files are to be rewritten."""
     return request.config.getoption("--update-golden")
 
 
@@ -41,7 +89,7 @@ def zookeeper(zookeeper_process):
 
 @pytest.fixture
 def chroot(zookeeper):
-    """Give what a test writes in zookeeper.connect: the server, and a chroot of the test's own, already made."""
+    """Return what a test writes in zookeeper.connect: the server, and a chroot of the test's own, already made."""
     from zookeeper_server import new_chroot
 
     return new_chroot(zookeeper)

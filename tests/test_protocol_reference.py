@@ -13,7 +13,7 @@ FOLDER = document_protocol.FOLDER
 
 
 def rows_of(page: str) -> list[list[str]]:
-    """Give the cells of every row of every table."""
+    """Return the cells of every row of every table."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
 
 

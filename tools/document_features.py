@@ -1,4 +1,4 @@
-"""Write docs/reference/feature-levels.md from the tables of releases; `--check` only says whether it is fresh."""
+"""Write docs/reference/feature-levels.md from the release tables; with `--check` only report whether it is fresh."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Write docs/reference/protocol/ from the schemas and the release tables; `--check` only says whether it is fresh.
+"""Write docs/reference/protocol/ from the schemas and the release tables; `--check` only reports whether it is fresh.
 
-One page for each API: which release has which versions, which of them are deprecated (KIP-35, KIP-896), and the fields.
+One page per API: the versions of each release, those deprecated (KIP-35, KIP-896), and the fields.
 """
 
 import sys
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def documents() -> dict[str, str]:
-    """Give all pages by file name."""
+    """Return all pages by file name."""
     keys = sorted({key for release in all_releases() for key in release.apis} & REQUESTS.keys())
     return {"README.md": overview(keys)} | {page_name(key): page(key) for key in keys}
 
@@ -105,7 +105,7 @@ def page(key: int) -> str:
 
 
 def release_rows(key: int) -> Iterator[str]:
-    """Give a row for each run of releases that agree."""
+    """Yield a row for each run of releases that agree."""
     rows = [(release.word, row_of(release.apis[key])) for release in all_releases() if key in release.apis]
     for text, run in groupby(rows, key=lambda row: row[1]):
         words = [word for word, _ in run]

@@ -1,4 +1,4 @@
-"""Write docs/reference/fleet-tables.md from the schemas of the tables; `--check` only says whether it is fresh."""
+"""Write docs/reference/fleet-tables.md from the table schemas; with `--check` only report whether it is fresh."""
 
 import sys
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""Read the fact tables of releases that the shared facts hold only in part, from the published jars themselves.
+"""Read the fact tables of releases that the shared facts cover only in part from the published jars.
 
 usage: facts_from_jars.py FACTS_JAVA EXTRACT_SCHEMAS OUT_DIR RELEASE=LIBDIR...
 
-FACTS_JAVA and EXTRACT_SCHEMAS are the two extractors that the shared facts were made with (`Facts.java`,
-`extract_schemas.py`); LIBDIR holds the jars of one release (`kafka_2.13` and what it depends on, from Maven).
-OUT_DIR gets the files that `generate_versions.py` reads, in the same form; run on a release that the shared facts
-hold in full, they come out equal. Needs a JDK.
+FACTS_JAVA and EXTRACT_SCHEMAS are the two extractors that made the shared facts (`Facts.java`, `extract_schemas.py`);
+LIBDIR holds the jars of one release (`kafka_2.13` and its dependencies, from Maven). OUT_DIR gets the files that
+`generate_versions.py` reads, in the same form; for a release that the shared facts cover in full, they come out equal.
+Needs a JDK.
 """
 
 import json
@@ -94,7 +94,7 @@ def _pair(key: Facts, schemas: Facts) -> Facts:
 
 
 def _type_id(pair: Facts) -> int:
-    """Give the record type: its own number, or (to 4.0) the first version of its key."""
+    """Return the record type: its own number, or (up to 4.0) the first version of its key."""
     number = pair["keyApiKey"]
     return int(pair["keyVersions"].partition("-")[0]) if number is None else int(number)
 

@@ -1,9 +1,9 @@
-"""Fetch the jars of real Kafka releases by Maven: `fetch_kafka.py [RELEASE...]`, by default all of RELEASES.
+"""Fetch the jars of real Kafka releases with Maven: `fetch_kafka.py [RELEASE...]`, by default all of RELEASES.
 
 Those of ON_DEMAND are fetched only if they are named.
 
-They go to `.cache/kafka/<release>/libs/` of the clone, or below $FALKIRK_CACHE; what is there is not fetched again.
-Tests, benchmarks and the demo call `kafka_libs` and need nothing but the standard library for it.
+They go to `.cache/kafka/<release>/libs/` of the clone, or below $FALKIRK_CACHE; existing ones are not fetched again.
+Tests, benchmarks and the demo call `kafka_libs`, which needs only the standard library.
 """
 
 import argparse
@@ -39,24 +39,24 @@ _MAVEN_TIMEOUT_S = 600
 
 
 class FetchError(Exception):
-    """Kafka's jars cannot be had; the message says what is missing or what Maven answered."""
+    """Kafka's jars are not available; the message says what is missing or what Maven printed."""
 
 
 def cache_dir() -> Path:
-    """Say where fetched and compiled things are kept: $FALKIRK_CACHE, else `.cache` of this clone."""
+    """Return the folder for fetched and compiled files: $FALKIRK_CACHE, else `.cache` of this clone."""
     configured = os.environ.get("FALKIRK_CACHE")
     return Path(configured).resolve() if configured else Path(__file__).resolve().parent.parent / ".cache"
 
 
 def release_dir(release: str) -> Path:
-    """Name the folder that everything of one release is kept in; it may not exist yet."""
+    """Return the folder for everything of one release; it may not exist yet."""
     return cache_dir() / "kafka" / release
 
 
 def kafka_libs(release: str) -> Path:
-    """Name the folder of `release`'s jars, fetched first where it is not there yet.
+    """Return the folder of `release`'s jars, fetching them if they are missing.
 
-    Several processes may ask at once: one fetches, the others wait for it.
+    Several processes may call this at once: one fetches, the others wait.
     Raises FetchError if the release is none of RELEASES and ON_DEMAND, Maven or Java is missing, or Maven fails.
     """
     if release not in RELEASES + ON_DEMAND:
@@ -83,7 +83,7 @@ def required_program(name: str, purpose: str) -> str:
 
 @contextmanager
 def exclusive(lock: Path) -> Iterator[None]:
-    """Hold an advisory lock on the file `lock` for the time of a block; it vanishes with the process that holds it."""
+    """Hold an advisory lock on the file `lock` during a block; it is released when the process ends."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -91,7 +91,7 @@ def exclusive(lock: Path) -> Iterator[None]:
 
 
 def _fetch(release: str, libs: Path) -> None:
-    """Fetch aside, then rename: a release is there whole or not at all."""
+    """Fetch aside, then rename: a release is complete or absent."""
     maven = required_program("mvn", "fetching Kafka")
     required_program("java", "running Maven and Kafka")
     libs.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def _run_maven(maven: str, release: str, aside: Path) -> None:
 
 
 def _pom(release: str) -> ET.Element:
-    """Describe a project that depends on the release's artifacts and is never built."""
+    """Return a project that depends on the release's artifacts and is never built."""
     project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
     pom_children(
         project, modelVersion="4.0.0", groupId="falkirk", artifactId="kafka-jars", version="1", packaging="pom"
@@ -148,7 +148,7 @@ def pom_children(parent: ET.Element, **texts: str) -> None:
 
 
 def main() -> int:
-    """Fetch the named releases and print where their jars are."""
+    """Fetch the named releases and print the folders of their jars."""
     parser = argparse.ArgumentParser(description="Fetch the jars of real Kafka releases by Maven.")
     parser.add_argument("releases", nargs="*", metavar="RELEASE", help=f"default: {' '.join(RELEASES)}")
     try:

@@ -1,8 +1,8 @@
-"""Fetch Spark's Kafka connector by Maven, and build what it needs besides: `fetch_spark_kafka.py` prints the jars.
+"""Fetch Spark's Kafka connector with Maven and build its missing dependency: `fetch_spark_kafka.py` prints the jars.
 
 The connector's own dependency `spark-token-provider-kafka-0-10_2.13` is not on every mirror of Maven Central. It serves
-delegation tokens; tests/interop/clients/spark-token-provider has the few methods that the connector calls of it, for
-clients without tokens. Everything goes to `.cache/spark-kafka` of the clone, or below $FALKIRK_CACHE.
+delegation tokens; tests/interop/clients/spark-token-provider has the few methods that the connector calls, for clients
+without tokens. Everything goes to `.cache/spark-kafka` of the clone, or below $FALKIRK_CACHE.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _TIMEOUT_S = 300
 
 
 def connector_jars(spark_jars: Path) -> list[Path]:
-    """Give the jars that Spark needs besides its own, which are in `spark_jars`. Raises FetchError."""
+    """Return the jars that Spark needs besides its own, which are in `spark_jars`. Raises FetchError."""
     clients = sorted(kafka_libs(KAFKA_RELEASE).glob("kafka-clients-*.jar"))
     folder = cache_dir() / "spark-kafka" / "-".join(CONNECTOR[1:])
     with exclusive(cache_dir() / "spark-kafka.lock"):

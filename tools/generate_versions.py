@@ -87,7 +87,7 @@ def _write_module(path: Path, docstring: str, body: str) -> None:
 
 
 def _literal(value: Any) -> str:  # anything that the notation is made of
-    """Write a value as Python, leaving out what is as the notation's defaults have it."""
+    """Return a value as Python source, leaving out the notation's defaults."""
     if isinstance(value, tuple):
         return f"({', '.join(_literal(entry) for entry in value)},)"
     if not dataclasses.is_dataclass(value):

@@ -1,7 +1,7 @@
-"""Make `schemas/messages` from the fact tables: `import_schemas.py FACTS_DIR`. Done once per set of Kafka releases.
+"""Make `schemas/messages` from the fact tables: `import_schemas.py FACTS_DIR`. Run once per set of Kafka releases.
 
-The facts hold each release's schema of each message. Here they become one definition per message over all versions
-and releases. Each result is checked: for every release and version it gives exactly the layout of the facts.
+The facts hold each release's schema of each message. This tool merges them into one definition per message over all
+versions and releases, and checks each result: for every release and version it yields exactly the layout of the facts.
 """
 
 import gzip
@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 
 class ReleaseSchema:
-    """One message as one release has it."""
+    """One message in one release."""
 
     def __init__(self, facts: Json) -> None:
         self.facts = facts
@@ -61,13 +61,13 @@ class ReleaseSchema:
         self._collect(fields)
 
     def fields_at(self, struct: str, version: int) -> list[Json]:
-        """Give the struct's fields at one version, in wire order; "" is the message itself."""
+        """Return the struct's fields at one version, in wire order; "" is the message itself."""
         fields = self.structs[struct] if struct else self.facts["fields"]
         return [each for each in fields if version in field_versions(each)]
 
 
 def field_versions(facts: Json) -> Versions:
-    """Read a field's versions; one without `versions` exists in its `taggedVersions` only."""
+    """Return a field's versions; one without `versions` exists only in its `taggedVersions`."""
     return parse_versions(facts.get("versions") or facts["taggedVersions"])
 
 
@@ -85,7 +85,7 @@ def element_type(text: str) -> str:
 
 
 def shape(schema: ReleaseSchema, struct: str, version: int) -> tuple[Any, ...]:
-    """Describe all that decides about the bytes and about the JSON form: of defaults only those of tagged fields."""
+    """Return everything that determines the bytes and the JSON form: of defaults only those of tagged fields."""
     out = []
     for each in schema.fields_at(struct, version):
         element = element_type(each["type"])
@@ -108,7 +108,7 @@ def all_versions(versions: Versions) -> list[int]:
 
 
 def layout_starts(schemas: dict[str, ReleaseSchema]) -> list[str]:
-    """Name the releases at which some version's layout or naming changes; the first is the message's first."""
+    """Return the releases at which some version's layout or naming changes; the first is the message's first."""
     starts = []
     seen: dict[int, Any] = {}
     for release, schema in schemas.items():
@@ -174,7 +174,7 @@ class Merger:
         return fields
 
     def _find_renames(self) -> dict[tuple[str, str, str], str]:
-        """(layout, struct, old name) -> newest name, wherever only the names differ within one version."""
+        """Return (layout, struct, old name) -> newest name, where only the names differ within one version."""
         renames: dict[tuple[str, str, str], str] = {}
         for (layout, version), schema in self.at.items():
             newest = self.at[max((at for at, v in self.at if v == version), key=RELEASES.index), version]
@@ -275,7 +275,7 @@ def implied_default(type_: str) -> Any:  # Any: a JSON value
 
 
 def to_versions(versions: set[int], everything: set[int] | None) -> Versions:
-    """Ranges of `versions`; one that reaches the last of `everything` stays open, gaps in `everything` do not count."""
+    """Return `versions` as ranges, open if they reach the last of `everything`, whose gaps do not count."""
     if not versions:
         return NO_VERSIONS
     space = sorted(everything or range(min(versions), max(versions) + 1))
@@ -308,7 +308,7 @@ def group(numbers: list[int]) -> list[tuple[int, int]]:
 def load_rules(
     facts_dir: Path, schemas: dict[str, dict[str, ReleaseSchema]]
 ) -> dict[str, dict[tuple[str, str], set[str]]]:
-    """Give message -> (struct, field) -> what Kafka does when the field is set in a version that lacks it."""
+    """Return message -> (struct, field) -> what Kafka does when the field is set in a version that lacks it."""
     out: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
     for release in RELEASES:
         path = facts_dir / f"field_rules-{release}.json.gz"
@@ -332,7 +332,7 @@ def lower_first(name: str) -> str:
 
 
 def verify(definition: MessageDefinition, schemas: dict[str, ReleaseSchema]) -> None:
-    """Give every release's every version back from the definition, and compare."""
+    """Rebuild every version of every release from the definition, and compare."""
     for release, schema in schemas.items():
         starts = definition.layouts or (release,)
         layout = max((s for s in starts if RELEASES.index(s) <= RELEASES.index(release)), key=RELEASES.index)
@@ -376,7 +376,7 @@ FOLDERS = {
 
 
 def file_name(message: MessageDefinition, module: str) -> str:
-    """Name the file; requests and responses share one, keys and values too."""
+    """Return the name of the file; requests and responses share one, keys and values too."""
     base = message.name
     folder = FOLDERS.get(module, "data")
     if message.kind in ("request", "response"):

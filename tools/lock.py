@@ -9,11 +9,11 @@ HEADER = "# Made by `make lock` from pyproject.toml. Do not edit.\n"
 
 
 def main() -> None:
-    """Resolve for Python 3.11 and all platforms; keep what is pinned already unless --upgrade is given."""
+    """Resolve for Python 3.11 and all platforms; keep existing pins unless --upgrade is given."""
     lock = ROOT / "requirements.lock"
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet", "--universal"]
     command += ["--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
-    command += ["--extra", "numba", "--extra", "spark", "--extra", "zookeeper"]
+    command += ["--extra", "spark", "--extra", "zookeeper"]
     command += ["--group", "test", "--group", "lint", "--group", "bench", "--group", "build"]
     command += ["--output-file", str(lock), *sys.argv[1:]]
     subprocess.run(command, cwd=ROOT, check=True)

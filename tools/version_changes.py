@@ -1,4 +1,4 @@
-"""Turns joined facts into the notation of `falkirk.versions.notation`: what each release changed."""
+"""Turns joined facts into the notation of `falkirk.versions.notation`: the changes of each release."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ COORDINATORS = {
 
 
 def release_changes(facts: VersionFacts) -> Iterator[notation.ReleaseChanges]:
-    """Give the changes of every release, oldest first."""
+    """Yield the changes of every release, oldest first."""
     since: str | None = None
     since_full: str | None = None
     flexible = _first_flexible(facts)
@@ -38,7 +38,7 @@ def release_changes(facts: VersionFacts) -> Iterator[notation.ReleaseChanges]:
 
 
 def metadata_version_rows(facts: VersionFacts) -> Iterator[notation.MetadataVersionRow]:
-    """Give every metadata.version as the newest release that knows it has it, lowest first."""
+    """Yield every metadata.version as defined by the newest release that knows it, lowest first."""
     truth: dict[str, Facts] = {}
     for release in facts.releases():
         for row in facts.metadata_versions.get(release, []):
@@ -80,7 +80,7 @@ def _full_changes(facts: VersionFacts, release: str, since: str | None) -> dict[
 
 
 def _first_flexible(facts: VersionFacts) -> dict[str, int]:
-    """Give each API's first flexible version; a release's own fact starts at the lowest version that it still has."""
+    """Return each API's first flexible version; a release's own fact starts at the lowest version that it still has."""
     flexible: dict[str, int] = {}
     for apis in facts.api_ranges.values():
         for key, api in apis.items():
@@ -249,7 +249,7 @@ def _control_records(records: Facts | None) -> list[notation.ControlRecord]:
 
 
 def _coordinator_records(records: Facts | None, coordinator: str) -> list[notation.Record]:
-    """To 4.0 a key's versions are the types it stands for; since 4.1 the type is a number of its own."""
+    """Up to 4.0 a key's versions are the types it stands for; since 4.1 the type is a separate number."""
     if records is None:
         return []
     found = []

@@ -1,7 +1,7 @@
-"""Compares every fact about releases with what `falkirk.versions` answers, leaf by leaf.
+"""Compares every fact about releases with the answer of `falkirk.versions`, leaf by leaf.
 
-The comparison asks the finished tables, not the notation, and rebuilds each fact in the shape of its file, so it shares
-nothing with the code that wrote the notation but the names of the facts.
+The comparison reads the finished tables, not the notation, and rebuilds each fact in the shape of its file, so it
+shares nothing with the code that wrote the notation except the names of the facts.
 """
 
 import re
@@ -25,7 +25,7 @@ ABSENT = object()
 
 
 def check(facts: VersionFacts) -> int:
-    """Print what was compared and each difference; give the exit status."""
+    """Print what was compared and each difference; return the exit status."""
     compared: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     differences: list[str] = []
@@ -71,7 +71,7 @@ def _areas(facts: VersionFacts) -> Iterator[tuple[str, str, Facts, Facts]]:
 
 
 def _leaves(wanted: Facts, rebuilt: Facts, path: str) -> Iterator[tuple[str, Facts, Facts]]:
-    """Give each fact with its counterpart. What the facts do not name is not asked for, but for records' existence."""
+    """Yield each fact with its counterpart. Only what the facts name is compared, and for records their existence."""
     if isinstance(wanted, Mapping) and wanted:
         other = rebuilt if isinstance(rebuilt, Mapping) else {}
         for name, fact in wanted.items():
@@ -150,7 +150,7 @@ def _features(release: Release, wanted: Facts) -> Facts:
 
 
 def _without_java_name(level: Facts) -> Facts:
-    """Leave out the level's Java constant: `TV_1` says no more than its number."""
+    """Leave out the level's Java constant: `TV_1` repeats its number."""
     return {name: fact for name, fact in level.items() if name != "enum"}
 
 
@@ -179,7 +179,7 @@ def _level(feature: Feature, number: int) -> Facts:
 
 
 def _default_level(feature: Feature, metadata_version: str) -> int:
-    """Below KRaft there is no level to start at but 0."""
+    """Below KRaft there is no initial level but 0."""
     known = {str(version) for version in METADATA_VERSIONS}
     return feature.default_level(MetadataVersion.parse(metadata_version)) if metadata_version in known else 0
 
@@ -322,7 +322,7 @@ def _coordinator(records: Mapping[int, CoordinatorRecordSupport]) -> Facts:
 
 
 def _keyed_records(records: Facts) -> Facts:
-    """Key each list, and say a coordinator key's types in one way: as numbers, however the release writes them."""
+    """Key each list, and write a coordinator key's types as numbers, however the release writes them."""
     keyed = {
         "metadataRecords": _by(records["metadataRecords"], "id"),
         "controlRecords": _by(records["controlRecords"], "enum"),

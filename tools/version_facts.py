@@ -1,4 +1,4 @@
-"""The fact tables about releases, joined: what `generate_versions.py` reads and checks against.
+"""The fact tables about releases, joined: what `generate_versions.py` reads and compares against.
 
 A facts folder holds api_ranges.json, features.json, metadata_versions.json and record_versions.json, each by release.
 """
@@ -80,7 +80,7 @@ LEVEL_WRITTEN = {
 
 @dataclass(frozen=True)
 class VersionFacts:
-    """All four tables; `shared` are the releases that the first folder holds in full."""
+    """All four tables; `shared` are the releases that the first folder covers in full."""
 
     api_ranges: dict[str, Facts]
     features: dict[str, Facts]
@@ -90,12 +90,12 @@ class VersionFacts:
     shared: frozenset[str]
 
     def releases(self) -> list[str]:
-        """Give every release, oldest first."""
+        """Return every release, oldest first."""
         return sorted(self.api_ranges, key=lambda release: [int(part) for part in release.split(".")])
 
 
 def read_facts(folder: Path, more: Path | None) -> VersionFacts:
-    """Read one folder, and releases that it lacks from a second one."""
+    """Read one folder, and from a second one the releases that it lacks."""
     metadata_versions = _read(folder / "metadata_versions.json")
     facts = VersionFacts(
         api_ranges=_read(folder / "api_ranges.json"),
@@ -116,7 +116,7 @@ def read_facts(folder: Path, more: Path | None) -> VersionFacts:
 
 
 def metadata_version_value(value: Facts) -> Facts:
-    """Give a written version as a number: the record batch format is named `V2` in the facts."""
+    """Return a written version as a number: the record batch format is named `V2` in the facts."""
     return int(value[1:]) if isinstance(value, str) and value.startswith("V") else value
 
 

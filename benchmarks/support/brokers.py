@@ -40,7 +40,7 @@ CONFIGS = {"file.delete.delay.ms": "1000"}
 
 @dataclass
 class Side:
-    """A broker that is its own controller, and what was measured of it."""
+    """A broker that is its own controller, and its measurements."""
 
     server: Server
     turns: list[Measured] = field(default_factory=list)
@@ -76,9 +76,9 @@ def both_sides(kafka: Peer, properties: Mapping[str, object] = NO_PROPERTIES) ->
 
 
 def warm_up(run: Callable[[int], Measured]) -> None:
-    """Run window after window until two of them took alike: the peer's compiler has work to do, for an unknown time.
+    """Run windows until two of them took equally long: the peer's compiler needs warm-up of unknown length.
 
-    `run` is told the window's number. What it takes is processor time, the compiler's included.
+    `run` gets the window's number and returns processor time, the compiler's included.
     """
     before = run(0).cpu_seconds
     for number in range(1, WINDOWS_MAX):
@@ -123,7 +123,7 @@ def end_offset(port: int, topic: str, partition: int) -> int:
 
 
 def print_sides(name: str, ours: Side, theirs: Side, *, budget: float) -> None:
-    """The processor time per request first, the wall beside it."""
+    """Print the processor time per request first, the wall time beside it."""
     cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
     wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
     print_line(f"{name}, CPU per request", *cpu, budget=budget)

@@ -1,4 +1,4 @@
-"""Which of several controllers is the active one, and brokers that it takes for live ones."""
+"""The active one of several controllers, and brokers that it considers alive."""
 
 import time
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ WAIT_S = 30
 
 
 def active_controller(servers: Sequence[Server]) -> Server:
-    """Wait until one leads, and give it."""
+    """Wait until one leads, and return it."""
     request = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
@@ -36,7 +36,7 @@ def active_controller(servers: Sequence[Server]) -> Server:
 
 
 def register_brokers(active: Server) -> None:
-    """Register brokers and have them unfenced; nobody expects another heartbeat of them for an hour."""
+    """Register and unfence brokers; none needs another heartbeat for an hour."""
     for broker_id in BROKERS:
         epoch = ask(active.controller_port, _registration(broker_id), 4, BrokerRegistrationResponse).broker_epoch
         heartbeat = BrokerHeartbeatRequest(broker_id, epoch, current_metadata_offset=epoch, want_fence=False)
@@ -60,5 +60,5 @@ def _registration(broker_id: int) -> BrokerRegistrationRequest:
 
 
 def _uuid(kind: int, broker_id: int) -> bytes:
-    """Give an id that is none of those with a meaning, which begin with zeros."""
+    """Return an id that is none of the reserved ones, which begin with zeros."""
     return bytes([0x4F, kind, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0]) + broker_id.to_bytes(4, "big")

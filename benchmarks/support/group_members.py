@@ -1,10 +1,10 @@
-"""Many members of groups at one coordinator, each on a connection of its own, driven as fast as it answers.
+"""Many group members at one coordinator, each on a connection of its own, driven as fast as it answers.
 
     members = GroupMembers(port)
     members.add(consumer_member("group", number, topic_ids))
     members.run(lambda: all(each.epoch > 0 for each in members.memberships))
 
-Members think that time passes while nobody has anything to do, so that no wait of theirs (for the next heartbeat) is
+The members' clock advances while none of them has anything to do, so none of their waits (for the next heartbeat) is
 measured.
 """
 
@@ -86,11 +86,11 @@ class GroupMembers:
         member.sock.close()
 
     def hurry(self) -> None:
-        """Let so much time pass for the members that each of them has its next heartbeat to send."""
+        """Advance the members' clock until each has its next heartbeat to send."""
         self._skipped_ms += max(when for when, _, member in self._due if not member.membership.has_left)
 
     def run(self, is_over: Callable[[], bool]) -> None:
-        """Do what members want to until something holds; it is looked at when nobody waits for an answer."""
+        """Run the members until a condition holds, which is checked when none waits for a response."""
         deadline = time.monotonic() + WAIT_S
         while self._asking or not is_over():
             assert time.monotonic() < deadline, "the group does not come to rest"
@@ -150,7 +150,7 @@ class _Member:
 
 
 def classic_member(group_id: str, topic: str, partitions: int) -> ClassicMembership:
-    """Make a member that, when it leads, deals out the partitions in turn."""
+    """Make a member that assigns the partitions round robin if it leads."""
 
     def assign(
         members: Mapping[str, ConsumerProtocolSubscription],
@@ -179,7 +179,7 @@ def topic_id_of(port: int, topic: str) -> bytes:
 
 
 def await_coordinator(port: int, group_id: str) -> None:
-    """Have `__consumer_offsets` made, and wait until a group has its coordinator."""
+    """Create `__consumer_offsets`, and wait until a group has its coordinator."""
     deadline = time.monotonic() + WAIT_S
     request = FindCoordinatorRequest(coordinator_keys=[group_id])
     while ask(port, request, 4, FindCoordinatorResponse).coordinators[0].error_code != ErrorCode.NONE:

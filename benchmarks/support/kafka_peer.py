@@ -27,7 +27,7 @@ from fetch_kafka import FetchError, cache_dir, kafka_libs, required_program  # n
 
 
 class NoPeerError(Exception):
-    """Kafka cannot be had here; says what is missing."""
+    """Kafka is not available; says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Peer:
         return [self.java, *JVM_OPTIONS, "-cp", self.class_path, program, *map(str, arguments)]
 
     def run(self, program: str, *arguments: object) -> tuple[dict[str, Any], ProcessRun]:
-        """Run a program that prints one JSON object; give that and what the process took."""
+        """Run a program that prints one JSON object; return that and the cost of the process."""
         done = run_process(self.command(program, *arguments))
         return json.loads(done.stdout), done
 
 
 def measure_against_kafka(name: str, measure: Callable[[Peer], None]) -> None:
-    """Run a benchmark where Kafka can be had, else say that it is left out."""
+    """Run a benchmark if Kafka is available, else say that it is left out."""
     try:
         kafka = peer()
     except NoPeerError as error:
@@ -57,7 +57,7 @@ def measure_against_kafka(name: str, measure: Callable[[Peer], None]) -> None:
 
 
 def peer() -> Peer:
-    """Fetch Kafka and compile our programs where that was not done yet. Raises NoPeerError."""
+    """Fetch Kafka and compile our programs unless that is done. Raises NoPeerError."""
     try:
         java = required_program("java", "the peer of this benchmark")
         javac = required_program("javac", "the peer of this benchmark")
@@ -77,7 +77,7 @@ def peer() -> Peer:
 
 
 def snapshot(kafka: Peer, *, topics: int = TOPICS, partitions: int = PARTITIONS_PER_TOPIC) -> Path:
-    """Give the snapshot of a large cluster, made once by Kafka's own writer and kept in the cache."""
+    """Return the snapshot of a large cluster, made once by Kafka's own writer and kept in the cache."""
     digest = hashlib.sha256((SOURCES / "MakeSnapshot.java").read_bytes()).hexdigest()[:12]
     folder = cache_dir() / "bench" / f"snapshot-{RELEASE}-{topics}x{partitions}-{digest}"
     if not folder.exists():

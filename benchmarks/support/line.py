@@ -1,6 +1,6 @@
-"""The line that a benchmark prints for each thing measured: both times, their ratio, the budget, whether it is met.
+"""The line that a benchmark prints for each measurement: both times, their ratio, the budget, whether it is met.
 
-With `--json` among its arguments a benchmark prints the same as JSON, one object a line.
+With `--json` among its arguments a benchmark prints the same as JSON, one object per line.
 """
 
 import json
@@ -25,10 +25,10 @@ def print_line(
 ) -> None:
     """Print what each took (seconds), turn by turn: the medians, and the median of the turns' ratios.
 
-    A ratio above 1 says that ours is faster. What the machine does besides changes from turn to turn, but hits both
-    sides of a turn alike. The ratio that the budget is about comes first, another one (wall or cpu) as a remark.
-    A line without a budget is there to be known. The load average of the last minute is told: ratios by the clock mean
-    little where others want the cores.
+    A ratio above 1 means that ours is faster. Other load on the machine changes from turn to turn, but affects both
+    sides of a turn alike. The ratio of the budget comes first, another one (wall or cpu) as a remark. A line without a
+    budget is information. The load average of the last minute is printed: ratios of wall time mean little on a busy
+    machine.
     """
     line = {
         "name": name,
@@ -45,12 +45,12 @@ def print_line(
 
 
 def print_left_out(name: str, reason: str) -> None:
-    """Say that a benchmark has no peer here, and why."""
+    """Report that a benchmark has no peer here, and why."""
     _print({"name": name, "left_out": reason})
 
 
 def line_text(line: Mapping[str, Any]) -> str:
-    """Give a line for people."""
+    """Return a line as text."""
     if "left_out" in line:
         return f"{line['name']}: left out: {line['left_out']}"
     remarks = "".join(f" {key}={line[key]:.2f}" for key in ("wall_ratio", "cpu_ratio") if key in line)
@@ -62,7 +62,7 @@ def line_text(line: Mapping[str, Any]) -> str:
 
 
 def readable(seconds: float) -> str:
-    """Give a time in the unit that suits it."""
+    """Return a time in the unit that suits it."""
     for unit, size in UNITS:
         if seconds >= size:
             return f"{seconds / size:.3g}{unit}"

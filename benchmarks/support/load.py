@@ -1,4 +1,4 @@
-"""The neutral generator of load, and single questions to a node."""
+"""The neutral load generator, and single requests to a node."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ Answer = TypeVar("Answer", bound=WireMessage)
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A request to be sent over and over. `number_after`: where in it the digits of a running number stand.
+    """A request that is sent repeatedly. `number_after`: where in it the digits of a running number are.
 
     `others`: requests of the same kind that the connections send in turn with the first.
     """
@@ -37,7 +37,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What a turn of load led to, per answer: seconds of wall, and of the processor in the measured processes."""
+    """The result of a turn, per response: wall seconds, and processor seconds of the measured processes."""
 
     answers: int
     answer_bytes: float
@@ -58,7 +58,7 @@ def run_load(
     warm_up_ms: int,
     measured_ms: int,
 ) -> Measured:
-    """Send the request on so many connections, so many at a time on each; count CPU of all `servers`."""
+    """Send the request on this many connections, this many at a time on each; count CPU of all `servers`."""
     bodies = [
         request_bytes(request, work.version, correlation_id=0, client_id=CLIENT_ID)
         for request in (work.request, *work.others)
@@ -99,7 +99,7 @@ def run_load(
 
 
 def ask(port: int, request: WireMessage, version: int, answer: type[Answer]) -> Answer:
-    """Ask a node one thing on a connection of its own."""
+    """Send one request to a node on a connection of its own."""
     connection = Connection(role=Role.CLIENT, client_id=CLIENT_ID)
     _, data = connection.send_request(request, version)
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as sock:

@@ -3,9 +3,9 @@
 import gc
 from pathlib import Path
 
-from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.storage.snapshot_file import parse_snapshot_name, read_snapshot
 
 

@@ -1,4 +1,4 @@
-"""Run a process to its end and say what it took."""
+"""Runs a process to its end and measures it."""
 
 import os
 import subprocess
@@ -34,6 +34,6 @@ def run_process(command: list[str]) -> ProcessRun:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Give the user and system time of a process, of all its threads."""
+    """Return the user and system time of a process, of all its threads."""
     fields = Path("/proc", str(pid), "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND

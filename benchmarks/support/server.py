@@ -37,7 +37,7 @@ NO_PROPERTIES: Mapping[str, object] = {}
 
 @dataclass(frozen=True)
 class Program:
-    """How the nodes of one side are formatted and run; `options` go behind each command, `properties` into the file."""
+    """How nodes of one side are formatted and run; `options` are added to each command, `properties` to the file."""
 
     storage: tuple[str, ...]
     serve: tuple[str, ...]
@@ -47,7 +47,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Server:
-    """A node that serves: its process, and where it listens as a controller and, if it is one, as a broker.
+    """A node that serves: its process, and its endpoints as a controller and, if it is one, as a broker.
 
     `home` has its `server.log`, and its data in `log`.
     """
@@ -63,7 +63,7 @@ class Server:
 def kafka_servers(
     kafka: Peer, folder: Path, count: int, *, roles: str, properties: Mapping[str, object] = NO_PROPERTIES
 ) -> Iterator[list[Server]]:
-    """Run a cluster of real nodes with these roles until the block ends; in a folder of before it goes on."""
+    """Run a cluster of real nodes with these roles during the block; an existing folder is continued."""
     java = (kafka.java, *SERVER_JVM_OPTIONS, "-cp", kafka.class_path)
     program = Program((*java, "kafka.tools.StorageTool"), (*java, "kafka.Kafka"), properties=properties)
     with _servers(program, folder, count, roles) as servers:
@@ -74,14 +74,14 @@ def kafka_servers(
 def falkirk_servers(
     folder: Path, count: int, *, roles: str = "controller", properties: Mapping[str, object] = NO_PROPERTIES
 ) -> Iterator[list[Server]]:
-    """Run a cluster of our nodes with these roles, as the same release, until the block ends."""
+    """Run a cluster of our nodes with these roles, as the same release, during the block."""
     program = Program((str(PROGRAM), "storage"), (str(PROGRAM), "serve"), ("--release", RELEASE), properties)
     with _servers(program, folder, count, roles) as servers:
         yield servers
 
 
 def free_ports(count: int) -> list[int]:
-    """Give ports that nothing listens on at the moment."""
+    """Return ports that nothing listens on at the moment."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

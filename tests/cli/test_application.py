@@ -10,7 +10,7 @@ import typer
 import falkirk as package
 from falkirk.cli import application, main
 from falkirk.cli.application import COMMANDS
-from falkirk.cli.failure import DataWouldBeLostError
+from falkirk.cli.console.failure import DataWouldBeLostError
 
 # What a first answer must not wait for.
 SLOW_TO_IMPORT = {"rich", "pydantic", "msgspec", "numpy", "pyarrow", "falkirk.versions", "falkirk.protocol"}
@@ -87,7 +87,6 @@ def test_a_bug_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> N
         main([])
 
 
-@pytest.mark.slow
 def test_help_waits_for_nothing_that_is_slow_to_import() -> None:
     program = """
 import sys

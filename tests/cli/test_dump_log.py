@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,11 @@ def findings(lines):
     return sorted(blocks)
 
 
+def without_reasons(text):
+    """Lines of a dump, without the reason of a record that cannot be decoded: the tools give that of an exception."""
+    return [re.sub(r"(Error at (?:offset )?\d+, skipping\.) .*", r"\1", line) for line in text.rstrip("\n").split("\n")]
+
+
 @pytest.fixture(scope="session")
 def extracted(tmp_path_factory):
     directory = tmp_path_factory.mktemp("dump")
@@ -45,7 +51,7 @@ def dump(falkirk, extracted, monkeypatch):
 def test_the_text_is_that_of_the_releases_own_tool(dump, extracted, answer):
     ours = dump("--release", answer.tool, *answer.arguments)
     # Where the tool ended inside a line, ours is whole.
-    assert ours.stdout.rstrip("\n").split("\n") == answer.stdout.rstrip("\n").split("\n")
+    assert without_reasons(ours.stdout) == without_reasons(answer.stdout)
     if answer.status == 0:
         assert findings(ours.stderr.replace(f"{extracted}/", "").splitlines()) == findings(answer.stderr)
     else:
@@ -55,6 +61,7 @@ def test_the_text_is_that_of_the_releases_own_tool(dump, extracted, answer):
         assert ours.stderr.splitlines()[-1].startswith(tuple(segments))
 
 
+@pytest.mark.slow
 def test_sound_files_are_dumped_without_a_word_on_stderr(dump):
     for answer in answers():
         is_odd = "odd/" in answer.arguments[-1] or "remote/" in answer.arguments[-1]

@@ -16,8 +16,9 @@ from falkirk.client.errors import (
     UnsupportedUpdateError,
 )
 from falkirk.client.event_loop import run
-from falkirk.client.feature_metadata import FinalizedVersionRange, SupportedVersionRange
+from falkirk.client.feature_metadata import SupportedVersionRange
 from falkirk.client.feature_update import FeatureUpdate, FeatureUpdateFailure
+from falkirk.client.node_versions import FinalizedVersionRange
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesResponse

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from fake_node import FakeNode, ranges, told
+from fake_node import FakeNode, api_versions_response, ranges
 
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
@@ -39,7 +39,7 @@ async def ask(node, config=CONFIG, message=None, **options):
 
 
 def asked_of(node, config=CONFIG, **options):
-    """Ask a node once; give the answer and what came in there."""
+    """Ask a node once; return the answer and what came in there."""
 
     async def scenario():
         async with node:
@@ -50,7 +50,7 @@ def asked_of(node, config=CONFIG, **options):
 
 
 def failure_of(node, config=CONFIG, **options):
-    """Ask a node once; give the error, and check that the node is named."""
+    """Ask a node once; return the error, and check that the node is named."""
 
     async def scenario():
         async with node:
@@ -88,7 +88,7 @@ def test_a_node_that_refuses_every_api_versions_is_given_up():
 
 @pytest.mark.parametrize(("code", "name"), [(42, "INVALID_REQUEST"), (31999, "error 31999")])
 def test_any_other_error_of_api_versions_is_told(code, name):
-    error = failure_of(FakeNode(NEW, lambda _: told({}, error_code=code)))
+    error = failure_of(FakeNode(NEW, lambda _: api_versions_response({}, error_code=code)))
     assert isinstance(error, NodeRefusedError)
     assert name in str(error)
 
@@ -128,7 +128,7 @@ def test_after_a_break_a_connection_negotiates_anew_with_whatever_runs_there_now
 def test_features_are_asked_anew_on_the_same_connection():
     async def scenario():
         epochs = iter([7, 9])
-        node = FakeNode(NEW, lambda _: told(NEW, finalized_features_epoch=next(epochs)))
+        node = FakeNode(NEW, lambda _: api_versions_response(NEW, finalized_features_epoch=next(epochs)))
         async with node:
             connection = NodeConnection(node.endpoint, CONFIG)
             assert (await connection.refreshed_versions()).finalized_features_epoch == 7

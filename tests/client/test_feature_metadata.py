@@ -1,7 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from falkirk.client.feature_metadata import FeatureMetadata, FinalizedVersionRange, SupportedVersionRange
+from falkirk.client.feature_metadata import FeatureMetadata, SupportedVersionRange
+from falkirk.client.node_versions import FinalizedVersionRange
 
 EPOCHS = st.none() | st.integers(0, 5)
 

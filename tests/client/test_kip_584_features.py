@@ -7,8 +7,8 @@ from falkirk.client.admin import AsyncAdmin
 from falkirk.client.blocking_admin import Admin
 from falkirk.client.config import ClientConfig
 from falkirk.client.event_loop import run
-from falkirk.client.feature_metadata import FinalizedVersionRange
 from falkirk.client.feature_update import FeatureUpdate
+from falkirk.client.node_versions import FinalizedVersionRange
 from falkirk.metadata.zookeeper.finalized_features import FinalizedRange
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.upgrade_type import UpgradeType

@@ -26,7 +26,7 @@ INLINE = having(LEAF)
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> ssl.SSLObject:
-    """Let both ends shake hands without a network; give the client's."""
+    """Let both ends shake hands without a network; return the client's."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
         client.wrap_bio(to_client, to_server, server_hostname="127.0.0.1"),

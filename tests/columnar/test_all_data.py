@@ -15,12 +15,12 @@ TYPED = frozenset(METADATA_TABLES) - {OTHER}
 
 
 @pytest.mark.slow
-def test_records_of_every_file_are_those_of_the_row_reader(jit):
+def test_records_of_every_file_are_those_of_the_row_reader():
     assert len(all_files()) > 800
     damaged = 0
     for path, data in all_files().items():
         report = ReadReport()
-        found = rows_of(records(data, headers=True, report=report, jit=jit))
+        found = rows_of(records(data, headers=True, report=report))
         wanted, is_whole = sound_rows(data)
         assert found == wanted, path
         assert is_whole != bool(report.problems), path
@@ -29,16 +29,15 @@ def test_records_of_every_file_are_those_of_the_row_reader(jit):
 
 
 @pytest.mark.slow
-def test_metadata_of_every_file_is_that_of_the_row_codec(jit):
-    read = read_tables(METADATA_TABLES, iter_metadata_tables, is_metadata, jit)
+def test_metadata_of_every_file_is_that_of_the_row_codec():
+    read = read_tables(METADATA_TABLES, iter_metadata_tables, is_metadata)
     assert len(read) > 100
     for path, found in read.items():
         assert found == metadata_rows(all_files()[path], TYPED), path
 
 
-@pytest.mark.slow
-def test_groups_of_every_file_are_those_of_the_row_codec(jit):
-    read = read_tables(GROUP_TABLES, iter_group_tables, lambda path: "__consumer_offsets-" in path, jit)
+def test_groups_of_every_file_are_those_of_the_row_codec():
+    read = read_tables(GROUP_TABLES, iter_group_tables, lambda path: "__consumer_offsets-" in path)
     assert len(read) > 20
     for path, found in read.items():
         assert found == group_rows(all_files()[path]), path
@@ -48,14 +47,14 @@ def is_metadata(path):
     return path.endswith(".checkpoint") or "__cluster_metadata" in path or "/meta/" in path
 
 
-def read_tables(schemas, read, is_wanted, jit):
+def read_tables(schemas, read, is_wanted):
     """The tables of all files of a kind that are not damaged."""
     tables = {}
     for path, data in all_files().items():
         report = ReadReport()
         if is_wanted(path):
             found = {table: [] for table in schemas}
-            for table, batch in read(data, report=report, jit=jit):
+            for table, batch in read(data, report=report):
                 batch.validate(full=True)
                 found[table] += batch.to_pylist()
             if not report.problems:

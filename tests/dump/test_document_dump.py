@@ -17,7 +17,7 @@ LOG = "d/00000000000000000007.log"
 
 
 def document(files, *paths, kind=DecoderKind.STRINGS, release="4.4", **options):
-    """Dump files of a disk in memory; give the parsed document and the dumper."""
+    """Dump files of a disk in memory; return the parsed document and the dumper."""
     tool = dump_tool(release)
     shown = DumpOptions(decoder=record_decoder(tool, kind), **options)
     dump = DocumentDump(tool, shown)
@@ -155,7 +155,7 @@ def test_what_cannot_be_decoded_is_shown_with_the_reason():
         {"error": "unknown record type 99", "key": "\x00ck", "value": "\x00\x00v"},
         {"error": "record of a coordinator's topic has no key", "key": None, "value": "v"},
         {
-            "error": "Could not read record with version 2 from key's buffer due to: null.",
+            "error": "key: int16 is cut off (byte 2)",
             "key": "\x00\x02\x00",
             "value": "",
         },

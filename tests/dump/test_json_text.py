@@ -14,7 +14,7 @@ KINDS = ("metadata", "coordinator-key", "coordinator-value", "data")
 
 
 def golden_texts(release):
-    """Give (line, its JSON as Kafka and Jackson wrote it) of the messages that stand in logs."""
+    """Yield (line, its JSON as Kafka and Jackson wrote it) of the messages that stand in logs."""
     with gzip.open(GOLDEN / f"golden-{release}.jsonl.gz", "rt", encoding="utf-8") as file:
         for text in file:
             line = json.loads(text)
@@ -26,7 +26,6 @@ def parts(release, line):
     return messages.message_class(line["name"]), line["version"], layout_in(Release.parse(release), line["name"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_text_is_what_kafkas_converters_and_jackson_write(release):
     count = 0
@@ -39,7 +38,6 @@ def test_text_is_what_kafkas_converters_and_jackson_write(release):
     assert count > 300
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_fast_way_writes_the_same_or_declines(release):
     declined = taken = 0

@@ -26,14 +26,14 @@ def with_length(data, length):
 
 
 def ended(items, into=None):
-    """Give the error that ends an iteration; what comes before it goes `into` a list."""
+    """Return the error that ends an iteration; what comes before it goes `into` a list."""
     with pytest.raises(CorruptFileError) as caught:
         ([] if into is None else into).extend(items)
     return caught.value
 
 
 def read(data, **options):
-    """Give the base offsets of the batches, and what is said of the tail."""
+    """Return the base offsets of the batches, and what is said of the tail."""
     log = reader(data, **options)
     return [found.base_offset for found in log], log.torn()
 

@@ -30,7 +30,7 @@ REAL = [
 
 
 def dump(files, *paths, kind=DecoderKind.STRINGS, release=None, **options):
-    """Give the text and the messages."""
+    """Return the text and the messages."""
     tool = dump_tool(release)
     shown = DumpOptions(decoder=record_decoder(tool, kind), **options)
     disk = disk_with(files)
@@ -44,7 +44,6 @@ def dump(files, *paths, kind=DecoderKind.STRINGS, release=None, **options):
     return text, messages
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", ["3.7", "3.9", "4.0", "4.3"])
 @pytest.mark.parametrize(("path", "kind"), REAL)
 @given(data=st.data())
@@ -68,7 +67,6 @@ def test_damaged_logs_are_dumped_or_refused_with_one_clear_error(path, kind, rel
     assert error is None or (error.file, 0 <= error.offset <= len(damaged)) == (LOG, True)
 
 
-@pytest.mark.slow
 @given(index=st.binary(max_size=60), times=st.binary(max_size=60), size=st.integers(0, 500))
 def test_damaged_indexes_are_dumped_or_refused_with_one_clear_error(index, times, size):
     name = "d/00000000000000000000"
@@ -137,5 +135,4 @@ def test_the_tool_of_4_4_decodes_what_4_4_brought():
     data = build_batch([Record(0, 1, None, value)], base_offset=0)
     shown = {"kind": DecoderKind.METADATA, "is_deep": True, "shows_contents": True}
     assert "UNREGISTER_CONTROLLER_RECORD" in dump({LOG: data}, LOG, release="4.4", **shown)[0]
-    said = "Error at 0, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id 29"
-    assert said in dump({LOG: data}, LOG, **shown)[0]
+    assert "Error at 0, skipping. record type 29 is not known (byte 0)" in dump({LOG: data}, LOG, **shown)[0]

@@ -1,4 +1,4 @@
-"""The data of partitions on the disks of brokers: their bytes, and what Kafka's dump tool reads from them."""
+"""Partition data on brokers' disks: the bytes, and what Kafka's dump tool prints of them."""
 
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _TIMEOUT_S = 120
 
 
 def log_bytes(node: KafkaNode, partition: str) -> bytes:
-    """All records that a node has of a partition, segment by segment; no directory is an empty log."""
+    """All records of a partition on a node, segment by segment; empty without a directory."""
     files = [file for log_dir in node.layout.log_dirs for file in log_dir.glob(f"{partition}/*.log")]
     return b"".join(file.read_bytes() for file in sorted(files, key=lambda file: file.name))
 
@@ -27,14 +27,14 @@ def leader_epochs(node: KafkaNode, partition: str) -> list[str]:
 
 
 def kafka_dump(node: KafkaNode, partitions: Sequence[str], tools_api: Path) -> list[str]:
-    """What Kafka's own tool prints of a node's segments, record by record, without the files' names."""
+    """Kafka's own dump of a node's segments, record by record, without file names."""
     files = [file for partition in partitions for file in _files(node, partition, "log")]
     printed = _dump(tools_api, "--deep-iteration", "--print-data-log", "--files", ",".join(files))
     return [line for line in printed if not line.startswith(("Dumping ", "Log starting offset"))]
 
 
 def index_complaints(node: KafkaNode, partitions: Sequence[str], tools_api: Path) -> list[str]:
-    """What Kafka's own tool has against a stopped node's index files."""
+    """What Kafka's own dump tool reports about a stopped node's index files."""
     files = [
         file for partition in partitions for kind in ("index", "timeindex") for file in _files(node, partition, kind)
     ]

@@ -1,4 +1,4 @@
-"""Questions about a cluster, for asking a real broker and one of ours the same, and answers in a form to compare."""
+"""Requests about a cluster for a real broker and one of ours, and their responses in comparable form."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EXACT, DEFAULT, ANY = 0, 1, 2
 
 
 def ask(port: int, questions: Iterable[tuple[WireMessage, int]]) -> list[Any]:  # Any: JSON values
-    """Ask a broker, each question in its version; give the answers as `comparable`."""
+    """Send requests to a broker, each in its version; return the responses as `comparable`."""
 
     async def run() -> list[Any]:  # Any: same
         connection = NodeConnection(Endpoint("127.0.0.1", port), ClientConfig())
@@ -60,7 +60,7 @@ def ask(port: int, questions: Iterable[tuple[WireMessage, int]]) -> list[Any]:  
 
 
 def offered(port: int, api_key: int) -> SupportedRange | None:
-    """Give the versions that a broker offers."""
+    """Return the versions of an API that a broker offers."""
 
     async def run() -> SupportedRange | None:
         connection = NodeConnection(Endpoint("127.0.0.1", port), ClientConfig())
@@ -73,7 +73,7 @@ def offered(port: int, api_key: int) -> SupportedRange | None:
 
 
 def comparable(answer: WireMessage) -> Any:  # Any: a JSON value
-    """Give the fields of an answer, lists of structs in an order of their own, and nothing that is left to chance."""
+    """Return the fields of a response, with lists of structs sorted and random values left out."""
     return _ordered(_fields(answer))
 
 
@@ -107,13 +107,13 @@ def _ordered(value: Any) -> Any:  # Any: same
 
 
 def named(*names: str | None, **fields: Any) -> MetadataRequest:  # Any: fields of the request
-    """Ask for topics by name, and create none."""
+    """Return a request for topics by name that creates none."""
     topics = [MetadataRequestTopic(name=name) for name in names]
     return MetadataRequest(topics, **({"allow_auto_topic_creation": False} | fields))
 
 
 def metadata_questions(versions: SupportedRange, ids: list[bytes]) -> Iterable[tuple[WireMessage, int]]:
-    """Metadata in all versions that are offered."""
+    """Metadata in all offered versions."""
     for version in range(versions.lowest, versions.highest + 1):
         may_create = {"allow_auto_topic_creation": version < 4}
         yield MetadataRequest(None if version else [], **may_create), version
@@ -145,7 +145,7 @@ def topic_questions() -> Iterable[tuple[WireMessage, int]]:
 
 
 def cluster_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, int]]:
-    """DescribeCluster in all versions that are offered."""
+    """DescribeCluster in all offered versions."""
     for version in range(versions.lowest, versions.highest + 1):
         yield DescribeClusterRequest(include_cluster_authorized_operations=True), version
         if version >= 1:
@@ -156,7 +156,7 @@ def cluster_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, i
 
 
 def config_questions(versions: SupportedRange, kinds: Iterable[int]) -> Iterable[tuple[WireMessage, int]]:
-    """DescribeConfigs in all versions that are offered, but for what a broker says of itself."""
+    """DescribeConfigs in all offered versions, except for what a broker reports about itself."""
     names = {
         TOPIC: ["wide", "narrow", "__consumer_offsets", "missing", "not possible", ""],
         BROKER: ["", "x", "999"],
@@ -173,7 +173,7 @@ def config_questions(versions: SupportedRange, kinds: Iterable[int]) -> Iterable
 
 
 def quota_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, int]]:
-    """DescribeClientQuotas in all versions that are offered."""
+    """DescribeClientQuotas in all offered versions."""
     filters = [
         [],
         [("user", EXACT, "alice")],
@@ -197,7 +197,7 @@ def quota_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, int
 
 
 def resource_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, int]]:
-    """ListConfigResources in all versions that are offered."""
+    """ListConfigResources in all offered versions."""
     yield ListConfigResourcesRequest(), 0
     if versions.highest >= 1:
         for kinds in ((), (TOPIC,), (BROKER,), (LOGGER,), (METRICS, GROUP), (0,), (99, TOPIC)):
@@ -205,7 +205,7 @@ def resource_questions(versions: SupportedRange) -> Iterable[tuple[WireMessage, 
 
 
 def user_questions() -> Iterable[tuple[WireMessage, int]]:
-    """What else a broker may be asked about users and rights; no authorizer is configured."""
+    """Other requests about users and permissions; no authorizer is configured."""
     yield DescribeUserScramCredentialsRequest(None), 0
     for names in ((), ("alice",), ("bob", "alice"), ("alice", "alice"), ("",)):
         yield DescribeUserScramCredentialsRequest([UserName(name) for name in names]), 0
@@ -214,7 +214,7 @@ def user_questions() -> Iterable[tuple[WireMessage, int]]:
 
 
 def alter_questions(own: int, other: int) -> Iterable[tuple[WireMessage, int]]:
-    """Changes of brokers' configs that are only to be validated: by one that has the id `own`."""
+    """Validate-only changes of broker configs; `own` is the id of the broker that receives them."""
     set_, delete, append = 0, 1, 2
     changes: list[tuple[int, str, list[tuple[str, int, str | None]]]] = [
         (BROKER, own_name, [(key, operation, value)])

@@ -1,4 +1,4 @@
-"""Client libraries that produce and read while other things happen, each in a thread of its own."""
+"""Client libraries that produce and consume in the background, each in a thread of its own."""
 
 import threading
 import time
@@ -20,8 +20,10 @@ _PATIENCE_S = 90
 
 
 class ClientLoad:
-    """One library on a topic of its own: it produces with acks=all, and reads what was acked from the offset where it
-    left off. `problems` has what it was refused, and what it did not find as it was acked."""
+    """One library on a topic of its own: it produces with acks=all and consumes what was acked from where it left off.
+
+    `problems`: errors that it got, and acked records that it did not find.
+    """
 
     def __init__(self, client: Client, topic: str) -> None:
         self.client = client
@@ -38,7 +40,7 @@ class ClientLoad:
         self._thread.start()
 
     def await_rounds(self, count: int = 2) -> None:
-        """Return when so many rounds of producing and reading began and ended from now on, or a problem was met."""
+        """Return when this many rounds of producing and consuming have begun and ended, or there is a problem."""
         wanted = self._rounds + 1 + count
         deadline = time.monotonic() + 2 * _PATIENCE_S
         while self._rounds < wanted and not self.problems:
@@ -46,13 +48,13 @@ class ClientLoad:
             time.sleep(_POLL_S)
 
     def end(self) -> None:
-        """End after the round that runs."""
+        """End after the current round."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def reads_back(self, reader: Client) -> bool:
-        """Say whether `reader` finds in the partitions exactly what was acked."""
+        """True if `reader` finds exactly the acked records in the partitions."""
         for number, values in enumerate(self.acked):
             if (reader.offset(self.topic, number, EARLIEST), reader.offset(self.topic, number, LATEST)) != (
                 0,
@@ -108,7 +110,7 @@ class ClientLoads:
         self.loads = loads
 
     def await_rounds(self, count: int = 2) -> None:
-        """Wait until each library went on; none met a problem. Raises AssertionError."""
+        """Wait until every library has made progress without a problem. Raises AssertionError."""
         for load in self.loads:
             load.await_rounds(count)
         assert self.problems() == []
@@ -121,7 +123,7 @@ class ClientLoads:
             load.end()
 
     def check(self) -> None:
-        """End; every library reads what its own producer and the next library's had acked, in that order."""
+        """End; every library reads back what its own producer, and then the next library's, had acked."""
         self.end()
         assert self.problems() == []
         for place, load in enumerate(self.loads):
@@ -134,7 +136,7 @@ class ClientLoads:
 def client_loads(
     libraries: Sequence[str], servers: str, folder: Path, *, replication_factor: int
 ) -> Iterator[ClientLoads]:
-    """Create a topic for each library, and have them produce and read while the block runs."""
+    """Create a topic for each library; they produce and consume while the block runs."""
     programs = JavaPrograms(folder)
     factory = ClientFactory(programs)
     made: list[ClientLoad] = []

@@ -1,4 +1,4 @@
-"""Fixtures for tests against real Kafka, and the rule that at most two clusters run at once."""
+"""Fixtures for tests against real Kafka, and the limit of two processes with running clusters."""
 
 import fcntl
 import subprocess
@@ -14,26 +14,15 @@ from kafka_cluster import Clusters, KafkaCluster
 from fetch_kafka import cache_dir, required_program
 
 TOOLS_API = Path(__file__).parent / "java" / "tools-api"
-# Tests of one group run in one process (`--dist loadgroup`), so that they can share clusters.
-GROUPS = ("kafka-1", "kafka-2")
 # As many processes may have clusters at the same time, of this clone or of others with the same cache.
 PROCESSES_MAX = 2
 _WAIT_S = 1800
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("interop") is None:
-            continue
-        group = item.get_closest_marker("xdist_group")
-        if group is None or group.args[:1] not in {(name,) for name in GROUPS}:
-            raise pytest.UsageError(f"{item.nodeid} starts real Kafka: mark it xdist_group with one of {GROUPS}")
-
-
 class Turn:
-    """This process' turn to run clusters: taken by the first fixture that needs it, given back by the last.
+    """This process's permission to run clusters: acquired by the first fixture that needs it, released by the last.
 
-    Held by process, not by cluster: two tests that each need a second cluster could else wait for one another forever.
+    Held by process, not by cluster: two tests that each need a second cluster could otherwise deadlock.
     """
 
     def __init__(self) -> None:
@@ -41,7 +30,7 @@ class Turn:
         self._lock: IO[str] | None = None
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         if self._users == 0:
             self._lock = self._wait()
         self._users += 1
@@ -74,8 +63,8 @@ TURN = Turn()
 
 @pytest.fixture
 def kafka_turn() -> Iterator[None]:
-    """The turn alone, for a test that runs its nodes itself."""
-    with TURN.taken():
+    """The permission alone, for a test that runs its nodes itself."""
+    with TURN.held():
         yield
 
 
@@ -83,7 +72,7 @@ def kafka_turn() -> Iterator[None]:
 def clusters(tmp_path: Path) -> Iterator[Clusters]:
     """Clusters for one test; none outlives it."""
     made = Clusters(tmp_path)
-    with TURN.taken():
+    with TURN.held():
         yield made
         made.kill()
 
@@ -92,7 +81,7 @@ def clusters(tmp_path: Path) -> Iterator[Clusters]:
 def module_clusters(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Clusters]:
     """Clusters that the tests of a module share."""
     made = Clusters(tmp_path_factory.mktemp(request.module.__name__.rpartition(".")[2]))
-    with TURN.taken():
+    with TURN.held():
         yield made
         made.kill()
 

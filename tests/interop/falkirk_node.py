@@ -9,10 +9,10 @@ from kafka_node import KafkaNode, NodeLayout, Quorum
 
 
 class FalkirkNode(KafkaNode):
-    """A node that runs as `release`; everything else is as with a real one."""
+    """A node that runs as `release`, otherwise like a real one."""
 
     def format(self, cluster_id: str, *arguments: str) -> None:
-        """Format the log dirs as the release's own tool would; `arguments` are more of its options."""
+        """Format the log dirs as the release's own tool would; `arguments` are further options."""
         self.write_properties()
         options = ["--cluster-id", cluster_id, "--config", self.properties_file, "--release", self.release]
         ended = falkirk("storage", "format", *options, *arguments)
@@ -20,7 +20,7 @@ class FalkirkNode(KafkaNode):
             raise FalkirkError(f"{self} could not be formatted:\n{ended.stderr}\n{ended.stdout}")
 
     def log_tail(self, lines: int = 40) -> str:
-        """The last lines of the log, and before them every line that speaks of an error."""
+        """The last lines of the log, preceded by every line about an error."""
         text = self.log_text().splitlines()
         errors = [line for line in text[:-lines] if " ERROR " in line or " WARNING " in line]
         return "\n".join(errors[-10:] + text[-lines:])
@@ -33,7 +33,7 @@ class FalkirkNode(KafkaNode):
 
 
 class OurCluster(KafkaCluster):
-    """Nodes of ours in the place of real ones."""
+    """Nodes of ours in place of real ones."""
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
         return FalkirkNode(self.release, layout, quorum, home=home, settings=settings)

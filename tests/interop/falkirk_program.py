@@ -17,7 +17,7 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a command ended and what it wrote."""
+    """Exit status and output of a command."""
 
     status: int
     stdout: str
@@ -25,17 +25,17 @@ class Ended:
 
     @property
     def document(self) -> dict[str, Any]:  # Any: a JSON document
-        """What it printed with --json."""
+        """The output of --json."""
         document: dict[str, Any] = json.loads(self.stdout)
         return document
 
 
 class FalkirkError(Exception):
-    """A command that had to do its work did not; the message has what it said."""
+    """A command that had to succeed did not; the message has its output."""
 
 
 def falkirk(*arguments: str | Path) -> Ended:
-    """Run a command to its end, however it ends."""
+    """Run a command to its end, whatever its exit status."""
     command = [str(PROGRAM), *(str(argument) for argument in arguments)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
@@ -66,9 +66,9 @@ def downgraded(
 ) -> tuple[KafkaCluster, dict[str, Any]]:  # Any: same
     """Take a stopped cluster to a release with `--unsafe` and further `options`; check the result with `verify`.
 
-    Returns the cluster on the result, still stopped, and the ledger. The result is in `out / "result"`, what the nodes
-    log in `out / "run"`. Where the ledger names static voters, exactly these are configured; `settings` are for
-    the target alone.
+    Returns the cluster on the result, still stopped, and the ledger. The result is in `out / "result"`, the nodes' logs
+    in `out / "run"`. Where the ledger names static voters, exactly these are configured; `settings` are for the target
+    alone.
     """
     level = release.rpartition(".")[0]
     result = out / "result"

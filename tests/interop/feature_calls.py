@@ -1,4 +1,4 @@
-"""What kafka-features answered to real brokers, call for call, and the same calls asked again of others."""
+"""Recorded calls of kafka-features to real brokers, and the same calls to other nodes."""
 
 import gzip
 import io
@@ -22,7 +22,10 @@ _VARYING = ((re.compile(r"Epoch: \d+"), "Epoch: N"), (re.compile(r"(Local contro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureCall:
-    """A call of the tool of release `tool` on a node of `release`, in a state that is named, and its answer."""
+    """A call of the tool of release `tool` to a node of `release` in a named state, and its answer.
+
+    `wrong_usage`: the tool refuses the command line; its message is not kept.
+    """
 
     release: str
     tool: str
@@ -31,18 +34,19 @@ class FeatureCall:
     status: int
     stdout: str
     stderr: str
+    wrong_usage: bool
 
     @property
     def answer(self) -> tuple[int, str, str]:
-        """Give what has to be equal."""
+        """Return what must be equal."""
         return self.status, masked(self.stdout), masked(self.stderr)
 
     def with_one_output(self) -> "FeatureCall":
-        """Give the call with what stands on stderr behind what stands on stdout."""
+        """Return the call with its stderr appended to its stdout."""
         return replace(self, stdout="\n".join(filter(None, (self.stdout, self.stderr))), stderr="")
 
     def arguments(self, cluster: KafkaCluster) -> list[str]:
-        """Give the whole command line for a cluster."""
+        """Return the whole command line for a cluster."""
         layout = cluster.layouts[0]
         words = [f"127.0.0.1:{layout.controller_port}" if word == CONTROLLER else word for word in self.words]
         if any(word.startswith("--bootstrap") for word in words):
@@ -51,7 +55,7 @@ class FeatureCall:
 
 
 def recorded_calls(release: str, state: str) -> list[FeatureCall]:
-    """Give the calls of one state in their order."""
+    """Return the calls of one state in order."""
     with gzip.open(ANSWERS, "rt") as lines:
         calls = [FeatureCall(**(one := json.loads(line)) | {"words": tuple(one["words"])}) for line in lines]
     found = [call for call in calls if (call.release, call.state) == (release, state)]
@@ -60,7 +64,7 @@ def recorded_calls(release: str, state: str) -> list[FeatureCall]:
 
 
 def masked(text: str) -> str:
-    """Give a text without what varies from cluster to cluster."""
+    """Return a text without what varies from cluster to cluster."""
     for pattern, mask in _VARYING:
         text = pattern.sub(mask, text)
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())

@@ -1,6 +1,6 @@
-"""Where an answer about features differs from Kafka's on purpose: the rows of a table in the compatibility page.
+"""Deliberate differences from Kafka's answers about features: the rows of a table in the compatibility page.
 
-Each row is a rule here, by the same name; a test sees to it that neither has one that the other lacks.
+Each row is a rule here, by the same name; a test checks that neither side has one that the other lacks.
 """
 
 import re
@@ -12,7 +12,7 @@ from feature_calls import FeatureCall
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "compatibility.md"
 HEADING = "### Calls of kafka-features"
 Answer = tuple[int, str, str]
-"""Exit status, what stands on stdout, and on stderr."""
+"""Exit status, stdout and stderr."""
 
 _MARKER_LINE = re.compile(r"Feature: falkirk\.downgrade\s+SupportedMinVersion: 0\s+SupportedMaxVersion: 1\s.*\n?")
 # Real nodes refuse so to lower metadata.version across a level that brought records.
@@ -24,7 +24,7 @@ _NO_PLACE = "What is finalized has no place there"
 
 
 def documented() -> list[str]:
-    """Give the first column of the table."""
+    """Return the first column of the table."""
     _, _, after = PAGE.read_text().partition(f"{HEADING}\n")
     section = after.partition("\n#")[0]
     rows = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| ")]
@@ -34,6 +34,11 @@ def documented() -> list[str]:
 def _without_command(call: FeatureCall, answer: Answer) -> bool:
     status, _, stderr = answer
     return not call.words and status == 2 and stderr.startswith("Usage: falkirk features")
+
+
+def _wrong_usage(call: FeatureCall, answer: Answer) -> bool:
+    status, stdout, stderr = answer
+    return call.wrong_usage and (status, stdout, "") == call.answer and len(stderr.splitlines()) == 1
 
 
 def _missing_file(call: FeatureCall, answer: Answer) -> bool:
@@ -66,6 +71,7 @@ def _below_its_features(call: FeatureCall, answer: Answer) -> bool:
 
 OF_OUR_TOOL: dict[str, Callable[[FeatureCall, Answer], bool]] = {
     "no command": _without_command,
+    "a command line that is wrong": _wrong_usage,
     "a file of `--command-config` that is not there": _missing_file,
 }
 OF_OUR_NODES: dict[str, Callable[[FeatureCall, Answer], bool]] = {
@@ -78,7 +84,7 @@ OF_OUR_NODES: dict[str, Callable[[FeatureCall, Answer], bool]] = {
 def difference(
     call: FeatureCall, answer: Answer, rules: dict[str, Callable[[FeatureCall, Answer], bool]]
 ) -> str | None:
-    """Give the row that an answer falls under; "" if it is Kafka's, None if there is no such row."""
+    """Return the row that covers an answer; "" if it equals Kafka's, None if no row does."""
     if answer == call.answer:
         return ""
     return next((name for name, applies in rules.items() if applies(call, answer)), None)

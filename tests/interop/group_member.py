@@ -16,8 +16,8 @@ _PATIENCE_S = 90
 class GroupMember:
     """Reads a topic as the only member of a group and commits what it read.
 
-    `read` has the values of each partition, from offset 0 on. `problems`: what came a second time though its offset
-    was committed, and what was left out.
+    `read` has the values of each partition, from offset 0 on. `problems`: committed records that came again, and
+    records that were skipped.
     """
 
     def __init__(self, servers: str, topic: str, group: str) -> None:
@@ -42,7 +42,7 @@ class GroupMember:
         self._thread.start()
 
     def await_end(self, acked: list[list[bytes]]) -> None:
-        """Read on until all that a producer, which has ended, was told to be written is read, and committed as read.
+        """Read on until all acked records of a producer, which has ended, are read and committed.
 
         Raises AssertionError.
         """
@@ -94,7 +94,7 @@ class GroupMember:
             values.append(value)
 
     def _commit(self) -> bool:
-        """Say whether the coordinator took it."""
+        """True if the coordinator accepted it."""
         try:
             done = self._consumer.commit(asynchronous=False) or []
         except ck.KafkaException as error:
@@ -108,7 +108,7 @@ class GroupMember:
         return bool(done) and all(partition.error is None for partition in done)
 
     def _told(self) -> list[ck.TopicPartition]:
-        """What the coordinator has: an earlier commit may have been done though its answer was lost."""
+        """The coordinator's offsets: an earlier commit may have succeeded though its response was lost."""
         try:
             return self._consumer.committed(self._consumer.assignment(), timeout=_ANSWER_S)
         except ck.KafkaException:

@@ -1,4 +1,4 @@
-"""A connection that can be held: what is sent through it waits, and nobody is told."""
+"""A TCP proxy that can hold back data without either side noticing."""
 
 import socket
 import threading
@@ -9,7 +9,7 @@ _CHUNK_BYTES = 1 << 16
 
 
 class HeldLink:
-    """Stands on `port` for another port of this machine; use it as a context, so that it ends."""
+    """Listens on `port` in place of another port of this machine; a context manager."""
 
     def __init__(self) -> None:
         self._to_port = 0
@@ -24,20 +24,20 @@ class HeldLink:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.let_go()
+        self.release()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._sockets.close()
 
-    def leads_to(self, port: int) -> None:
-        """Say for which port it stands; said before anybody connects."""
+    def set_target(self, port: int) -> None:
+        """Set the target port, before anyone connects."""
         self._to_port = port
 
     def hold(self) -> None:
-        """Keep back whatever is sent from now on."""
+        """Hold back all data from now on."""
         self._passes.clear()
 
-    def let_go(self) -> None:
-        """Pass on what was kept back."""
+    def release(self) -> None:
+        """Forward what was held back."""
         self._passes.set()
 
     def _accept(self) -> None:

@@ -1,4 +1,4 @@
-"""Compare what two clusters answered, fact by fact."""
+"""Compares the answers of two clusters, fact by fact."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MISSING = _Missing()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One fact that differs: where it stands, what it was and what it is (MISSING where it is not there)."""
+    """One fact that differs: its path, what it was and what it is (MISSING if absent)."""
 
     path: tuple[str, ...]
     before: Any  # Any: a JSON value
@@ -28,7 +28,7 @@ class Difference:
 
 
 def differences(before: Any, after: Any) -> list[Difference]:  # Any: two JSON documents
-    """All differences of two documents, the smallest ones: objects by key, arrays as sets where their items are plain.
+    """All differences of two documents, as small as possible: objects by key, arrays of plain items as sets.
 
     Arrays of objects are compared by position.
     """
@@ -36,7 +36,7 @@ def differences(before: Any, after: Any) -> list[Difference]:  # Any: two JSON d
 
 
 def facts(document: Any) -> int:  # Any: a JSON document
-    """How many single values a document holds: what a statement of equality rests on."""
+    """Count the single values of a document, on which a statement of equality rests."""
     if isinstance(document, dict):
         return sum(facts(value) for value in document.values())
     if isinstance(document, list):

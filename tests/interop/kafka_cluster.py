@@ -1,4 +1,4 @@
-"""A cluster of real Kafka nodes on this machine: format, start, stop, start again with another release."""
+"""A cluster of real Kafka nodes on this machine: format, start, stop, restart with another release."""
 
 import base64
 import uuid
@@ -74,7 +74,7 @@ def node_layouts(home: Path, roles: Mapping[int, tuple[str, ...]], *, log_dirs: 
 
 
 class KafkaCluster:
-    """Nodes of one release that share a quorum. `home` keeps their properties and logs, and new nodes' log dirs."""
+    """Nodes of one release that share a quorum. `home` has their properties and logs, and new nodes' log dirs."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class KafkaCluster:
 
     @property
     def running_servers(self) -> str:
-        """The plain text addresses of those brokers whose process runs."""
+        """The plain text addresses of the running brokers."""
         running = [node.layout for node in self.nodes.values() if node.pid is not None]
         return ",".join(f"127.0.0.1:{layout.broker_port}" for layout in running if BROKER in layout.roles)
 
@@ -144,8 +144,8 @@ class KafkaCluster:
     ) -> "KafkaCluster":
         """The same nodes, on the same ports, with another release and other log dirs; `settings` are added to theirs.
 
-        `where` has the log dirs by node id, or is a folder that holds them as `node-<id>/<name of the log dir>`, as the
-        results of `falkirk logdir` do. Ports stay, because dynamic voters find one another by those in the metadata.
+        `where` has the log dirs by node id, or is a folder with `node-<id>/<name of the log dir>`, as `falkirk logdir`
+        writes them. Ports stay, because dynamic voters find one another by those in the metadata.
         """
         if isinstance(where, Path):
             where = {
@@ -161,7 +161,7 @@ class KafkaCluster:
     ) -> None:
         """Format every node.
 
-        `release_version` is a metadata version or a release, `scram` has lines of --add-scram, and `arguments` are
+        `release_version` is a metadata version or a release, `scram` has lines for --add-scram, and `arguments` are
         further options of StorageTool, such as --feature.
         """
         options = ["--release-version", release_version] if release_version else []
@@ -173,7 +173,7 @@ class KafkaCluster:
             node.format(self.cluster_id, *options, *ours, *arguments)
 
     def start(self, timeout_s: float = 90) -> None:
-        """Start all nodes and wait until all serve; on failure none is left running."""
+        """Start all nodes and wait until all serve; on failure stop them all."""
         try:
             for node in self.nodes.values():
                 node.start()
@@ -184,7 +184,7 @@ class KafkaCluster:
             raise
 
     def stop(self, timeout_s: float = 60) -> None:
-        """Stop all running nodes cleanly: brokers first, then what takes part in the quorum."""
+        """Stop all running nodes cleanly: brokers first, then the quorum."""
         running = [node for node in self.nodes.values() if node.pid is not None]
         brokers_only = [node for node in running if CONTROLLER not in node.layout.roles]
         others = [node for node in running if CONTROLLER in node.layout.roles]
@@ -201,7 +201,7 @@ class KafkaCluster:
             raise KafkaNodeError("\n".join(problems))
 
     def kill(self) -> None:
-        """End all nodes at once, hard."""
+        """Kill all nodes at once."""
         for node in self.nodes.values():
             node.kill()
 
@@ -220,7 +220,7 @@ class KafkaCluster:
         return KafkaNode(self.release, layout, quorum, home=home, settings=settings)
 
     def _initial_controllers(self) -> list[str]:
-        """The option of StorageTool that names the first voters; a lone controller needs no list."""
+        """The StorageTool option that names the first voters; a lone controller needs no list."""
         controllers = [layout for layout in self.layouts if CONTROLLER in layout.roles]
         if len(controllers) == 1:
             return ["--standalone"]
@@ -229,30 +229,30 @@ class KafkaCluster:
 
 
 class Clusters:
-    """Makes clusters; `kill` ends whatever still runs of them."""
+    """Makes clusters; `kill` ends those that still run."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._made: list[KafkaCluster] = []
 
     def new(self, release: str, *arguments: Any, **options: Any) -> KafkaCluster:  # Any: as KafkaCluster.new
-        """A new cluster, as KafkaCluster.new, in a folder of its own."""
+        """Make a cluster as KafkaCluster.new does, in a folder of its own."""
         cluster = KafkaCluster.new(release, self._home / f"cluster-{len(self._made)}", *arguments, **options)
         return self.adopt(cluster)
 
     def adopt(self, cluster: KafkaCluster) -> KafkaCluster:
-        """See to the end of a cluster that was made elsewhere."""
+        """Take responsibility for ending a cluster that was made elsewhere."""
         self._made.append(cluster)
         return cluster
 
     def kill(self) -> None:
-        """End all nodes of all clusters."""
+        """Kill all nodes of all clusters."""
         for cluster in self._made:
             cluster.kill()
 
 
 def _replication_settings(brokers: int) -> dict[str, str]:
-    """Internal topics are replicated as far as there are brokers."""
+    """Replicate internal topics as far as there are brokers."""
     replicas = str(max(1, min(3, brokers)))
     return {
         "offsets.topic.replication.factor": replicas,
@@ -264,8 +264,8 @@ def _replication_settings(brokers: int) -> dict[str, str]:
 
 
 def _shutdown_settings(combined: int) -> dict[str, str]:
-    """Where several nodes are both broker and controller, brokers close without the controllers' leave.
+    """Disable controlled shutdown if several nodes are combined.
 
-    They would ask for it, and wait five minutes, when the nodes that stopped before them took the quorum with them.
+    Brokers would wait five minutes for it once the nodes that stopped before them have taken the quorum with them.
     """
     return {"controlled.shutdown.enable": "false"} if combined > 1 else {}

@@ -1,8 +1,7 @@
-"""Run a main class of a Kafka release, or one of our programs in `java/` against its jars.
+"""Runs a main class of a Kafka release, or one of our programs in `java/` against its jars.
 
 The programs are compiled once for each release into the cache that `tools/fetch_kafka.py` fills.
-Start-up time is halved by an archive of loaded classes (JVM class data sharing), written when the first JVM of a kind
-ends.
+An archive of loaded classes (JVM class data sharing), written when the first JVM of a kind ends, halves start-up time.
 """
 
 import fcntl
@@ -38,7 +37,7 @@ _PROGRAMS_KEPT_S = 24 * 3600
 
 
 class KafkaProgramError(Exception):
-    """A Java program failed; carries its exit status and the end of what it wrote to stderr."""
+    """A Java program failed; carries its exit status and the end of its stderr."""
 
     def __init__(self, program: str, status: int, stderr: str) -> None:
         self.status = status
@@ -99,7 +98,7 @@ def run_program(
 
 
 def answers(bootstrap_servers: str, *options: str, timeout_s: float = 180) -> dict[str, Any]:  # Any: a JSON document
-    """All that a running cluster tells a client (see `java/Answers.java` for the options and the document)."""
+    """Everything that a running cluster tells a client (see `java/Answers.java` for the options and the document)."""
     document: dict[str, Any] = json.loads(
         run_program("Answers", ["--bootstrap", bootstrap_servers, *options], timeout_s=timeout_s)
     )
@@ -124,7 +123,7 @@ def load_snapshot(checkpoint: Path, release: str, *options: str) -> list[dict[st
 
 
 def program_jar(program: str, release: str) -> Path:
-    """The jar of one of our programs, compiled against the jars of `release` where that was not done yet."""
+    """The jar of one of our programs, compiled against the jars of `release` unless it already is."""
     sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.java")))).hexdigest()[:12]
     jar = release_dir(release) / "programs" / sources / f"{program}.jar"
     if jar.exists():
@@ -140,7 +139,7 @@ def program_jar(program: str, release: str) -> Path:
 class ClassSharing:
     """The archive of classes that JVMs of one kind and release load.
 
-    Start the JVM with `options`; after it has ended well call `keep`, and in any case `close`.
+    Start the JVM with `options`; call `keep` after a clean exit, and `close` in any case.
     """
 
     def __init__(self, release: str, kind: str) -> None:
@@ -154,18 +153,18 @@ class ClassSharing:
             self.options = [f"-XX:ArchiveClassesAtExit={self._aside}"]
 
     def keep(self) -> None:
-        """Keep the archive, if it was this JVM that wrote one."""
+        """Keep the archive, if this JVM wrote one."""
         if self._lock is not None and self._aside.exists():
             self._aside.rename(self._archive)
 
     def close(self) -> None:
-        """Let another JVM write the archive where this one did not."""
+        """Let another JVM write the archive if this one did not."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def _claim(self) -> bool:
-        """One JVM at a time writes the archive; the others run without."""
+        """Claim the archive: one JVM at a time writes it, the others run without."""
         self._archive.parent.mkdir(parents=True, exist_ok=True)
         lock = self._archive.with_suffix(".lock").open("w")
         try:
@@ -179,9 +178,9 @@ class ClassSharing:
 
 
 def _remove_older(release: str, *, keep: str) -> None:
-    """Remove what belongs to earlier states of the sources; a JVM that has it open goes on.
+    """Remove archives of earlier versions of the sources; a JVM that has one open goes on.
 
-    What is young may be another clone's, with other sources and the same cache, at work now.
+    Recent ones may belong to another clone at work, with other sources and the same cache.
     """
     for older in (release_dir(release) / "programs").glob("*"):
         if older.name != keep and time.time() - older.stat().st_mtime > _PROGRAMS_KEPT_S:
@@ -191,7 +190,7 @@ def _remove_older(release: str, *, keep: str) -> None:
 
 
 def _compile(program: str, libs: Path, jar: Path) -> None:
-    """Compile aside and rename. A jar, because class data sharing does not take folders on the class path."""
+    """Compile aside and rename. A jar, because class data sharing does not support folders on the class path."""
     jar.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".compile-", dir=jar.parent))
     try:

@@ -1,7 +1,7 @@
-"""What a downgraded cluster has to hold: what its source held, changed by the ledger and by nothing else.
+"""What a downgraded cluster must hold: its source's contents changed by the ledger and by nothing else.
 
-The ledger is the document of `falkirk logdir downgrade --json`. Where an older release has no words for something that
-is still there, this says so by name; it never leaves a fact out of the comparison.
+The ledger is the document of `falkirk logdir downgrade --json`. Where an older release cannot express something that is
+still there, this module names it; it never leaves a fact out of the comparison.
 """
 
 import json
@@ -35,11 +35,11 @@ _MODERN = ("group_epoch", "topology_epoch", "start_offsets")
 
 
 class UnexplainedLossError(Exception):
-    """A ledger that says something of which it is not known how it would show."""
+    """A ledger has an entry whose effect is not known."""
 
 
 def expected_answers(before: Document, ledger: Document) -> Document:
-    """The answers that the target has to give. Raises UnexplainedLossError for other kinds of loss."""
+    """The expected answers of the target. Raises UnexplainedLossError for other kinds of loss."""
     release = _release(ledger)
     unknown = {loss["kind"] for loss in ledger["losses"]} - _UNSEEN - _STILL_LISTED - _OF_GROUPS
     if unknown:
@@ -80,7 +80,7 @@ def _without_configs(answers: Document, inaccessible: Iterable[Document]) -> Non
 
 
 def _seen(before: Document, told: Document, release: tuple[int, ...]) -> Document | None:
-    """One group as the target answers for it; None if it does not list it."""
+    """One group as the target reports it; None if it does not list it."""
     lost = told["lost"]
     if "committed_offsets" in lost or "pending_offsets" in lost:
         raise UnexplainedLossError(f"offsets of a group are not served: {told}")
@@ -113,7 +113,7 @@ def _seen(before: Document, told: Document, release: tuple[int, ...]) -> Documen
 
 
 def expected_replicas(before: Document, ledger: Document) -> dict[str, list[int]]:
-    """In-sync replicas that the ledger gives to partitions which had none, by `<topic>-<partition>`."""
+    """The in-sync replicas that the ledger assigns to partitions without any, by `<topic>-<partition>`."""
     names = {topic["id"]: name for name, topic in before["topics"].items()}
     return {
         f"{names[loss['key_fields']['topic_id']]}-{loss['key_fields']['partition']}": loss["after"]["isr"]
@@ -123,9 +123,9 @@ def expected_replicas(before: Document, ledger: Document) -> dict[str, list[int]
 
 
 def expected_image(lines: Iterable[Document], ledger: Document) -> list[str]:
-    """The image that the target has to read, as `image_lines` gives it, from Kafka's own lines of the source's image.
+    """The image that the target must read, in the form of `image_lines`, from Kafka's own lines of the source's image.
 
-    Those are as `load_snapshot` gives them, written at the target's level.
+    The latter come from `load_snapshot`, written at the target's level.
     """
     release = _release(ledger)
     converted = {
@@ -171,7 +171,7 @@ def expected_image(lines: Iterable[Document], ledger: Document) -> list[str]:
 
 
 def image_lines(lines: Iterable[Document]) -> list[str]:
-    """Kafka's lines of an image in one order: releases keep features and listeners in their own."""
+    """Kafka's lines of an image in one order: the order of features and listeners depends on the release."""
     found = []
     for line in deepcopy(list(lines)):
         data = line.get("data", {})

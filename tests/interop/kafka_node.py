@@ -18,12 +18,12 @@ _POLL_S = 0.03
 
 
 class KafkaNodeError(Exception):
-    """A node did not start, or did not stop; the message ends with the tail of its log."""
+    """A node did not start or stop; the message ends with the tail of its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLayout:
-    """Who a node is and where it lives. A port of a role that it does not have is not used."""
+    """Identity, ports and directories of a node. The port of a role that it does not have is unused."""
 
     node_id: int
     roles: tuple[str, ...] = (BROKER, CONTROLLER)
@@ -41,7 +41,7 @@ class Quorum:
     controllers: tuple[NodeLayout, ...]
 
     def property(self) -> tuple[str, str]:
-        """The one line of server.properties that says it."""
+        """Its line of server.properties."""
         if self.dynamic:
             servers = ",".join(f"127.0.0.1:{node.controller_port}" for node in self.controllers)
             return "controller.quorum.bootstrap.servers", servers
@@ -50,9 +50,9 @@ class Quorum:
 
 
 def server_properties(layout: NodeLayout, quorum: Quorum, settings: Mapping[str, str]) -> dict[str, str]:
-    """The whole configuration of a node; `settings` win over what is derived from the layout.
+    """The whole configuration of a node; `settings` override what is derived from the layout.
 
-    Brokers listen twice: in plain text, where every client is a super user if `settings` say so, and with SASL/SCRAM.
+    Brokers have two listeners: plain text, where every client is a super user if `settings` say so, and SASL/SCRAM.
     """
     listeners = []
     if BROKER in layout.roles:
@@ -80,7 +80,7 @@ def server_properties(layout: NodeLayout, quorum: Quorum, settings: Mapping[str,
 class KafkaNode:
     """A node on its log dirs, which may be new (`format` them) or come from elsewhere.
 
-    `home` keeps server.properties and one log file for each start. Nothing else is written outside of the log dirs.
+    `home` has server.properties and one log file for each start. Nothing else is written outside the log dirs.
     """
 
     started_line = STARTED_LINE
@@ -104,7 +104,7 @@ class KafkaNode:
 
     @property
     def log_file(self) -> Path:
-        """What the process of the last start has logged."""
+        """The log of the last start."""
         return self.home / f"server-{self._starts}.log"
 
     @property
@@ -114,13 +114,13 @@ class KafkaNode:
         return self._process.pid if running and self._process else None
 
     def format(self, cluster_id: str, *arguments: str) -> None:
-        """Format the log dirs with StorageTool of the release; `arguments` are more of its options."""
+        """Format the log dirs with StorageTool of the release; `arguments` are further options."""
         self.write_properties()
         options = ["format", "--cluster-id", cluster_id, "--config", str(self.properties_file), *arguments]
         run_main(self.release, "kafka.tools.StorageTool", options)
 
     def write_properties(self) -> None:
-        """Write server.properties, and make the log dirs that are not there."""
+        """Write server.properties, and create missing log dirs."""
         self.home.mkdir(parents=True, exist_ok=True)
         for path in self.layout.log_dirs:
             path.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ class KafkaNode:
         self.properties_file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
 
     def start(self) -> None:
-        """Start the process; `wait_started` tells when it serves."""
+        """Start the process; `wait_started` waits until it serves."""
         if self.pid is not None:
             raise KafkaNodeError(f"node {self.layout.node_id} runs already as process {self.pid}")
         self.write_properties()
@@ -140,7 +140,7 @@ class KafkaNode:
             )
 
     def wait_started(self, timeout_s: float = 60) -> None:
-        """Return when the node says that it serves; raises KafkaNodeError if it ends or does not say so in time."""
+        """Return when the node serves; raises KafkaNodeError if it ends or is late."""
         deadline = time.monotonic() + timeout_s
         while self.started_line not in self.log_text():
             # Asked before the log is read once more: what an ended process wrote is all there.
@@ -190,7 +190,7 @@ class KafkaNode:
         self.wait_stopped(timeout_s)
 
     def kill(self) -> None:
-        """End the process at once (SIGKILL): no flush, no clean-shutdown file, no goodbye to the controller."""
+        """Kill the process (SIGKILL): no flush, no clean-shutdown file, no controlled shutdown."""
         if self._process is None:
             return
         if self.pid is not None:
@@ -199,11 +199,11 @@ class KafkaNode:
         self._close_sharing()
 
     def log_text(self) -> str:
-        """What the process of the last start has logged so far."""
+        """The log of the last start so far."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def log_tail(self, lines: int = 40) -> str:
-        """The last lines of the log, and before them every line that speaks of an error."""
+        """The last lines of the log, preceded by every line about an error."""
         text = self.log_text().splitlines()
         errors = [line for line in text[:-lines] if " ERROR " in line or " FATAL " in line]
         return "\n".join(errors[-10:] + text[-lines:])
@@ -226,6 +226,6 @@ class KafkaNode:
 
 
 def dies_with_parent() -> Sequence[str]:
-    """A prefix that has the kernel end the node when the process that started it is gone (Linux, util-linux)."""
+    """A prefix that lets the kernel end the node when its parent process is gone (Linux, util-linux)."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL"] if setpriv else []

@@ -1,4 +1,4 @@
-"""Free TCP ports on 127.0.0.1 that a node may keep over restarts."""
+"""Free TCP ports on 127.0.0.1 that a node can keep over restarts."""
 
 import random
 import socket

@@ -1,4 +1,4 @@
-"""States of a cluster that only come about by killing nodes."""
+"""Cluster states that require killed nodes."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def put_elr_in_use(cluster: KafkaCluster) -> dict[str, Any]:  # Any: a JSON docu
 def await_leadership(
     cluster: KafkaCluster, wanted: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:  # Any: a JSON document
-    """Ask for leaders, in-sync replicas and live brokers until they are as wanted; raises TimeoutError."""
+    """Poll leaders, in-sync replicas and live brokers until they are as wanted; raises TimeoutError."""
     deadline = time.monotonic() + _DEADLINE_S
     while True:
         state: dict[str, Any] = answers(cluster.running_servers, "--sections", "leadership")["leadership"]

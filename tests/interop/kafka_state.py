@@ -1,4 +1,4 @@
-"""What a cluster holds, asked of it while it runs, or of Kafka's own classes after it has stopped."""
+"""The contents of a cluster, asked of it while it runs, or read by Kafka's own classes after it has stopped."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ BOOT_USER = "SCRAM-SHA-512=[name=boot,password=secret-boot]"
 
 
 def ask(cluster: KafkaCluster, *, like: Document | None = None) -> Document:
-    """All that the running nodes tell, also of groups that have configs in `like`: not every release lists them."""
+    """Everything that the running nodes tell, also of groups with configs in `like`, which not every release lists."""
     options = ["--scram", cluster.scram_servers]
     configs = like["configs"] if like else {}
     groups = [name.removeprefix("group:") for name in configs if name.startswith("group:")]
@@ -22,7 +22,7 @@ def ask(cluster: KafkaCluster, *, like: Document | None = None) -> Document:
 
 
 def leadership(cluster: KafkaCluster) -> Document:
-    """Who leads, who is in sync, which brokers are there, and who votes."""
+    """Leaders, in-sync replicas, live brokers, and voters."""
     told: Document = answers(cluster.running_servers, "--sections", "leadership")["leadership"]
     return told
 

@@ -19,7 +19,7 @@ _DEADLINE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """How a tool ended and all that it wrote."""
+    """Exit status and output of a tool."""
 
     command: tuple[str, ...]
     status: int
@@ -27,13 +27,13 @@ class ToolEnded:
 
 
 def run_tools(*commands: Sequence[str], release: str = CLIENT_RELEASE, timeout_s: float = 180) -> list[ToolEnded]:
-    """Run the tools one after the other, whatever becomes of each."""
+    """Run the tools one after the other, whether or not one fails."""
     told = json.loads(run_program("Tools", [json.dumps(commands)], release=release, timeout_s=timeout_s))
     return [ToolEnded(tuple(one["command"]), one["status"], one["output"]) for one in told]
 
 
 def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str]:
-    """What the tools write; each must do what it is asked to."""
+    """The tools' outputs; each must succeed."""
     ended = run_tools(*commands, release=release)
     failed = [one for one in ended if one.status != 0 or "Exception" in one.output]
     assert failed == []
@@ -41,7 +41,7 @@ def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str
 
 
 def await_output(command: Sequence[str], wanted: str) -> None:
-    """Run a tool until its output has `wanted`: brokers learn of what is done a moment later. Raises TimeoutError."""
+    """Run a tool until its output has `wanted`: brokers learn of changes a moment later. Raises TimeoutError."""
     deadline = time.monotonic() + _DEADLINE_S
     while wanted not in (ended := run_tools(command)[0]).output:
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""A cluster of our controllers and of brokers, real ones or ours, each of a release of its own."""
+"""A cluster of our controllers and of brokers, real ones or ours, each of its own release."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -22,9 +22,9 @@ BOOTSTRAP = "bootstrap.checkpoint"
 
 
 class MixedCluster(KafkaCluster):
-    """Controllers of ours, from node 1 on, that run as the releases given, and brokers from node 11 on.
+    """Controllers of ours from node 1 on, running as the given releases, and brokers from node 11 on.
 
-    Brokers are real ones but for `own_brokers`, by node id.
+    Brokers are real except for `own_brokers`, by node id.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class MixedCluster(KafkaCluster):
         return leader_id
 
     def restart(self, node_id: int) -> None:
-        """Start a node that has ended, and wait until it serves."""
+        """Restart a node that has ended, and wait until it serves."""
         self.nodes[node_id].start()
         self.nodes[node_id].wait_started()
 
-    def let_be(self, node_id: int, kind: type[KafkaNode]) -> None:
-        """Have a stopped node be one of ours, or a real one of the same release, on the same directories and ports."""
+    def replace(self, node_id: int, kind: type[KafkaNode]) -> None:
+        """Make a stopped node one of ours, or a real one of the same release, on the same directories and ports."""
         node = self.nodes[node_id]
         self.nodes[node_id] = kind(
             node.release,
@@ -89,11 +89,11 @@ class MixedCluster(KafkaCluster):
         )
 
     def controller_logs(self) -> str:
-        """The ends of what our nodes logged, for the message of a failed test."""
+        """The log tails of our controllers, for the message of a failed test."""
         return "\n".join(f"--- {node}\n{node.log_tail()}" for node in self.controllers)
 
     def own_logs(self) -> str:
-        """The same of all nodes of ours, brokers included."""
+        """The log tails of all nodes of ours, brokers included."""
         return "\n".join(
             f"--- {node}\n{node.log_tail()}" for node in self.nodes.values() if isinstance(node, FalkirkNode)
         )

@@ -1,4 +1,4 @@
-"""What happens to nodes in tests."""
+"""Faults of nodes."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from kafka_node import KafkaNode
 
 @contextmanager
 def killed(node: KafkaNode) -> Iterator[None]:
-    """The node is killed hard, and started again at the end."""
+    """Kill the node, and restart it at the end."""
     node.kill()
     yield
     node.start()
@@ -19,7 +19,7 @@ def killed(node: KafkaNode) -> Iterator[None]:
 
 @contextmanager
 def cut_off(node: KafkaNode) -> Iterator[None]:
-    """The node hears and says nothing for a while, and does not notice."""
+    """Pause the node's process during the block."""
     assert node.pid is not None
     os.kill(node.pid, signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""A producer that runs while other things happen, and the proof that nothing that was acked is lost."""
+"""A producer that runs in the background, and the proof that no acked record is lost."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ class Load:
             )
 
     def acked(self) -> int:
-        """How many records have been acked so far."""
+        """The number of acked records so far."""
         lines = [line for line in self._output.read_text().split("\n")[:-1] if line.isdigit()]
         return int(lines[-1]) if lines else 0
 
@@ -45,7 +45,7 @@ class Load:
             time.sleep(_POLL_S)
 
     def finish(self, timeout_s: float = 120) -> dict[str, Any]:  # Any: a JSON document
-        """End producing, read all back, and give what the program found."""
+        """Stop producing, read everything back, and return what the program found."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout_s)
@@ -56,7 +56,7 @@ class Load:
         return document
 
     def kill(self) -> None:
-        """End it hard."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         if self._process.stdin is not None:
@@ -65,7 +65,7 @@ class Load:
 
 @contextmanager
 def producing(bootstrap_servers: str, topic: str, folder: Path, *, codec: str = "none") -> Iterator[Load]:
-    """Produce while the block runs; it should `finish`."""
+    """Produce while the block runs, which should call `finish`."""
     load = Load(bootstrap_servers, topic, folder, codec=codec)
     try:
         yield load

@@ -1,4 +1,4 @@
-"""Where replicas are: as our controllers have it in the metadata, and as the brokers' disks have it."""
+"""Where replicas are: by our controllers' metadata, and by the brokers' disks."""
 
 import shutil
 import time
@@ -33,7 +33,7 @@ def replica_directories(cluster: MixedCluster, topic: str, scratch: Path) -> tup
 
 
 def _assigned(cluster: MixedCluster, topic: str, scratch: Path) -> Directories:
-    """What the metadata log of the running controllers says, read from copies."""
+    """The assignments in the running controllers' metadata log, read from copies."""
     shutil.rmtree(scratch, ignore_errors=True)
     for node in cluster.controllers:
         source = node.layout.log_dirs[0]

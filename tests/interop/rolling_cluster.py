@@ -1,4 +1,4 @@
-"""A cluster of ours whose nodes go from release to release one at a time, while clients go on."""
+"""A cluster of ours whose nodes roll from release to release one at a time, while clients go on."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,9 +29,9 @@ class RollingCluster(KafkaCluster):
         super().__init__(release, layouts, home=home, settings=QUORUM_SETTINGS | _SETTINGS)
 
     def roll(self, release: str, left_to_do: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Have one node after the other run as `release`; the next one when all replicas are in sync again.
+        """Run one node after the other as `release`; the next one when all replicas are in sync again.
 
-        `left_to_do`: what a lowering has told to remove, by node.
+        `left_to_do`: what a lowering has said to remove, by node.
         """
         for node in self.nodes.values():
             self.await_in_sync()
@@ -39,17 +39,17 @@ class RollingCluster(KafkaCluster):
         self.await_in_sync()
 
     def features(self, *arguments: str) -> dict[str, Any]:  # Any: a JSON document
-        """Run `falkirk features ... --json`, which has to succeed, and give its document."""
+        """Run `falkirk features ... --json`, which must succeed, and return its document."""
         ended = falkirk("features", "--bootstrap-server", self.bootstrap_servers, *arguments, "--json")
         assert ended.status == 0, f"{arguments}: {ended.stderr}\n{ended.stdout}"
         return ended.document
 
     def await_in_sync(self) -> None:
-        """Wait until every node knows all brokers, and every replica of every topic in sync."""
+        """Wait until every node knows all brokers, and every replica of every topic is in sync."""
         await_in_sync([layout.broker_port for layout in self.layouts], self.nodes)
 
     def complaints(self) -> list[str]:
-        """What any node logged that should not be: errors, and requests outside of what clients were told."""
+        """What any node logged that it should not: errors, and requests outside the advertised versions."""
         logs = [file for node in self.nodes.values() for file in sorted(node.home.glob("server-*.log"))]
         lines = [line for file in logs for line in file.read_text(errors="replace").splitlines()]
         assert lines

@@ -1,4 +1,4 @@
-"""Clusters whose controllers are met over SASL_SSL: certificates on both sides, PLAIN among nodes, short sessions."""
+"""Clusters with controllers behind SASL_SSL: certificates on both sides, PLAIN among nodes, short sessions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ SESSION_MS = 20_000
 
 
 class SecureCluster(MixedCluster):
-    """Controllers are ours but for `real_controllers`. Clients that are no super users stand in no ACL."""
+    """Controllers are ours except for `real_controllers`. There are no ACLs for clients that are not super users."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class SecureCluster(MixedCluster):
         super().__init__(controller_releases, broker_releases, home=home, settings=self._settings())
 
     def client_file(self, name: str, properties: Mapping[str, str]) -> Path:
-        """Write what a tool is told with --command-config."""
+        """Write a tool's --command-config."""
         path = self._files / f"{name}.properties"
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         return path
 
     def over_tls(self, mechanism: str, user: str, password: str) -> dict[str, str]:
-        """Give the properties of a client of the controllers, who shows a certificate, too."""
+        """Return the properties of a client of the controllers, with a certificate."""
         leaf = self.authority.issue("client@example.org", common_name="client")
         pem_file(leaf, self._files / "client.pem")
         return login(mechanism, user, password) | {
@@ -82,7 +82,7 @@ class SecureCluster(MixedCluster):
 
 
 def login(mechanism: str, user: str, password: str, *, is_token: bool = False) -> dict[str, str]:
-    """Give the properties of a client that says who it is."""
+    """Return the properties of a client that authenticates."""
     module = PLAIN_MODULE if mechanism == "PLAIN" else SCRAM_MODULE
     token = ' tokenauth="true"' if is_token else ""
     return {

@@ -1,4 +1,4 @@
-"""Asks a node over a socket, one request at a time, for `data_plane_story`."""
+"""Sends the requests of `data_plane_story` to a node over a socket, one at a time."""
 
 import socket
 import time
@@ -12,7 +12,7 @@ _TIMEOUT_S = 30
 
 
 class SocketAsker:
-    """A client of `127.0.0.1:port` that connects again whenever it is cut off."""
+    """A client of `127.0.0.1:port` that reconnects when it is disconnected."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -46,7 +46,7 @@ class SocketAsker:
         time.sleep(0.1)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._socket.close()
 
     def _receive(self) -> Any:

@@ -1,4 +1,4 @@
-"""Kafka's own classes open logs that ours wrote, find in them what ours does, go on with them, and ours after that."""
+"""Kafka's own classes open logs that ours wrote, find the same in them, append, and ours continue after that."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.log.unified_log import UnifiedLog
 from falkirk.storage.posix_disk import PosixDisk
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 SEGMENT_BYTES, INDEX_INTERVAL_BYTES = 2000, 300
 CONFIG = {"segment_bytes": SEGMENT_BYTES, "index_interval_bytes": INDEX_INTERVAL_BYTES, "retention_ms": -1}
@@ -86,7 +86,7 @@ LOGS = [plain, idempotent, replicated, transactional, cut, shortened, cleaned, e
 
 
 def state(log: UnifiedLog) -> dict[str, object]:
-    """Give what `java/OpenLog.java` tells, as ours sees it."""
+    """Return the output of `java/OpenLog.java` in our form."""
     log.update_high_watermark(log.log_end_offset)
     return {
         "topicId": uuid_text(TOPIC_ID),
@@ -169,6 +169,6 @@ def test_kafka_finds_in_a_log_what_ours_does_and_goes_on_and_ours_after_it(tmp_p
 
 
 def without_time_index_of_active(log: dict[str, object]) -> dict[str, object]:
-    """Kafka notes the largest timestamp of an active segment when it is closed, which was after it printed this."""
+    """Kafka adds an active segment's largest timestamp when it closes it, after it printed this."""
     *others, active = log["segments"]
     return {**log, "segments": [*others, {**active, "timeIndex": None}]}

@@ -16,11 +16,9 @@ SCRIPT = Path(__file__).parents[2] / "demo" / "run.py"
 # Whatever the demo starts inherits it.
 MARK = "DEMO_OF_TEST"
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
-
 
 class Demo:
-    """A demo that runs in a session of its own."""
+    """A demo in a session of its own."""
 
     def __init__(self) -> None:
         self._mark = uuid.uuid4().hex
@@ -37,7 +35,7 @@ class Demo:
         self.lines = self.process.stdout
 
     def processes(self) -> set[int]:
-        """All processes that the demo has started, and itself."""
+        """The demo's process and all that it has started."""
         wanted = f"{MARK}={self._mark}".encode()
         return {int(home.name) for home in Path("/proc").glob("[0-9]*") if wanted in environment(home)}
 
@@ -59,6 +57,7 @@ def demo() -> Iterator[Demo]:
     demo.lines.close()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: Demo) -> None:
     text = demo.lines.read()
@@ -87,6 +86,7 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
     becomes(demo.processes, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "send"),
     [

@@ -1,4 +1,4 @@
-"""`falkirk features` against real nodes, and kafka-features against ours: answers as those of real nodes."""
+"""`falkirk features` against real nodes, and kafka-features against ours: the answers of real nodes."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 ELR = ("--feature", "eligible.leader.replicas.version=1")
 # How a node is formatted to be in a state: whether the quorum is dynamic, and options of StorageTool.
@@ -51,7 +51,7 @@ def formatted(cluster: KafkaCluster, arguments) -> KafkaCluster:
 
 
 def as_tool_of(call: FeatureCall, words: list[str]) -> list[str]:
-    """Have the tool of the recorded release answer."""
+    """Let the tool of the recorded release answer."""
     at = next((at for at, word in enumerate(words) if word in COMMANDS), None)
     return words if at is None else [*words[: at + 1], "--release", call.tool, *words[at + 1 :]]
 
@@ -127,7 +127,7 @@ def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
 
 
 def levels_on_disk(log_dir: Path) -> set[int]:
-    """Give every metadata.version in the metadata partition, whether a node would still look at it or not."""
+    """Return every metadata.version in the metadata partition, whether or not a node would still read it."""
     found = set()
     files = [*(log_dir / METADATA_DIRECTORY).glob("*.log"), *(log_dir / METADATA_DIRECTORY).glob("*.checkpoint")]
     for file in files:
@@ -143,17 +143,17 @@ def levels_on_disk(log_dir: Path) -> set[int]:
 
 
 def is_of_tables(call: FeatureCall) -> bool:
-    """Say whether no cluster is asked: those answers are compared elsewhere."""
+    """True if no cluster is asked: those answers are compared elsewhere."""
     return call.words[:1] in {("version-mapping",), ("feature-dependencies",)}
 
 
 def is_of_tool(call: FeatureCall) -> bool:
-    """Say whether the tool itself refuses: nothing of it reaches a node."""
-    return call.words[:1] == ("--bootstrap-server",) or call.stderr.startswith(("usage:", "Command line error"))
+    """True if the tool itself refuses, and sends nothing to a node."""
+    return call.words[:1] == ("--bootstrap-server",) or call.wrong_usage
 
 
 def undoing(call: FeatureCall) -> list[list[str]]:
-    """Give what takes a node of ours back to where the real one stayed, which refused."""
+    """Return the calls that take a node of ours back to where the real one stayed, which refused."""
     asked = re.search(r"metadata\.version to (\d+)\.", call.stdout)
     was_refused = any(refusal in call.stdout for refusal in REFUSALS)
     if "--dry-run" in call.words or not was_refused or asked is None or int(asked[1]) < LOWEST_LEVEL:
@@ -164,7 +164,7 @@ def undoing(call: FeatureCall) -> list[list[str]]:
 
 
 def check(calls, answers, rules) -> None:
-    """Every answer is Kafka's, or falls under a row."""
+    """Every answer equals Kafka's, or is covered by a row."""
     assert len(calls) == len(answers) > 5
     pairs = list(zip(calls, answers, strict=True))
     wrong = [(call.words, call.answer, answer) for call, answer in pairs if difference(call, answer, rules) is None]

@@ -17,7 +17,7 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.upgrade_type import UpgradeType
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`tools/fetch_kafka.py`, with a Maven of our own that copies nothing but says what it was asked for."""
+"""`tools/fetch_kafka.py`, with a fake Maven that records its calls."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ COPIES = 'echo jar > "$libs/kafka-clients-0.jar"'
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a path on which our Maven comes first."""
+    """An empty cache, and a PATH on which the fake Maven comes first."""
     monkeypatch.setenv("FALKIRK_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     (tmp_path / "bin").mkdir()
@@ -102,7 +102,6 @@ def test_some_releases_are_fetched_only_if_they_are_named(cache: Path) -> None:
         assert done.stdout.splitlines() == [str(cache / "kafka" / release / "libs") for release in fetched]
 
 
-@pytest.mark.slow
 def test_two_processes_at_once_fetch_once(cache: Path, tmp_path: Path) -> None:
     program(tmp_path / "bin" / "mvn", FAKE_MAVEN.replace("BEHAVIOUR", f"sleep 0.3; {COPIES}"))
     both = [subprocess.Popen([sys.executable, TOOL, "4.3.1"], stdout=subprocess.PIPE, text=True) for _ in range(2)]

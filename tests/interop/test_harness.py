@@ -1,4 +1,4 @@
-"""The harness itself: a real 4.3.1 node is formatted, started, seeded and asked, and the answers can differ."""
+"""The harness itself: a real 4.3.1 node is formatted, started, seeded and asked, and answers can differ."""
 
 import shutil
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from kafka_node import KafkaNodeError
 from falkirk.client.config import parse_servers
 from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 RELEASE = "4.3.1"
 BOOT_USER = "SCRAM-SHA-512=[name=boot,password=secret-boot]"
 
 
 @pytest.fixture(scope="module")
 def seeded(module_clusters: Clusters) -> KafkaCluster:
-    """A node with two log dirs and everything that can be seeded; it runs."""
+    """A running node with two log dirs and everything that can be seeded."""
     cluster = module_clusters.new(RELEASE, log_dirs=2, dynamic=True)
     cluster.format(scram=[BOOT_USER])
     cluster.start()
@@ -35,6 +35,7 @@ def ask(cluster: KafkaCluster) -> dict[str, Any]:
     return answers(cluster.bootstrap_servers, "--scram", cluster.scram_servers)
 
 
+@pytest.mark.full
 def test_answers_are_equal_after_a_clean_restart_and_tell_every_kind_of_state(seeded: KafkaCluster) -> None:
     before = ask(seeded)
     seeded.stop()
@@ -94,6 +95,7 @@ def test_what_is_fetched_of_a_running_node_makes_the_rows_that_its_files_make(
         assert rows[table], table
 
 
+@pytest.mark.full
 def test_a_change_shows_as_differences_of_its_kind_alone(seeded: KafkaCluster) -> None:
     before = ask(seeded)
     seed(seeded.bootstrap_servers, "--seed", "2", "--steps", "scram")

@@ -14,7 +14,7 @@ from kafka_scenarios import ELR_ROLES, await_leadership, put_elr_in_use
 
 from fetch_kafka import RELEASES
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.full, pytest.mark.xdist_group("kafka-2")]
+pytestmark = [pytest.mark.interop, pytest.mark.full]
 THREE = {1: COMBINED, 2: COMBINED, 3: COMBINED}
 SEPARATE = {1: (CONTROLLER,), 2: (BROKER,), 3: (BROKER,)}
 # What each release's default features do not allow.

@@ -1,4 +1,4 @@
-"""KIP-584's command line on a real broker with a quorum, of the last release that decides on each feature alone."""
+"""KIP-584's command line on a real broker with a quorum, of the last release that updates each feature separately."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from feature_calls import asked_of_falkirk
 from kafka_cluster import Clusters
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 FIRST, LAST = 16, 21
 

@@ -1,6 +1,6 @@
 """Real 4.3.1 brokers under our controllers go down to 3.9.1 and 3.7.2 while they run: the forced snapshot.
 
-Producers and consumers go on meanwhile. At the end the brokers answer as before, but for what the lowering has told.
+Producers and consumers go on meanwhile. At the end the brokers answer as before, except for what the lowering reported.
 """
 
 import time
@@ -23,7 +23,7 @@ from kafka_state import BOOT_USER, ask
 from mixed_cluster import BOOTSTRAP, MixedCluster
 from topic_state import await_in_sync
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 BROKERS = (11, 12, 13)
 STEPS = "topics,configs,acls,scram,quotas,data,transactions,classic-groups,consumer-groups"
 GOES_ON = "goes-on"
@@ -35,7 +35,7 @@ Document = dict[str, Any]  # Any: JSON values
 
 
 class Downgrading:
-    """A cluster on its way down: what it answered at first, and what its lowerings have told."""
+    """A cluster on its way down: its first answers, and what its lowerings reported."""
 
     def __init__(self, cluster: MixedCluster) -> None:
         self.cluster = cluster
@@ -46,11 +46,11 @@ class Downgrading:
         self.dead: set[int] = set()
 
     def features(self, *arguments: str) -> Ended:
-        """Run `falkirk features ... --json` by way of the brokers."""
+        """Run `falkirk features ... --json` through the brokers."""
         return falkirk("features", "--bootstrap-server", self.cluster.bootstrap_servers, *arguments, "--json")
 
     def refuse(self, level: str) -> None:
-        """Without the operator's leave real brokers are in the way, by name."""
+        """Without `--unsafe` real brokers block the lowering, by name."""
         refused = self.features("downgrade-all", "--release", level, "--unsafe")
         assert refused.status == 1, refused
         blockers = refused.document["blockers"]
@@ -59,7 +59,7 @@ class Downgrading:
         ]
 
     def plan(self, level: str) -> None:
-        """Keep what the lowering will tell: a command whose controller dies may not get to say it."""
+        """Keep what the lowering will report: a command whose controller dies may not print it."""
         planned = self.lowering(level, "--dry-run")
         self.losses += [one for one in planned["losses"] if one not in self.losses]
         # What is not accessible at one level is still there, and told again on the way to the next.
@@ -67,20 +67,20 @@ class Downgrading:
         self.inaccessible += [one for one in planned["inaccessible"] if (one["kind"], one["key"]) not in told]
 
     def lower(self, level: str) -> None:
-        """Lower all features to those of a release, by the forced snapshot; every node that is alive then has it."""
+        """Lower all features to those of a release, by the forced snapshot; every live node then has it."""
         waited = self.lowering(level, "--wait")["waited"]
         assert {*waited["nodes"], *waited["ghosts"]} == {1, 2, 3, *BROKERS}
         assert waited["left_to_do"] == {str(node_id): [BOOTSTRAP] for node_id in waited["nodes"]}
         assert set(waited["ghosts"]) == self.dead
 
     def lowering(self, level: str, *options: str) -> Document:
-        """Run the command, which has to succeed."""
+        """Run the command, which must succeed."""
         ended = self.features("downgrade-all", "--release", level, "--unsafe", "--allow-forced-snapshot", *options)
         assert ended.status == 0, ended
         return ended.document
 
     def swap(self, release: str, loads: ClientLoads) -> None:
-        """Have one broker after the other run as an older release, on the same directories."""
+        """Restart one broker after the other as an older release, on the same directories."""
         for node in self.cluster.brokers:
             self.await_in_sync()
             node.run_as(release, without=[BOOTSTRAP])
@@ -88,11 +88,11 @@ class Downgrading:
         self.await_in_sync()
 
     def await_in_sync(self) -> None:
-        """Wait until each broker knows all of them, and every replica in sync."""
+        """Wait until each broker knows all of them, and every replica is in sync."""
         await_in_sync([node.layout.broker_port for node in self.cluster.brokers], BROKERS)
 
     def check(self, release: str, metadata_version: int) -> None:
-        """Everything is as before but for the ledger."""
+        """Everything is as before except for the ledger."""
         groups = self.before["groups"]["groups"]
         ledger = {
             "to": {"release": release},
@@ -193,7 +193,7 @@ def test_a_broker_is_killed_as_it_fetches_the_snapshot(clusters: Clusters, tmp_p
 
 @pytest.mark.full
 def test_our_leader_is_killed_between_commit_and_snapshot(clusters: Clusters, tmp_path: Path) -> None:
-    """It dies as soon as a standby has the records: two of three do, whether the leader has heard of it or not."""
+    """It is killed as soon as a standby has the records: two of three do, whether or not the leader knows."""
     cluster = started(clusters, tmp_path / "cluster")
     downgrading = Downgrading(cluster)
     leader = cluster.nodes[cluster.active_controller()]
@@ -231,7 +231,7 @@ def metadata_log(node: KafkaNode) -> bytes:
 
 
 def await_at_once(condition: Callable[[], bool]) -> None:
-    """Return as soon as it is so. Raises AssertionError."""
+    """Poll without delay until a condition holds. Raises AssertionError."""
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "not within a minute"

@@ -1,4 +1,4 @@
-"""The fleet pipeline's live source with a real 3.7.2 node, whose brokers do not tell where controllers listen.
+"""The fleet pipeline's live source with a real 3.7.2 node, whose brokers do not report controller addresses.
 
 With a newer one, and all that can be seeded: `test_harness.py`.
 """
@@ -13,13 +13,13 @@ from kafka_cluster import Clusters, KafkaCluster
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig, parse_servers
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
-from falkirk.pipeline.live.errors import LiveSourceError
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.messages import CreateTopicsRequest, CreateTopicsResponse
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 
 
 def test_a_node_of_372_is_fetched_if_its_controllers_are_named(clusters: Clusters, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def create_topic(node: KafkaCluster) -> None:
 
 
 def commit(node: KafkaCluster, *, offset: int) -> None:
-    """Have a group without members commit."""
+    """Commit for a group without members."""
     settings = {"bootstrap.servers": node.bootstrap_servers, "group.id": "readers", "enable.auto.commit": False}
     consumer = Consumer(settings)
     [done] = consumer.commit(offsets=[TopicPartition("orders", 0, offset)], asynchronous=False)

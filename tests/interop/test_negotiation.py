@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from api_versions_answers import ranges_of, told_ranges_of, view_like
+from api_versions_answers import advertised_ranges_of, ranges_of, view_like
 from falkirk_program import falkirk
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_java import run_main
@@ -14,9 +14,9 @@ from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
 from falkirk.client.errors import NodeRefusedError
-from falkirk.metadata.controller.request_context import RequestContext
+from falkirk.metadata.requests.request_context import RequestContext
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import EncodedResponse
+from falkirk.node.handlers.parts.handler_result import EncodedResponse
 from falkirk.protocol import codec
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.endpoint import Endpoint
@@ -32,9 +32,13 @@ from falkirk.versions.api_support import Listener
 from falkirk.versions.release import Release
 from falkirk.versions.supported_range import SupportedRange
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 
-RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", pytest.param("4.4.0", marks=pytest.mark.full))
+QUICK = ("3.7.2", "4.3.1")
+RELEASES = [
+    pytest.param(release, marks=[] if release in QUICK else [pytest.mark.full])
+    for release in ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
+]
 LISTENERS = (Listener.BROKER, Listener.CONTROLLER)
 ME = ApiVersionsRequest(client_software_name="falkirk", client_software_version="1.0")
 # Its jars have the tool.
@@ -66,7 +70,7 @@ def caller() -> Iterator[Caller]:
 
 @pytest.fixture(scope="module")
 def first(module_clusters: Clusters) -> KafkaCluster:
-    """Whose ports all releases use; it does not run."""
+    """A cluster whose ports all releases use; it does not run."""
     return module_clusters.new("3.7.2")
 
 
@@ -87,7 +91,7 @@ def endpoint(cluster: KafkaCluster, listener: Listener) -> Endpoint:
 
 
 def answered_by(where: Endpoint, data: bytes) -> bytes:
-    """Send bytes on a connection of their own; give the frame that comes back."""
+    """Send bytes on a new connection; return the frame that comes back."""
     with socket.create_connection(where, timeout=10) as connected:
         connected.sendall(data)
         reader = FrameReader(1 << 20)
@@ -98,13 +102,13 @@ def answered_by(where: Endpoint, data: bytes) -> bytes:
 
 
 def api_versions_body(where: Endpoint, version: int) -> bytes:
-    """Ask in any version, also in one that nobody has; give the answer's body."""
+    """Send ApiVersions in any version, even an unknown one; return the response body."""
     header = codec.encode(RequestHeader(18, version, 5, "c"), 2 if version >= 3 else 1)
     return answered_by(where, frame(header + codec.encode(ME, min(version, 5))))[4:]
 
 
 def our_body(answer: bytes, version: int, release: Release, listener: Listener) -> bytes:
-    """What our handler answers as a node of the release with the features that the real one told."""
+    """The response of our handler as a node of the release with the features that the real one reported."""
     ranges = ranges_of(release, listener)
     if version not in ranges[18]:
         return codec.encode(api_versions.unsupported_version(ranges), 0)
@@ -133,7 +137,7 @@ def test_a_connection_that_outlives_a_node_speaks_with_the_next_release_as_that_
         assert isinstance(answer, DescribeClusterResponse)
         assert (answer.error_code, answer.cluster_id) == (0, node.cluster_id)
         told = caller.runner.run(connection.versions())
-        assert told.api_ranges == told_ranges_of(release, listener)
+        assert told.api_ranges == advertised_ranges_of(release, listener)
         if release.api_ranges(listener)[18].highest >= 4:
             assert told.supported_features == release.supported_features()
         assert told.finalized_features["metadata.version"].max_version_level == release.latest_metadata_version.level
@@ -178,7 +182,7 @@ def test_the_command_tells_what_the_release_has(node: KafkaCluster) -> None:
         (told,) = document["nodes"]
         assert (told["id"], told["port"], told["error"]) == (1, where.port, None)
         ranges = {api["key"]: SupportedRange(api["min_version"], api["max_version"]) for api in told["apis"]}
-        assert ranges == told_ranges_of(release, listener)
+        assert ranges == advertised_ranges_of(release, listener)
         assert all(api["usable_version"] == api["max_version"] for api in told["apis"])
         assert document["features"]["finalized"]["metadata.version"] == release.latest_metadata_version.level
 

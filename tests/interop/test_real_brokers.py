@@ -19,7 +19,7 @@ from mixed_cluster import MixedCluster
 from produce_load import producing
 from replica_directories import replica_directories
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 CONTROLLERS = ("4.3.1", "3.9.1", "3.7.2")
 BROKERS = ("4.3.1", "3.9.1", "3.7.2")
 LEVEL = "3.7-IV4"
@@ -38,7 +38,7 @@ def running(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def cluster(running: MixedCluster) -> Iterator[MixedCluster]:
-    """The cluster; what our nodes logged is told when a test fails."""
+    """The cluster; a failed test prints what our nodes logged."""
     yield running
     print(running.controller_logs())  # noqa: T201 - pytest shows it with the failure
 
@@ -62,8 +62,8 @@ def in_sync(topic: str) -> Any:
     )
 
 
-def told_by_any_broker(answers: dict[str, Any]) -> dict[str, Any]:
-    """Without what depends on which broker is asked: those before 4.0 know no configs of groups."""
+def independent_of_broker(answers: dict[str, Any]) -> dict[str, Any]:
+    """Remove what depends on which broker answers: those before 4.0 know no group configs."""
     configs = {name: told for name, told in answers["configs"].items() if not name.startswith("group:")}
     return answers | {"configs": configs, "unsupported": {}}
 
@@ -71,13 +71,13 @@ def told_by_any_broker(answers: dict[str, Any]) -> dict[str, Any]:
 def test_what_clients_made_is_there_after_every_controller_was_restarted(cluster: MixedCluster) -> None:
     made = seed(cluster.bootstrap_servers)
     assert set(made["left_out"]) == {"consumer-groups", "share-groups", "streams-groups"}
-    before = told_by_any_broker(ask(cluster))
+    before = independent_of_broker(ask(cluster))
     assert before["features"]["metadata.version"] == 19
     assert any(user["login"] for one in before["scram"].values() for user in one.values())
     for node in cluster.controllers:
         node.stop()
         cluster.restart(node.layout.node_id)
-    assert differences(before, told_by_any_broker(ask(cluster))) == []
+    assert differences(before, independent_of_broker(ask(cluster))) == []
 
 
 def test_no_acked_record_is_lost_when_controllers_are_killed(cluster: MixedCluster, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kafka_tools import FEATURES, QUORUM, TOPICS, outputs
 from mixed_cluster import BOOTSTRAP, MixedCluster
 from produce_load import producing
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 CONTROLLERS = ("4.3.1", "4.0.0", "4.3.1")
 LEVEL = "4.0-IV3"
 

@@ -1,4 +1,4 @@
-"""Our controllers and real brokers of every release at its own level; and real controllers' places taken (`full`)."""
+"""Our controllers and real brokers of every release at its own level; and real controllers replaced (`full`)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from kafka_tools import QUORUM, TOPICS, await_output, outputs
 from mixed_cluster import MixedCluster
 from produce_load import producing
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.full, pytest.mark.xdist_group("kafka-1")]
+pytestmark = [pytest.mark.interop, pytest.mark.full]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_real_controllers_are_replaced_one_by_one_and_come_back(
     clusters.adopt(cluster)
     ids = [node.layout.node_id for node in cluster.controllers]
     for node_id in ids:
-        cluster.let_be(node_id, KafkaNode)
+        cluster.replace(node_id, KafkaNode)
     cluster.format()
     # Five JVMs that start at once take longer than real brokers wait for a controller.
     for node in [*cluster.controllers, *cluster.brokers]:
@@ -70,7 +70,7 @@ def test_real_controllers_are_replaced_one_by_one_and_come_back(
         for kind in (FalkirkNode, KafkaNode):
             for node_id in ids:
                 cluster.nodes[node_id].stop()
-                cluster.let_be(node_id, kind)
+                cluster.replace(node_id, kind)
                 cluster.restart(node_id)
                 topic = f"with-{kind.__name__}-{node_id}"
                 create = ["--create", "--topic", topic, "--partitions", "1", "--replication-factor", "2"]
@@ -92,7 +92,7 @@ def test_a_directory_that_ours_has_is_refused_by_a_real_node_and_the_other_way_r
     cluster.format()
     refusal = r"(?s)Failed to acquire lock on file .lock in .*node-1/d0"
     for first, second in ((FalkirkNode, KafkaNode), (KafkaNode, FalkirkNode)):
-        cluster.let_be(1, first)
+        cluster.replace(1, first)
         holder = cluster.nodes[1]
         holder.start()
         holder.wait_started()

@@ -12,7 +12,7 @@ from kafka_cluster import Clusters
 from kafka_java import answers, seed
 from rolling_cluster import MIN_INSYNC_REPLICAS, RollingCluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 RELEASES = {"3.7": "3.7.2", "3.9": "3.9.1", "4.0": "4.0.0", "4.3": "4.3.1", "4.4": "4.4.0"}
 # Our brokers coordinate no groups and no transactions.
 STEPS = "topics,configs,acls,scram,quotas,data,classic-groups"
@@ -20,7 +20,7 @@ SECTIONS = "features,topics,configs,acls,scram,quotas,offsets,messages"
 
 
 def roll_up_and_down(cluster: RollingCluster, path: Sequence[str], libraries: Sequence[str], folder: Path) -> None:
-    """Go to the last release of the path, raising the levels after each roll, and back, lowering them before each."""
+    """Roll to the last release of the path, raising the levels after each roll, and back, lowering them before each."""
     cluster.format()
     cluster.start()
     seed(cluster.bootstrap_servers, "--steps", STEPS)
@@ -44,7 +44,7 @@ def roll_up_and_down(cluster: RollingCluster, path: Sequence[str], libraries: Se
 
 
 def ask(cluster: RollingCluster) -> dict[str, Any]:  # Any: a JSON document
-    """All that the nodes tell, but for the topics of clients that go on."""
+    """Everything that the nodes tell, except for the topics of running clients."""
     told = answers(cluster.bootstrap_servers, "--sections", SECTIONS, "--scram", cluster.scram_servers)
     for section in ("topics", "configs", "offsets", "messages"):
         told[section] = {name: one for name, one in told[section].items() if LOAD_TOPICS not in name}
@@ -52,7 +52,7 @@ def ask(cluster: RollingCluster) -> dict[str, Any]:  # Any: a JSON document
 
 
 def with_min_insync_replicas(before: dict[str, Any]) -> dict[str, Any]:  # Any: a JSON document
-    """What eligible leader replicas leave behind when they are switched off: the config that they had come with."""
+    """Add the config that eligible leader replicas leave behind when they are disabled."""
     of_all = before["configs"].get("broker:", {}) | {"min.insync.replicas": MIN_INSYNC_REPLICAS}
     return before | {"configs": before["configs"] | {"broker:": of_all}}
 

@@ -11,7 +11,7 @@ from kafka_tools import QUORUM, TOPICS, await_output, outputs, run_tools
 from secure_cluster import ADMIN, ALICE, SESSION_MS, SecureCluster, login
 from waiting import becomes
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 # Records; one comes every half second.
 LAG_MAX = 20
 TOKENS = "org.apache.kafka.tools.DelegationTokenCommand"
@@ -30,7 +30,7 @@ def running(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def cluster(running: SecureCluster) -> Iterator[SecureCluster]:
-    """The cluster; what our nodes logged is told when a test fails."""
+    """The cluster; a failed test prints what our nodes logged."""
     yield running
     print(running.controller_logs())  # noqa: T201 - pytest shows it with the failure
 
@@ -97,6 +97,6 @@ def test_a_controller_of_ours_votes_with_real_ones(clusters: Clusters, tmp_path:
 
 
 def in_step(told: str) -> set[int]:
-    """Which voters have fetched within the last seconds, so that they lag by little."""
+    """The voters that have fetched within the last seconds, so that they lag by little."""
     rows = [row.split() for row in told.splitlines()[1:]]
     return {int(row[0]) for row in rows if int(row[3]) < LAG_MAX and int(row[2]) > 0}

@@ -17,7 +17,7 @@ from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.snapshot_file import parse_snapshot_name
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 CLUSTER_ID = "XtA9bWsOSbmDd2j0xdCbJA"
 DIRECTORY_IDS = ("JEXY6aqzQY-32P5TStzaFg", "MvDxzVmcRsaTz33bUuRU6A", "07R5amHmR32VDA6jHkGbTA", "Bp56NR9qQSJcbT4yl__fiA")
@@ -121,7 +121,7 @@ def format_by_falkirk(cluster: KafkaCluster) -> None:
 
 
 def rewrite_metadata_log(log_dir: Path) -> tuple[MetadataLog, int]:
-    """Write a stopped node's metadata partition anew, through a snapshot and many segments; give the old one's log."""
+    """Rewrite a stopped node's metadata partition with a snapshot and many segments; return the old log."""
     kept = log_dir.with_name("before")
     kept.mkdir()
     shutil.move(log_dir / METADATA_DIRECTORY, kept / METADATA_DIRECTORY)

@@ -1,4 +1,4 @@
-"""What one broker knows of a topic, asked over a connection of its own: cheaper than a JVM."""
+"""One broker's view of a topic, read over a connection of its own: cheaper than a JVM."""
 
 import socket
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _NO_ANSWER = (OSError, AssertionError)
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Where a partition is; `leader` is -1 where there is none."""
+    """Leader and replicas of a partition; `leader` is -1 if there is none."""
 
     leader: int
     replicas: tuple[int, ...]
@@ -26,7 +26,7 @@ class PartitionState:
 
 
 def topic_partitions(port: int, topic: str) -> dict[int, PartitionState]:
-    """The partitions of a topic by number, as the broker at a port of this host knows them; none if it knows none."""
+    """The partitions of a topic by number, as the broker at a local port knows them; empty if it does not know it."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     (found,) = _topics(_ask(port, request)).values()
     return found
@@ -38,12 +38,12 @@ def all_topics(port: int) -> dict[str, dict[int, PartitionState]]:
 
 
 def live_brokers(port: int) -> set[int]:
-    """The brokers that are not fenced, as the broker at a port of this host knows them."""
+    """The unfenced brokers, as the broker at a local port knows them."""
     return {broker.node_id for broker in _ask(port, MetadataRequest([])).brokers}
 
 
 def await_in_sync(ports: Iterable[int], brokers: Iterable[int]) -> None:
-    """Wait until the broker at each port knows all brokers, and every replica of every topic in sync."""
+    """Wait until the broker at each port knows all brokers, and every replica of every topic is in sync."""
     for port in ports:
         becomes(lambda port=port: live_brokers(port), set(brokers), refusals=_NO_ANSWER)
         becomes(lambda port=port: _lagging(port), {}, refusals=_NO_ANSWER)

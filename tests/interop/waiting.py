@@ -1,4 +1,4 @@
-"""Brokers learn of what is done a moment later: ask until it is so."""
+"""Polling: brokers learn of changes a moment later."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ PATIENCE_S = 60
 
 
 def becomes(ask: Callable[[], T], wanted: T, *, refusals: tuple[type[Exception], ...] = ()) -> None:
-    """Ask until the answer is `wanted`; any of `refusals` counts as another answer. Raises AssertionError."""
+    """Call until the result is `wanted`; any of `refusals` counts as another result. Raises AssertionError."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

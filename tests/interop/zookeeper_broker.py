@@ -9,7 +9,7 @@ from kafka_ports import free_ports
 
 
 class ZooKeeperBroker(KafkaNode):
-    """A broker whose metadata is in ZooKeeper. `settings` win over what is written for it."""
+    """A broker with its metadata in ZooKeeper. `settings` override the defaults."""
 
     def __init__(
         self, release: str, broker_id: int, connect: str, *, home: Path, settings: Mapping[str, str] | None = None
@@ -41,7 +41,7 @@ class ZooKeeperBroker(KafkaNode):
         self.properties_file.write_text("".join(f"{key}={value}\n" for key, value in self.settings.items()))
 
     def exit_status(self, timeout_s: float = 60) -> int:
-        """Wait for a process that ends by itself, and give its exit status."""
+        """Wait for a process that ends by itself, and return its exit status."""
         assert self._process is not None
         status = self._process.wait(timeout_s)
         self._close_sharing()

@@ -28,7 +28,7 @@ def _no_waiting_for_the_disk() -> None:
 
 @pytest.fixture(scope="session")
 def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Give the unpacked `data` folder of a cluster by name; only to be read."""
+    """Return the unpacked `data` folder of a cluster by name; only to be read."""
 
     @cache
     def unpack(name: str) -> Path:
@@ -42,7 +42,7 @@ def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
 
 @pytest.fixture
 def own_directory(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Give a copy of a cluster's `data` folder that the test may change."""
+    """Return a copy of a cluster's `data` folder that the test may change."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(kafka_directory(name), tmp_path / name))
@@ -52,7 +52,7 @@ def own_directory(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Cal
 
 @pytest.fixture
 def own_metadata(kafka_directory: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Give a copy of a cluster's `data` folder with no partition but the metadata's."""
+    """Return a copy of a cluster's `data` folder with no partition but the metadata's."""
 
     def is_data(folder: str, names: list[str]) -> list[str]:
         return [name for name in names if (Path(folder) / name / "partition.metadata").exists() and name != METADATA]
@@ -78,7 +78,7 @@ class Downgraded:
 
 @pytest.fixture(scope="session")
 def downgraded(kafka_directory: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory):
-    """Give the result of a downgrade of a real cluster by (name, target); only to be read."""
+    """Return the result of a downgrade of a real cluster by (name, target); only to be read."""
 
     @cache
     def make(name: str, to: str) -> Downgraded:
@@ -92,7 +92,7 @@ def downgraded(kafka_directory: Callable[[str], Path], tmp_path_factory: pytest.
 
 @pytest.fixture
 def made_cluster(tmp_path: Path) -> Callable[..., MadeCluster]:
-    """Give a small cluster made for the test, by the fields of MadeCluster."""
+    """Return a small cluster made for the test, by the fields of MadeCluster."""
 
     def make(name: str = "cluster", **fields: object) -> MadeCluster:
         return MadeCluster(root=tmp_path / name, **fields).make()

@@ -6,7 +6,7 @@ from stopped_clusters import DISK, cluster_at
 from falkirk.logdir.cluster import read_cluster
 from falkirk.logdir.errors import DamagedLogError, NoMajorityError
 from falkirk.logdir.locate import find_nodes
-from falkirk.metadata.errors import RecordError
+from falkirk.metadata.records.errors import RecordError
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.metadata_record import encode_frame
@@ -120,7 +120,7 @@ def test_a_torn_tail_ends_the_log_and_is_told(own_metadata):
     log.write_bytes(log.read_bytes()[:-5])
     cluster = cluster_at(directory)
     assert cluster.end_offset == 923
-    assert [problem for problem in cluster.problems if "torn at byte" in problem]
+    assert [problem for problem in cluster.problems if "torn at byte" in problem.text]
 
 
 def test_a_flipped_bit_is_refused_with_file_and_byte(own_metadata):
@@ -155,7 +155,7 @@ def test_an_older_snapshot_makes_up_for_a_damaged_one(own_metadata):
     newest.write_bytes(data)
     cluster = cluster_at(directory)
     assert cluster.image.has_same_content(whole)
-    assert any(newest.name in problem for problem in cluster.problems)
+    assert any(newest.name in problem.text for problem in cluster.problems)
 
 
 def append_record(directory, value):

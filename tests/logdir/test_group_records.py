@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from group_records import Log, member, offset_key
 from made_clusters import SEGMENT, MadeCluster, data_batches, group_batches
-from stopped_clusters import DISK, cluster_at, hashes, plan_for
+from stopped_clusters import DISK, cluster_at, hashes, plan_for, texts
 
 from falkirk.coordinator.prediction.transactions import TransactionState
 from falkirk.logdir.downgrade import DataWouldBeLostError, downgrade, downgrade_in_place
@@ -76,14 +76,14 @@ def batch_spans(path):
 def test_a_plan_names_every_record_that_goes_and_what_it_would_have_done(made):
     plan = plan_for("4.0", made.root)
     assert not plan.is_lossless
-    records = [loss for loss in plan.losses if loss["kind"] == "group_record"]
-    assert {loss["offset"] for loss in records} == GOING
+    records = [loss for loss in plan.losses if loss.kind == "group_record"]
+    assert {loss.offset for loss in records} == GOING
     for loss in records:
-        assert loss["key"] == "group shared: share group state partition metadata (15)"
-        assert loss["key_fields"] == {"group": "shared", "type": 15, "partition": 0}
-        assert loss["source"].endswith("__consumer_offsets-0")
-        assert loss["detail"].startswith("with it Kafka 4.0 would load no group of __consumer_offsets-0: ")
-    assert [loss["before"]["tombstone"] for loss in records] == [False, True, False]
+        assert loss.key == "group shared: share group state partition metadata (15)"
+        assert loss.key_fields == {"group": "shared", "type": 15, "partition": 0}
+        assert loss.source.endswith("__consumer_offsets-0")
+        assert loss.detail.startswith("with it Kafka 4.0 would load no group of __consumer_offsets-0: ")
+    assert [loss.before["tombstone"] for loss in records] == [False, True, False]
 
 
 def test_a_plan_says_what_each_group_is_to_the_target(made):
@@ -120,17 +120,19 @@ def test_a_plan_warns_of_a_protocol_with_which_the_target_does_not_start(made):
         file.write_text(f"log.dirs={made.log_dir(node_id)}\ngroup.coordinator.rebalance.protocols={protocols}\n")
 
     told = "node 2: its group.coordinator.rebalance.protocols names streams, and Kafka 4.0 does not start with that"
-    assert told in plan_for("4.0", *files).warnings
-    assert [warning for warning in plan_for("4.1", *files).warnings if "protocols" in warning] == []
+    assert told in texts(plan_for("4.0", *files).warnings)
+    assert [warning for warning in plan_for("4.1", *files).warnings if "protocols" in warning.text] == []
 
 
 def test_a_plan_warns_of_nodes_that_would_run_different_coordinators(made):
     file = made.root / "server-1.properties"
     file.write_text(f"log.dirs={made.log_dir(1)}\ngroup.coordinator.new.enable=true\n")
 
-    [told] = [text for text in plan_for("3.9", file, made.folder(2)).warnings if "different group coordinators" in text]
+    [told] = [
+        text for text in texts(plan_for("3.9", file, made.folder(2)).warnings) if "different group coordinators" in text
+    ]
     assert "(node 1 the new, node 2 the old)" in told
-    assert "different" not in " ".join(plan_for("4.1", file, made.folder(2)).warnings)
+    assert "different" not in " ".join(texts(plan_for("4.1", file, made.folder(2)).warnings))
 
 
 def test_a_controllers_properties_choose_no_coordinator(made_cluster):
@@ -155,7 +157,7 @@ def test_a_commit_that_would_end_the_load_is_an_offset_lost_until_undo(made_clus
     log.raw(offset_key("g", 1), struct.pack(">h", 9) + bytes(30))
     made = made_cluster(level=33, partitions={"__consumer_offsets-0": group_batches(log.entries)})
     plan = plan_for("4.0", made.root)
-    found = {loss["kind"]: loss["detail"] for loss in plan.losses}
+    found = {loss.kind: loss.detail for loss in plan.losses}
     assert found == {
         "group_record": found["group_record"],
         "committed_offsets": "1 of its offsets are not served in Kafka 4.0; undo puts its records back",
@@ -172,8 +174,8 @@ def test_a_share_group_without_such_records_stays_as_dead_data(made_cluster):
     log.value(11, "shared", epoch=1)
     made = made_cluster(level=33, partitions={"__consumer_offsets-0": group_batches(log.entries)})
     [loss] = plan_for("3.9", made.root).losses
-    assert (loss["kind"], loss["key"]) == ("share_group", "group shared")
-    assert loss["detail"] == (
+    assert (loss.kind, loss.key) == ("share_group", "group shared")
+    assert loss.detail == (
         "its start offsets and delivery state cannot be used in Kafka 3.9; "
         "the records stay, and count again after an upgrade"
     )
@@ -335,7 +337,7 @@ def test_the_longest_replica_tells_of_the_groups(made):
     short = made.log_dir(1) / "__consumer_offsets-0" / f"{SEGMENT}.log"
     short.write_bytes(group_batches(mixed_log().entries)[0])
     plan = plan_for("4.0", made.root)
-    assert {loss["offset"] for loss in plan.losses if loss["kind"] == "group_record"} == GOING
+    assert {loss.offset for loss in plan.losses if loss.kind == "group_record"} == GOING
     assert plan.groups.removed_offsets(made.log_dir(1)) == {}
     assert plan.groups.removed_offsets(made.log_dir(2)) == {"__consumer_offsets-0": GOING}
 
@@ -349,7 +351,7 @@ def test_a_tombstone_that_would_hide_offsets_goes_and_is_told(made_cluster, tmp_
     made = made_cluster(level=33, partitions={"__consumer_offsets-0": group_batches(log.entries)})
     plan = plan_for("4.0", made.root)
     assert plan.is_lossless
-    [told] = plan.conversions
+    [told] = texts(plan.conversions)
     assert told == (
         f"group g: the tombstone at offset {deleted.offset} of __consumer_offsets-0 goes, "
         "behind which Kafka 4.0 would hide its 1 offsets"
@@ -370,7 +372,7 @@ def test_an_open_transaction_is_a_warning_where_the_target_does_not_run_it(made_
     made = made_cluster(level=33, partitions={"__transaction_state-0": [batch]})
     made.append((FeatureLevelRecord("transaction.version", 2), 0))
     expected = "transaction of tx is ongoing (__transaction_state-0, offset 0); finish it before"
-    assert any(warning.startswith(expected) for warning in plan_for(to, made.root).warnings) is warned
+    assert any(warning.text.startswith(expected) for warning in plan_for(to, made.root).warnings) is warned
 
 
 def test_counts_are_by_the_type_that_kafkas_tools_give(made):

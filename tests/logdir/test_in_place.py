@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from stopped_clusters import MadeContents
 
-from falkirk.logdir import in_place
-from falkirk.logdir.changes import LogDirChanges, NodeChanges
+from falkirk.logdir import changes, in_place
+from falkirk.logdir.changes import LogDirChanges, NodeChanges, with_files
 from falkirk.logdir.errors import InterruptedChangeError, NotALogDirError, OutputError
 from falkirk.logdir.in_place import Ending, change_in_place, finish_interrupted, places_of
 from falkirk.logdir.locate import find_nodes
@@ -35,11 +36,7 @@ def new_contents(path):
 
 
 def changes_of(path):
-    changes = LogDirChanges(path)
-    changes.write_bytes("t-0/changes", b"new")
-    changes.write_bytes("u-0/made", b"made")
-    changes.remove("t-0/goes")
-    return changes
+    return LogDirChanges(path, {"t-0/changes": b"new", "u-0/made": b"made", "t-0/goes": None})
 
 
 @pytest.fixture
@@ -48,16 +45,14 @@ def log_dirs(tmp_path):
 
 
 def as_nodes(log_dirs):
-    return [NodeChanges(1, [changes_of(path) for path in log_dirs])]
+    return [NodeChanges(1, tuple(changes_of(path) for path in log_dirs))]
 
 
-def write_result(folder):
-    (folder / "undo-bundle.zip").write_text("bundle")
-    (folder / "ledger.json").write_text("ledger")
+RESULT = {"undo-bundle.zip": b"bundle", "ledger.json": b"ledger"}
 
 
 def change(log_dirs):
-    return change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), write_result)
+    return change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), RESULT)
 
 
 def assert_nothing_changed(log_dirs):
@@ -95,7 +90,7 @@ def test_an_earlier_result_is_not_written_over(log_dirs):
 
 def test_a_result_inside_a_log_directory_is_refused(log_dirs):
     with pytest.raises(OutputError, match=r"d1/undo: inside the log directory .*d1; name a place outside"):
-        change_in_place(as_nodes(log_dirs), log_dirs[1] / "undo", write_result)
+        change_in_place(as_nodes(log_dirs), log_dirs[1] / "undo", RESULT)
     assert_nothing_changed(log_dirs)
 
 
@@ -119,20 +114,19 @@ def test_a_folder_that_cannot_be_written_to_is_refused(log_dirs, monkeypatch):
 
 
 def test_contents_that_cannot_be_made_leave_nothing_behind(log_dirs):
-    nodes = as_nodes(log_dirs)
-    nodes[0].log_dirs[1].write("x", lambda: 1 / 0)
+    nodes = with_files(as_nodes(log_dirs), {log_dirs[1]: {"x": MadeContents(lambda: 1 / 0)}})
     with pytest.raises(ZeroDivisionError):
-        change_in_place(nodes, log_dirs[0].with_name("undo"), write_result)
+        change_in_place(nodes, log_dirs[0].with_name("undo"), RESULT)
     assert_nothing_changed(log_dirs)
 
 
 def test_no_space_for_the_bundle_changes_nothing_and_names_the_place(log_dirs):
-    def fail(folder):
-        (folder / "ledger.json").write_text("begun")
+    def fail():
+        yield b"begun"
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(OutputError, match=r"undo and beside .*d0: No space left on device; nothing was changed"):
-        change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), fail)
+        change_in_place(as_nodes(log_dirs), log_dirs[0].with_name("undo"), {"ledger.json": MadeContents(fail)})
     assert_nothing_changed(log_dirs)
 
 
@@ -164,12 +158,12 @@ def cut_power_at(monkeypatch, step):
 
     for owner, name in [
         (Path, "rename"), (Path, "mkdir"), (Path, "write_bytes"), (in_place, "_sync"),
-        (in_place, "write_file"), (os, "unlink"), (os, "rmdir"),
+        (in_place, "write_file"), (changes, "write_file"), (os, "unlink"), (os, "rmdir"),
     ]:  # fmt: skip
         monkeypatch.setattr(owner, name, counted(getattr(owner, name)))
     # What a power cut leaves is not tidied up by the program that it ended.
-    take_back = in_place._take_back
-    monkeypatch.setattr(in_place, "_take_back", lambda *arguments: left[0] and take_back(*arguments))
+    roll_back = in_place._roll_back
+    monkeypatch.setattr(in_place, "_roll_back", lambda *arguments: left[0] and roll_back(*arguments))
     monkeypatch.setattr(os, "sync", lambda: None)
 
 
@@ -201,11 +195,11 @@ def test_a_power_cut_at_any_step_leaves_the_old_state_or_one_that_finishes_as_th
         result = log_dirs[0].with_name("undo")
         ending = {each.ending for each in finished if each is not None}
         if found == new:
-            assert ending <= {Ending.CARRIED_THROUGH}
+            assert ending <= {Ending.ROLLED_FORWARD}
             assert contents(result) == {"undo-bundle.zip": "bundle", "ledger.json": "ledger"}
         else:
             assert found == old
-            assert ending <= {Ending.TAKEN_BACK}
+            assert ending <= {Ending.ROLLED_BACK}
             assert not result.exists()
             change(log_dirs)  # it can be done anew
             found = new
@@ -213,10 +207,10 @@ def test_a_power_cut_at_any_step_leaves_the_old_state_or_one_that_finishes_as_th
         assert contents(places_of(log_dirs[0]).backup).keys() == {"t-0/changes", "t-0/goes"}
         endings.append(ending)
     # First it is taken back, from the commit on carried through.
-    assert {Ending.TAKEN_BACK} in endings
-    assert {Ending.CARRIED_THROUGH} in endings
-    assert endings.index({Ending.CARRIED_THROUGH}) > max(
-        step for step, ending in enumerate(endings) if ending == {Ending.TAKEN_BACK}
+    assert {Ending.ROLLED_BACK} in endings
+    assert {Ending.ROLLED_FORWARD} in endings
+    assert endings.index({Ending.ROLLED_FORWARD}) > max(
+        step for step, ending in enumerate(endings) if ending == {Ending.ROLLED_BACK}
     )
 
 

@@ -85,7 +85,6 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.slow
 def test_a_running_node_is_refused_by_name(tmp_path):
     make_log_dir(tmp_path / "d0")
     lock = tmp_path / "d0" / ".lock"

@@ -10,8 +10,8 @@ from stopped_clusters import DISK, cluster_at, plan_for
 
 from falkirk.logdir.downgrade import downgrade
 from falkirk.logdir.verify import verify
-from falkirk.metadata.difference import differences
-from falkirk.metadata.minimum_version import minimum_version
+from falkirk.metadata.image.difference import differences
+from falkirk.metadata.levels.minimum_version import minimum_version
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
 from falkirk.versions.release import Release
 

@@ -6,8 +6,8 @@ from stopped_clusters import DISK, cluster_at, hashes, plan_for
 
 from falkirk.logdir.downgrade import downgrade
 from falkirk.logdir.undo import undo
-from falkirk.metadata.difference import differences
-from falkirk.metadata.writer import write_image
+from falkirk.metadata.image.difference import differences
+from falkirk.metadata.levels.writer import write_image
 from falkirk.protocol.messages import FeatureLevelRecord, UserScramCredentialRecord
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
 from falkirk.storage.bootstrap_checkpoint import (

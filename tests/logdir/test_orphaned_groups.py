@@ -7,9 +7,9 @@ from group_records import Log, member
 from made_clusters import MadeCluster, group_batches
 from stopped_clusters import DISK, cluster_at, hashes, plan_for
 
-from falkirk.coordinator.log_entry import LoggedRecord
 from falkirk.coordinator.prediction.group_survey import key_type
 from falkirk.coordinator.prediction.groups import GroupVerdict
+from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.logdir.downgrade import downgrade, downgrade_in_place
 from falkirk.logdir.group_records import group_replicas, read_groups
 from falkirk.logdir.plan import with_tombstones
@@ -80,10 +80,9 @@ def test_ledger_and_plan_name_the_groups(made, tmp_path):
     [line] = ledger["tombstones"]
     assert (line["group"], line["partition"], line["offsets"]) == ("modern", "__consumer_offsets-0", [10, 14])
     assert line["records"]["consumer group metadata (3)"] == 1
-    assert (
-        "group modern: 5 tombstones at the end of __consumer_offsets-0 for records that nothing writes any more"
-        in (ledger["conversions"])
-    )
+    assert "group modern: 5 tombstones at the end of __consumer_offsets-0 for records that nothing writes any more" in [
+        each["text"] for each in ledger["conversions"]
+    ]
 
 
 def test_without_being_asked_for_there_are_none(made, tmp_path):
@@ -132,4 +131,4 @@ def test_a_group_whose_offsets_would_not_be_served_gets_none(made_cluster, tmp_p
     made = made_cluster(level=25, partitions={"__consumer_offsets-0": group_batches(log.entries)})
     plan = with_tombstones(DISK, plan_for("3.9-IV0", made.root, read_by="4.0"))
     assert plan.tombstones.groups == ()
-    assert [warning for warning in plan.warnings if "less well with tombstones" in warning] != []
+    assert [warning for warning in plan.warnings if "less well with tombstones" in warning.text] != []

@@ -4,12 +4,12 @@ import shutil
 
 import pytest
 from made_clusters import data_batches, directory_id
-from stopped_clusters import DISK, cluster_at, plan_for
+from stopped_clusters import DISK, cluster_at, plan_for, texts
 
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
-from falkirk.metadata.minimum_version import minimum_version
+from falkirk.metadata.levels.minimum_version import minimum_version
 from falkirk.protocol.messages import BeginTransactionRecord, ConfigRecord, FeatureLevelRecord, NoOpRecord
 from falkirk.protocol.uuid import uuid_text
 
@@ -22,7 +22,7 @@ def test_a_plan_over_all_directories_of_a_sound_cluster_warns_of_nothing(made_cl
 
 def test_a_log_directory_that_was_not_named_is_told(made_cluster):
     made = made_cluster(log_dirs=3)
-    [warning] = plan_for("3.9", made.log_dir(1, 0), made.log_dir(1, 2)).warnings
+    [warning] = texts(plan_for("3.9", made.log_dir(1, 0), made.log_dir(1, 2)).warnings)
     assert warning == (
         f"node 1 is registered with log directories that are not here: {uuid_text(directory_id(1, 1))}; "
         "name them too, or what lies there does not come along"
@@ -32,7 +32,7 @@ def test_a_log_directory_that_was_not_named_is_told(made_cluster):
 def test_a_node_that_was_not_named_is_told(made_cluster):
     made = made_cluster(brokers=(1, 2))
     shutil.rmtree(made.folder(2))
-    [warning] = plan_for("3.9", made.root).warnings
+    [warning] = texts(plan_for("3.9", made.root).warnings)
     assert warning.startswith("node 2 belongs to the cluster and is not here: before it starts again")
 
 
@@ -40,7 +40,7 @@ def test_several_nodes_that_were_not_named_are_told_at_once(made_cluster):
     made = made_cluster(brokers=(1, 2, 3))
     shutil.rmtree(made.folder(2))
     shutil.rmtree(made.folder(3))
-    [warning] = plan_for("3.9", made.root).warnings
+    [warning] = texts(plan_for("3.9", made.root).warnings)
     assert warning.startswith("nodes 2, 3 belong to the cluster and are not here: before one of them starts again")
 
 
@@ -48,7 +48,7 @@ def test_a_metadata_transaction_that_never_ended_does_not_count_and_is_told(made
     made = made_cluster()
     made.append((BeginTransactionRecord(name="move"), 0), (ConfigRecord(4, "1", "a", "b"), 0))
     plan = plan_for("3.9", made.root)
-    [warning] = plan.warnings
+    [warning] = texts(plan.warnings)
     assert "metadata transaction move of offset 3 never ended; its 1 records do not count" in warning
     assert list(plan.cluster.image.configs) == []
 
@@ -58,7 +58,7 @@ def test_without_a_metadata_version_nothing_can_be_planned(made_cluster):
     log = made.metadata(1) / "00000000000000000000.log"
     log.unlink()
     made.append((NoOpRecord(), 0))
-    [blocker] = plan_for("3.9", made.root).blockers
+    [blocker] = texts(plan_for("3.9", made.root).blockers)
     assert blocker == f"{made.log_dir(1)}: no metadata.version is finalized"
 
 

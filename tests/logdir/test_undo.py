@@ -3,19 +3,19 @@
 import pytest
 from controllers import controller_of
 from made_clusters import NOW_MS, TOPIC_ID, append_metadata, data_batches, directory_id
-from stopped_clusters import DISK, cluster_at, hashes, plan_for
+from stopped_clusters import DISK, cluster_at, hashes, plan_for, texts
 
 from falkirk.logdir.bundle import BundleError
 from falkirk.logdir.downgrade import downgrade
 from falkirk.logdir.errors import OutputError, TargetError
 from falkirk.logdir.undo import undo
 from falkirk.logdir.verify import verify
-from falkirk.metadata.difference import differences
-from falkirk.metadata.feature_scrubbing import scrub_eligible_leader_replicas
-from falkirk.metadata.lowering import lowering_options
-from falkirk.metadata.undo_bundle import format_bundle
-from falkirk.metadata.undo_objects import live_bundle
-from falkirk.metadata.writer import assess
+from falkirk.metadata.image.difference import differences
+from falkirk.metadata.levels.feature_scrubbing import scrub_eligible_leader_replicas
+from falkirk.metadata.levels.lowering import lowering_options
+from falkirk.metadata.levels.writer import assess
+from falkirk.metadata.undo.undo_bundle import format_bundle
+from falkirk.metadata.undo.undo_objects import live_bundle
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -61,11 +61,11 @@ def made(made_cluster):
 
 def test_a_plan_says_what_becomes_of_eligible_leader_replicas(made):
     plan = plan_for("3.9", made.root)
-    assert plan.conversions == [
+    assert texts(plan.conversions) == [
         "topic t partition 1: ISR [] becomes [2], leader -1",
         "topic t partition 2: ISR [] becomes [1], leader -1, recovering",
     ]
-    kinds = {loss["key"]: loss["kind"] for loss in plan.losses}
+    kinds = {loss.key: loss.kind for loss in plan.losses}
     assert kinds["topic t partition 1"] == "elr_to_isr"
     assert kinds["topic t partition 2"] == "last_known_leader_to_isr"
 
@@ -197,7 +197,6 @@ ALL_LOWERED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("others", [{}, ALL_LOWERED], ids=["metadata.version alone", "all features"])
 @pytest.mark.parametrize(
     ("name", "level"), [("4.4.0", 15), ("4.4.0", 30), ("4.3.1", 21), ("elr-4.3.1", 21), ("4.0.0", 19)]

@@ -8,8 +8,8 @@ from falkirk.logdir.undo_merge import merge_back
 from falkirk.metadata.image.configs import ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.metadata.record_key import feature_key, topic_key
-from falkirk.metadata.undo_bundle import Bundle, KeptTag, ObjectChange
+from falkirk.metadata.records.record_key import feature_key, topic_key
+from falkirk.metadata.undo.undo_bundle import Bundle, KeptTag, ObjectChange
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
@@ -70,7 +70,7 @@ def merged(now, before, written, **more):
 def test_the_level_is_the_old_one_again():
     result = merge_back(image_of(), bundle_of())
     assert result.image.features.metadata_version.level == 33
-    assert (result.restored, result.conflicts) == (0, [])
+    assert (result.restored, result.conflicts) == (0, ())
 
 
 ACL = AccessControlEntryRecord(bytes([9]) * 16, 2, "t", 3, "User:u", "10.0.0.0/8", 3, 2)
@@ -87,7 +87,7 @@ FEATURE = FeatureLevelRecord("group.version", 1)
 def test_what_was_dropped_comes_back(before):
     result = merged([], before, None)
     assert result.image.has_same_content(merge_back(image_of(before), bundle_of()).image)
-    assert (result.restored, result.conflicts) == (1, [])
+    assert (result.restored, result.conflicts) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_what_was_dropped_comes_back(before):
 def test_what_was_set_anew_stays_and_is_told(before, newer):
     result = merged([newer], before, None, key="thing")
     assert result.image.has_same_content(merge_back(image_of(newer), bundle_of()).image)
-    assert result.conflicts == ["thing: set anew since; the newer one stays"]
+    assert result.conflicts == ("thing: set anew since; the newer one stays",)
     assert result.restored == 0
 
 
 def test_what_was_set_anew_to_the_same_is_no_conflict():
     result = merged([GROUP_CONFIG], GROUP_CONFIG, None)
-    assert (result.restored, result.conflicts) == (0, [])
+    assert (result.restored, result.conflicts) == (0, ())
 
 
 def test_a_lowered_feature_rises_again_unless_it_was_set_since():
@@ -118,7 +118,7 @@ def test_a_lowered_feature_rises_again_unless_it_was_set_since():
     assert merged([written], before, written).image.features.finalized["transaction.version"] == 2
     result = merged([], before, written, key="feature transaction.version")
     assert "transaction.version" not in result.image.features.finalized
-    assert result.conflicts == ["feature transaction.version: removed since, and not brought back"]
+    assert result.conflicts == ("feature transaction.version: removed since, and not brought back",)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_lowered_feature_rises_again_unless_it_was_set_since():
 )
 def test_what_was_written_and_is_gone_was_removed_and_stays_so(before, written):
     result = merged([], before, written, key="thing")
-    assert result.conflicts == ["thing: removed since, and not brought back"]
+    assert result.conflicts == ("thing: removed since, and not brought back",)
     assert result.image.has_same_content(merge_back(image_of(), bundle_of()).image)
 
 
@@ -152,7 +152,7 @@ def test_a_broker_gets_its_directories_back_even_if_it_registered_anew():
     broker = result.image.cluster.brokers[1]
     assert (broker.broker_epoch, broker.rack) == (9, "r2")
     assert (broker.log_dirs, broker.cordoned_log_dirs) == (DIRS[:2], DIRS[:1])
-    assert result.conflicts == []
+    assert result.conflicts == ()
 
 
 def test_directories_that_a_broker_told_since_are_the_newer_ones():
@@ -184,7 +184,7 @@ def partition_now(*, before=BEFORE, written=WRITTEN, **changes):
     fields = {name: getattr(written, name) for name in written.__struct_fields__}
     now = PartitionRecord(**fields | changes)
     result = merged([TopicRecord("t", TOPIC_ID), now], before, written, key="topic t partition 0")
-    return result.image.topics.topic("t").partition(0), result.conflicts
+    return result.image.topics.topic("t").partition(0), list(result.conflicts)
 
 
 def test_a_partition_that_nobody_led_since_is_what_it_was():
@@ -220,7 +220,7 @@ def test_replicas_lie_in_a_brokers_only_directory_where_the_lower_level_could_no
     partition = result.image.topics.topic("t").partition(0)
     assert partition.directories == known
     assert (partition.isr, partition.partition_epoch) == (WRITTEN.isr, WRITTEN.partition_epoch)
-    assert result.conflicts == []
+    assert result.conflicts == ()
 
 
 def test_replicas_that_moved_since_lie_where_the_brokers_say():
@@ -258,10 +258,10 @@ def test_unknown_tags_come_back_with_any_record_that_is_as_it_was_written(writte
     tag = KeptTag(type(written).__name__, "", 77, b"later")
     as_written = merged([*topic, written], None, written, tags=(tag,))
     assert list(as_written.unknown_tags.values()) == [(tag,)]
-    assert (as_written.restored, as_written.conflicts) == (1, [])
+    assert (as_written.restored, as_written.conflicts) == (1, ())
     changed = merged([*topic, *([newer] if newer else [])], None, written, key="thing", tags=(tag,))
     assert changed.unknown_tags == {}
-    assert changed.conflicts == ["thing: changed since; its unknown tagged fields do not come back"]
+    assert changed.conflicts == ("thing: changed since; its unknown tagged fields do not come back",)
 
 
 def test_a_tag_of_a_change_is_not_put_into_another_kind_of_record():
@@ -269,7 +269,7 @@ def test_a_tag_of_a_change_is_not_put_into_another_kind_of_record():
     now = PartitionRecord(0, TOPIC_ID, (1,), (1,))
     result = merged([TopicRecord("t", TOPIC_ID), now], None, now, key="topic t partition 0", tags=tags)
     assert [tags[1:]] == list(result.unknown_tags.values())
-    assert result.conflicts == [
+    assert list(result.conflicts) == [
         "topic t partition 0: tag 9 of PartitionChangeRecord stays in the bundle, there is no such record any more"
     ]
 

@@ -7,8 +7,8 @@ from stopped_clusters import DISK, cluster_at, plan_for
 from falkirk.logdir.downgrade import DataWouldBeLostError, downgrade
 from falkirk.logdir.undo import undo
 from falkirk.logdir.unknown_tags import put_back
-from falkirk.metadata.record_key import broker_key, topic_key
-from falkirk.metadata.undo_bundle import KeptTag
+from falkirk.metadata.records.record_key import broker_key, topic_key
+from falkirk.metadata.undo.undo_bundle import KeptTag
 from falkirk.protocol.messages import (
     ClientQuotaRecord,
     PartitionChangeRecord,
@@ -56,8 +56,8 @@ def made(made_cluster):
 
 def test_unknown_tags_are_losses_with_their_places(made):
     plan = plan_for("4.0", made.root)
-    losses = [loss for loss in plan.losses if loss["kind"] == "unknown_tagged_field"]
-    assert sorted((loss["key"], loss["record"], loss["before"]["path"], loss["offset"]) for loss in losses) == [
+    losses = [loss for loss in plan.losses if loss.kind == "unknown_tagged_field"]
+    assert sorted((loss.key, loss.record, loss.before["path"], loss.offset) for loss in losses) == [
         ("broker 1", "RegisterBrokerRecord", "", 8),
         ("broker 1", "RegisterBrokerRecord", "endPoints[0]", 8),
         ("producer ids", "ProducerIdsRecord", "", 7),

@@ -9,7 +9,7 @@ from stopped_clusters import DISK, cluster_at
 
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.verify import PROBLEM_KINDS, verify, verify_files
-from falkirk.metadata.errors import RecordError
+from falkirk.metadata.records.errors import RecordError
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import (
     ConfigRecord,

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from stopped_clusters import hashes
+from stopped_clusters import MadeContents, hashes
 
-from falkirk.logdir.changes import LogDirChanges, NodeChanges
-from falkirk.logdir.write_tree import out_names, write_tree
+from falkirk.logdir.changes import LogDirChanges, NodeChanges, with_files
+from falkirk.logdir.write_tree import Progress, out_names, write_tree
 
 
 def make_log_dir(path):
@@ -20,22 +20,29 @@ def make_log_dir(path):
 
 
 def changes_of(path):
-    changes = LogDirChanges(path)
-    changes.write_bytes("changes", b"new")
-    changes.write_bytes("u-0/made", b"made")
-    changes.remove("goes")
-    return changes
+    return LogDirChanges(path, {"changes": b"new", "u-0/made": b"made", "goes": None})
 
 
 @pytest.fixture
 def nodes(tmp_path):
-    return [NodeChanges(3, [changes_of(make_log_dir(tmp_path / "source" / name)) for name in ("a", "b")])]
+    return [NodeChanges(3, tuple(changes_of(make_log_dir(tmp_path / "source" / name)) for name in ("a", "b")))]
 
 
-def write(nodes, out, *, more=lambda _: None):
-    told = []
-    write_tree(nodes, out, more=more, begin=told.append, advance=told.append)
-    return told
+class RecordedProgress(Progress):
+    def __init__(self):
+        self.told = []
+
+    def begin(self, total_bytes):
+        self.told.append(total_bytes)
+
+    def advance(self, copied_bytes):
+        self.told.append(copied_bytes)
+
+
+def write(nodes, out, *, beside=None):
+    progress = RecordedProgress()
+    write_tree(nodes, out, beside=beside or {}, progress=progress)
+    return progress.told
 
 
 def names(folder):
@@ -47,7 +54,7 @@ RESULT = [f"node-3/{name}/{file}" for name in ("a", "b") for file in ("changes",
 
 def test_a_result_has_every_directory_with_its_changes(nodes, tmp_path):
     before = hashes(tmp_path / "source")
-    write(nodes, tmp_path / "out", more=lambda folder: (folder / "ledger").write_text("x"))
+    write(nodes, tmp_path / "out", beside={"ledger": b"x"})
     assert names(tmp_path / "out") == ["ledger", *RESULT]
     assert (tmp_path / "out" / "node-3" / "a" / "changes").read_text() == "new"
     assert hashes(tmp_path / "source") == before
@@ -77,7 +84,7 @@ def test_directories_of_one_name_get_numbers(tmp_path):
     paths = [tmp_path / disk / "data" for disk in ("x", "y", "z")]
     for path in paths:
         path.mkdir(parents=True)
-    places = out_names([NodeChanges(1, [LogDirChanges(path) for path in paths]), NodeChanges(2, [])])
+    places = out_names([NodeChanges(1, tuple(LogDirChanges(path, {}) for path in paths)), NodeChanges(2, ())])
     assert list(places.values()) == ["node-1/data", "node-1/data-2", "node-1/data-3"]
 
 
@@ -93,7 +100,7 @@ def test_new_files_have_the_owner_and_mode_of_those_they_replace(nodes, tmp_path
     assert owners["changes"] == owners["made"] == owners["data"] == (status.st_uid, status.st_gid)
 
 
-@pytest.mark.parametrize("step", ["contents", "more", "rename"])
+@pytest.mark.parametrize("step", ["contents", "beside", "rename"])
 def test_what_ends_it_leaves_nothing_at_out(nodes, tmp_path, monkeypatch, step):
     class PowerCut(BaseException):
         pass
@@ -102,11 +109,11 @@ def test_what_ends_it_leaves_nothing_at_out(nodes, tmp_path, monkeypatch, step):
         raise PowerCut
 
     if step == "contents":
-        nodes[0].log_dirs[1].write("x", fail)
+        nodes = with_files(nodes, {nodes[0].log_dirs[1].log_dir: {"x": MadeContents(fail)}})
     elif step == "rename":
         monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(PowerCut):
-        write(nodes, tmp_path / "out", more=fail if step == "more" else lambda _: None)
+        write(nodes, tmp_path / "out", beside={"ledger": MadeContents(fail)} if step == "beside" else {})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["source"]
 
 
@@ -115,5 +122,5 @@ def test_the_result_is_synced_before_it_gets_its_name(nodes, tmp_path, monkeypat
     real = Path.rename
     monkeypatch.setattr(os, "sync", lambda: order.append("sync"))
     monkeypatch.setattr(Path, "rename", lambda path, to: (order.append("rename"), real(path, to)))
-    write(nodes, tmp_path / "out", more=lambda _: order.append("more"))
-    assert order == ["more", "sync", "rename"]
+    write(nodes, tmp_path / "out", beside={"ledger": MadeContents(lambda: order.append("beside") or [])})
+    assert order == ["beside", "sync", "rename"]

@@ -8,8 +8,8 @@ from admin_answers import COMPARED, answers, expected, partition_answer, partiti
 from metadata_files import CLUSTERS, canonical, canonical_json, directories, json_file, load_log
 
 from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.metadata.levels.writer import WriterOptions, write_image
 from falkirk.metadata.publishing.loader import MetadataLoader
-from falkirk.metadata.writer import WriterOptions, write_image
 from falkirk.storage.snapshot_file import parse_snapshot_name
 
 ARCHIVES = [*(f"cluster-{release}" for release in CLUSTERS), "elr-4.3.1", "mv-moves-3.7.2", "mv-moves-4.3.1"]

@@ -113,7 +113,7 @@ STORIES = {
 
 
 def told(store: FeatureStore, story: Story) -> dict[str, ErrorCode]:
-    """Give the code that a store has for each feature."""
+    """Return the code that a store has for each feature."""
     return {name: store.codes[outcome] for (name, _, _), outcome in story.asked.items()}
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from metadata_files import archive, canonical, load_snapshot, snapshot_batches
 
-from falkirk.metadata.writer import LossReport, WriterOptions, write_image
+from falkirk.metadata.levels.writer import LossReport, WriterOptions, write_image
 from falkirk.protocol.metadata_record import decode_metadata_record
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -38,7 +38,7 @@ def whole_image(release):
 
 
 def kafka_wrote(release, write):
-    """Give Kafka's records, None where it threw."""
+    """Return Kafka's records, None where it threw."""
     data = archive(f"image-writes-{release}.tar.gz").get(write["file"])
     if data is None:
         return None
@@ -57,7 +57,7 @@ def we_write(release, write):
 
 
 def areas(records):
-    """Give the order in which record types begin; topics and partitions alternate."""
+    """Return the order in which record types begin; topics and partitions alternate."""
     names = [type(record).__name__ for record, _ in records]
     return list(dict.fromkeys(names))
 

@@ -19,8 +19,8 @@ for folder in (ROOT / "tests" / "interop", ROOT / "tools"):
 
 from kafka_java import jvm_command  # noqa: E402 (same)
 
+from falkirk.metadata.levels.writer import LossReport, write_image  # noqa: E402 (same)
 from falkirk.metadata.publishing.loader import MetadataLoader  # noqa: E402 (behind the two above)
-from falkirk.metadata.writer import LossReport, write_image  # noqa: E402 (same)
 from falkirk.protocol.metadata_record import decode_metadata_record  # noqa: E402 (same)
 from fetch_kafka import kafka_libs, required_program  # noqa: E402 (its folder is put on the path just above)
 
@@ -51,7 +51,7 @@ class Kafka:
         assert self.ask("replay", *(value.hex() for value in batch)) == ["ok"]
 
     def written(self, level, *, elr):
-        """Give what Kafka writes, None where its writer throws."""
+        """Return what Kafka writes, None where its writer throws."""
         answer, *records = self.ask("write", str(level), str(elr).lower())
         if answer == "error":
             return None
@@ -77,7 +77,6 @@ def kafka(request, tmp_path):
 
 @pytest.mark.interop
 @pytest.mark.slow
-@pytest.mark.xdist_group("kafka-1")
 def test_kafka_makes_and_writes_the_same_image_of_the_same_records(kafka):
     writes = 0
     for seed in range(HISTORIES):
@@ -111,7 +110,7 @@ def test_kafka_makes_and_writes_the_same_image_of_the_same_records(kafka):
 
 
 def deviations(release, report):
-    """Say which records may differ: docs/reference/compatibility.md, "Image writer" and "Metadata image"."""
+    """Return the records that may differ: docs/reference/compatibility.md, "Image writer" and "Metadata image"."""
     converted = {
         (loss.key.fields()["topic_id"], loss.key.fields()["partition"])
         for loss in report.losses

@@ -45,7 +45,7 @@ def cluster(request: pytest.FixtureRequest) -> ReplicaCluster:
 
 @pytest.fixture
 def client(cluster: ReplicaCluster) -> Iterator[Client]:
-    """Give a client; after its story all files of the log are as they were, and records can be written on."""
+    """Yield a client; after its story all files of the log are as they were, and records can be written on."""
     assert cluster.produce("t", b"before") == 0
     log = cluster.log(BROKER, "t")
     before, end = log_files(cluster), log.log_end_offset

@@ -22,8 +22,6 @@ ROUNDS = 12
 CONNECTIONS = 40
 REQUESTS = 10
 
-pytestmark = pytest.mark.slow
-
 
 def open_and_leave(cluster: ReplicaCluster, client: Client) -> None:
     cluster.network.disconnect(client)
@@ -88,7 +86,7 @@ def assert_nothing_was_lost(cluster: ReplicaCluster, epochs: tuple[int, int]) ->
 def storm(
     cluster: ReplicaCluster, node_id: int, listener: str, send: Callable[[ReplicaCluster, Client], None]
 ) -> list[Client]:
-    """Let connections come, wave by wave, for longer than any session or election timeout; give the last wave's."""
+    """Let connections come, wave by wave, for longer than any session or election timeout; return the last wave's."""
     clients: list[Client] = []
     for _ in range(ROUNDS):
         clients = [cluster.network.client(node_id, listener) for _ in range(CONNECTIONS)]
@@ -99,6 +97,7 @@ def storm(
     return clients
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", STORMS_OF_CLIENTS, ids=lambda send: send.__name__)
 def test_a_broker_keeps_its_session_leaderships_and_followers(
     send: Callable[[ReplicaCluster, Client], None],
@@ -115,6 +114,7 @@ def test_a_broker_keeps_its_session_leaderships_and_followers(
     assert all(client.is_closed for client in clients if "garbage" in send.__name__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "send",
     [open_and_leave, send_garbage, send_garbage_in_a_frame, send_half_a_frame, flood_with_versions],

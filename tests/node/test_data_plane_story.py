@@ -7,7 +7,6 @@ from data_plane_story import Story, golden, unexpected
 from falkirk.versions.release import Release
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3.9.1", "4.3.1"])
 def test_our_broker_answers_as_a_real_one(name):
     release = Release.parse(name)

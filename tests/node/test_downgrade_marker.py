@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.protocol.messages import ApiVersionsRequest
 from falkirk.versions.features import FALKIRK_DOWNGRADE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from node_network import LOG_DIR, NodeNetwork, controller_endpoint, directory_id
 
-from falkirk.node.config import CONTROLLER
+from falkirk.node.config.node_config import CONTROLLER
 from falkirk.protocol.messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from falkirk.protocol.messages.add_raft_voter_request import Listener
 from falkirk.storage.snapshot_file import read_snapshot

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from message_strategies import even_message, message_strategy
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.messages import (
     REQUESTS,
@@ -122,7 +122,6 @@ def test_every_version_that_is_advertised_is_answered_in_that_version(release):
     assert errors(network) == []
 
 
-@pytest.mark.slow
 def test_versions_of_produce_that_are_told_but_not_served_close_the_connection():
     network = a_cluster("4.0")
     answer = network.client(BROKER_ID, BROKER_LISTENER).ask(ApiVersionsRequest(), 0)

@@ -22,7 +22,7 @@ DATA_DIRS = ("/d1", "/d2")
 
 
 def a_cluster(brokers: int = 1, *, leader: int = BROKER) -> ReplicaCluster:
-    """Give a cluster whose brokers have two directories beside that of the metadata log; "t" has a replica in each."""
+    """Return a cluster whose brokers have two data directories beside the metadata log's; "t" is in each."""
     cluster = ReplicaCluster(brokers=0)
     for broker in range(BROKER, BROKER + brokers):
         cluster.add_brokers({broker: None}, further_log_dirs=DATA_DIRS, disk=LogDirDisk())
@@ -155,7 +155,7 @@ FAILURE_TIMEOUT_MS = 4_000
 
 
 def a_broker_that_is_cut_off(release: str) -> ReplicaCluster:
-    """Give a cluster of that release whose broker loses a directory while it cannot ask the controller."""
+    """Return a cluster of that release whose broker loses a directory while it cannot ask the controller."""
     properties = {} if release == "3.7" else {"log.dir.failure.timeout.ms": str(FAILURE_TIMEOUT_MS)}
     cluster = ReplicaCluster(brokers=0, release=release, properties=properties)
     cluster.add_brokers({BROKER: None}, further_log_dirs=DATA_DIRS, disk=LogDirDisk())
@@ -201,7 +201,7 @@ def test_a_broker_goes_on_that_tells_of_a_failed_directory_in_time_or_has_no_lim
 def test_of_two_directories_between_which_a_replica_moves_only_the_broken_one_goes(
     broken: str, left: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("falkirk.node.replication.future_replicas.PIECE_BYTES", 1)
+    monkeypatch.setattr("falkirk.node.broker.replication.future_replicas.PIECE_BYTES", 1)
     cluster = a_cluster()
     moved = index_in(cluster, "/d1")
     for _ in range(20):

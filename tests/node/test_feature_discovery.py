@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, Client, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.client_connections import HELD_BYTES_MAX
-from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.connections.client_connections import HELD_BYTES_MAX
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse, FeatureLevelRecord, MetadataRequest
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.versions.release import Release
@@ -36,7 +36,7 @@ def is_running(network: NodeNetwork, broker: int) -> bool:
 
 
 def set_level(network: NodeNetwork, level: int) -> int:
-    """Change a feature in the log, committed or not; give the offset of the change."""
+    """Change a feature in the log, committed or not; return the offset of the change."""
     record = encode_metadata_record(FeatureLevelRecord(GROUP_VERSION, level), 0)
     return network.active.running.raft.append([record], network.now_ms)
 
@@ -313,7 +313,6 @@ def test_who_negotiated_while_no_controller_was_known_is_closed_if_the_next_one_
     assert (before.is_closed, between.is_closed) == (False, True)
 
 
-@pytest.mark.slow
 def test_connections_of_controllers_stay_whatever_brokers_offer():
     network = NodeNetwork(release="3.9")
     voters = {1: controller_endpoint(1), 2: controller_endpoint(2)}

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from stopped_clusters import cluster_at
 
-from falkirk.node.config import CONTROLLER, Listener, NodeConfig
+from falkirk.node.config.node_config import CONTROLLER, Listener, NodeConfig
 from falkirk.node.effects import Stop
 from falkirk.node.events import ShutdownRequested
 from falkirk.node.node import Node

@@ -3,10 +3,10 @@
 import pytest
 from node_network import NodeNetwork
 
-from falkirk.metadata.controller import operation_limit
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.metadata.writer import VersionedRecord
-from falkirk.node import active_controller
+from falkirk.metadata.controller.state import operation_limit
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.node.controller import active_controller
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import PartitionRecord, TopicRecord, UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
@@ -42,11 +42,12 @@ def network(monkeypatch):
 
 def append(network, result):
     """Let the active controller append what it was not asked for."""
-    state = network.active.running._state
-    state.serving.catch_up(state.now_ms)
-    state.serving.append(result, state.now_ms)
-    state.has_work = True
-    network.active.running._due_ms = state.now_ms
+    running = network.active.running
+    controller, now_ms = running._controllership.serving, running._step.now_ms
+    controller.catch_up(now_ms)
+    controller.append(result, now_ms)
+    running._step.wake()
+    running._due_ms = now_ms
 
 
 def images(network):
@@ -58,7 +59,7 @@ def levels(network):
 
 
 def replicas(network):
-    """Give what ISRs and eligible replicas there are, on all nodes."""
+    """Return what ISRs and eligible replicas there are, on all nodes."""
     return {
         (each.isr, each.eligible_leader_replicas)
         for image in images(network)
@@ -108,16 +109,14 @@ def test_a_leader_that_dies_before_the_last_batch_leaves_all_as_it_was(network, 
     updates = ("metadata.version", 22, UNSAFE), (ELR, 0, UNSAFE)
     network.client(leader.config.node_id).send(request(*updates), 2)
     others = [host for host in network.running if host is not leader]
-    network.run_until(lambda: all(host.running._state.applier.open_transaction_offset for host in others))
+    network.run_until(lambda: all(host.running._applier.open_transaction_offset for host in others))
     assert (levels(network), replicas(network)) == (before, {STOPPED})
     network.kill(leader.config.node_id)
     monkeypatch.undo()
     monkeypatch.setattr(operation_limit, "RECORDS_MAX", 4)
     network.run_until(lambda: network.active)
     network.start(leader.config.node_id)
-    network.run_until(
-        lambda: all(host.running._state.applier.open_transaction_offset is None for host in network.running)
-    )
+    network.run_until(lambda: all(host.running._applier.open_transaction_offset is None for host in network.running))
     network.run_until(lambda: all(image.topics.topic("orders") for image in images(network)))
     assert (levels(network), replicas(network)) == (before, {STOPPED})
     assert lowered(network, *updates) == ErrorCode.NONE

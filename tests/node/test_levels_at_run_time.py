@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from node_network import NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
-from falkirk.node.request_facts import REQUEST_ANSWERED
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.connections.request_facts import REQUEST_ANSWERED
 from falkirk.protocol.messages import CreateTopicsRequest, IncrementalAlterConfigsRequest, UpdateFeaturesRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
@@ -70,7 +70,7 @@ def forget(network: NodeNetwork) -> None:
 
 
 def versions_asked(network: NodeNetwork, api: str, node_ids: tuple[int, ...]) -> set[int]:
-    """Give the versions in which nodes were asked, by other nodes."""
+    """Return the versions in which nodes were asked, by other nodes."""
     headers = [
         fact.fields["line"].request_header
         for node_id in node_ids

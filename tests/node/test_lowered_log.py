@@ -9,10 +9,10 @@ import pytest
 from lowered_cluster import HIGH, LOW, a_cluster, append_lowering, is_clean
 from node_network import LOG_DIR, NodeNetwork
 
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.node import node as node_module
-from falkirk.node import snapshot_generator
-from falkirk.node.startup import metadata_batches
+from falkirk.node.metadata_log import snapshot_generator
+from falkirk.node.startup.open_node import metadata_batches
 from falkirk.protocol.messages import CreateTopicsRequest, FeatureLevelRecord
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.storage import snapshot_creation
@@ -31,7 +31,7 @@ def snapshots(network: NodeNetwork, node_id: int) -> list[str]:
 
 
 def levels_on_disk(network: NodeNetwork, node_id: int) -> set[int]:
-    """Give all levels that stand in the newest snapshot and in the log, the log before the snapshot included."""
+    """Return all levels that stand in the newest snapshot and in the log, the log before the snapshot included."""
     disk = network.hosts[node_id].disk
     values = [value for batch in metadata_batches(disk, PARTITION) for value in batch.values]
     log = MetadataLog(deepcopy(disk), LOG_DIR)
@@ -209,7 +209,7 @@ def no_snapshots(monkeypatch):
     tick = snapshot_generator.SnapshotGenerator.tick
 
     def tick_of_others(generator):
-        if generator._state.config.node_id != 102:
+        if generator._step.config.node_id != 102:
             tick(generator)
 
     def let_others():
@@ -238,6 +238,7 @@ def test_who_has_the_change_and_should_not_is_led_past_it_behind_a_no_op(monkeyp
     assert leader.raft.end_offset == lowered_at + 2
 
 
+@pytest.mark.slow
 def test_who_comes_back_without_the_marker_is_led_past_what_it_got_before(monkeypatch):
     network = a_cluster()
     let_others_make_snapshots = no_snapshots(monkeypatch)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.api_uses import API_USES_MAX, OTHER, ApiUses
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER
+from falkirk.node.connections.api_uses import API_USES_MAX, OTHER, ApiUses
 from falkirk.node.events import BytesReceived
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -74,7 +73,6 @@ def test_nothing_is_known_before_there_is_a_quorum():
     assert (dict(now.finalized_features), now.partitions) == ({}, None)
 
 
-@pytest.mark.slow
 def test_a_broker_counts_its_partitions_and_those_that_lack_replicas():
     network = a_cluster(101, 102)
     topic = CreatableTopic(name="orders", num_partitions=4, replication_factor=2)

@@ -6,7 +6,7 @@ import pytest
 from lowered_cluster import HIGH, LOW, a_cluster, append_lowering, is_clean
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork
 
-from falkirk.node.snapshot_generator import SnapshotGenerator
+from falkirk.node.metadata_log.snapshot_generator import SnapshotGenerator
 from falkirk.protocol.messages import ApiVersionsRequest
 from falkirk.protocol.metadata_progress_tags import (
     MetadataProgress,

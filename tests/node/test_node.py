@@ -20,7 +20,7 @@ RELEASES = ("3.7", "3.9", "4.0", "4.3", "4.4")
 
 
 def a_cluster(release: str = "4.3", count: int = 3, **settings) -> NodeNetwork:
-    """Give a cluster with an active controller that all know."""
+    """Return a cluster with an active controller that all know."""
     network = NodeNetwork(release=release)
     network.add_controllers(count, **settings)
     network.run_until(lambda: network.active is not None)
@@ -34,7 +34,7 @@ def active_id(network: NodeNetwork) -> int:
 
 
 def register_broker(network: NodeNetwork, broker_id: int = 101) -> int:
-    """Register a broker and unfence it; give its epoch."""
+    """Register a broker and unfence it; return its epoch."""
     client = network.client(active_id(network))
     release = network.release.word
     version = network.release.apis[62].versions.highest
@@ -252,6 +252,7 @@ def test_a_snapshot_is_written_after_so_many_bytes_and_a_restart_begins_with_it(
     assert network.hosts[1].running.image.topics == before.topics
 
 
+@pytest.mark.slow
 def test_a_node_that_was_away_for_long_fetches_a_snapshot():
     network = a_cluster(
         metadata_log_max_record_bytes_between_snapshots=2000,

@@ -12,10 +12,11 @@ from broker_requests import registration_request
 from failing_disk import FailingDisk
 from node_network import LOG_DIR, NodeNetwork, controller_endpoint
 
-from falkirk.node.client_connections import OPEN_REQUESTS_MAX
-from falkirk.node.config import CONTROLLER
+from falkirk.node.config.node_config import CONTROLLER
+from falkirk.node.connections.client_connections import OPEN_REQUESTS_MAX
 from falkirk.node.errors import StartupError
-from falkirk.node.handlers.handler import Route
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView, NodeView
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, FeatureLevelRecord
@@ -387,7 +388,7 @@ def test_a_handler_that_fails_answers_unknown_server_error_and_the_controller_re
     def broken(view, context, request):
         raise RuntimeError("planted")
 
-    monkeypatch.setitem(ROUTES, 19, Route(api_key=19, handler=broken, needs_controller=True))
+    monkeypatch.setitem(ROUTES, 19, Route(ControllerView, CreateTopicsRequest, broken))
     answer = network.client(leader).ask(create_topics("orders"), 5)
     network.run_until(lambda: network.active is not None and network.active.running.raft.epoch > epoch)
 
@@ -403,7 +404,7 @@ def test_a_handler_that_fails_on_a_question_does_not_cost_the_leadership(monkeyp
     def broken(view, context, request):
         raise RuntimeError("planted")
 
-    monkeypatch.setitem(ROUTES, 18, Route(api_key=18, handler=broken, needs_controller=False))
+    monkeypatch.setitem(ROUTES, 18, Route(NodeView, ApiVersionsRequest, broken))
     answer = network.client(1).ask(ApiVersionsRequest("tester", "1.0"), 4)
 
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

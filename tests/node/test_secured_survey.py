@@ -8,9 +8,9 @@ from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, cont
 from sasl_clients import PLAIN_USERS, add_scram_user, authenticate, login
 
 from falkirk.coordinator.prediction.transactions import TransactionState
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
-from falkirk.node.security_settings import ListenerSecurity, SecuritySettings
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.config.security_settings import ListenerSecurity, SecuritySettings
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
@@ -76,7 +76,6 @@ def lowered(network):
     return answers[1].error_code, answers[1].error_message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "settings"),
     [("PLAIN", {}), ("SCRAM-SHA-512", {"inter_broker_listener_name": BROKER_LISTENER})],
@@ -88,7 +87,6 @@ def test_a_controller_reads_what_is_in_use_with_credentials_of_its_own_or_of_bro
     assert code == ErrorCode.INVALID_UPDATE_VERSION
 
 
-@pytest.mark.slow
 def test_a_controller_that_brokers_do_not_know_says_so_and_lowers_nothing():
     code, message = lowered(a_cluster("SCRAM-SHA-512"))
     assert code == ErrorCode.FEATURE_UPDATE_FAILED

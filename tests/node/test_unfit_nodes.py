@@ -7,8 +7,8 @@ import re
 import pytest
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.errors import StartupError
 from falkirk.protocol.messages import FeatureLevelRecord, UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
@@ -46,7 +46,7 @@ def append(network: NodeNetwork, name: str, level: int) -> None:
     """Finalize a level past every check, as a controller with other rules might have."""
     running = network.active.running
     running.raft.append([encode_metadata_record(FeatureLevelRecord(name, level), 0)], network.now_ms)
-    running._state.has_work = True
+    running._step.wake()
     running._due_ms = network.now_ms
 
 
@@ -151,7 +151,7 @@ def test_a_registration_that_races_with_an_update_never_leaves_an_incompatible_b
     host = network.hosts[103]
 
     def is_registered() -> bool:
-        return 103 in network.active.running._state.serving.controller.state.image.cluster.brokers
+        return 103 in network.active.running._controllership.serving.controller.state.image.cluster.brokers
 
     if is_registration_first:
         network.run_until(is_registered)

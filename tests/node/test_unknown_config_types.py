@@ -16,9 +16,9 @@ from node_network import (
 )
 
 from falkirk.metadata.image.configs import GROUP
-from falkirk.metadata.writer import VersionedRecord
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterConfigsRequest,
@@ -66,7 +66,6 @@ def configs(network: NodeNetwork):
     return list(network.hosts[1].running.image.configs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", ["3.7", "3.9"])
 def test_they_are_loaded_written_to_snapshots_and_there_again_in_a_release_that_knows_them(release):
     network = running_node(release)
@@ -82,7 +81,6 @@ def test_they_are_loaded_written_to_snapshots_and_there_again_in_a_release_that_
     assert [(each.name, each.value) for each in answer.configs] == [("consumer.session.timeout.ms", "50000")]
 
 
-@pytest.mark.slow
 def test_whoever_asks_for_them_is_refused_and_nothing_changes():
     network = running_node("3.7")
     broker = network.client(1, BROKER_LISTENER)

@@ -9,7 +9,7 @@ import pytest
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork
 from sasl_clients import logged_in, login, secured
 
-from falkirk.node.config import BROKER
+from falkirk.node.config.node_config import BROKER
 from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.messages import REQUESTS, CreateTopicsRequest, message_class
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -158,7 +158,7 @@ def network() -> NodeNetwork:
 
 
 def served() -> list[tuple[str, str, int]]:
-    """Give listener, API and its highest version."""
+    """Return listener, API and its highest version."""
     return [
         (listener, REQUESTS[key].removesuffix("Request"), versions.highest)
         for listener, role in ROLES.items()

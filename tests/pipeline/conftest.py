@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from falkirk_command import run_falkirk
 
-from falkirk.pipeline.session import start_session
+from falkirk.pipeline.spark.session import start_session
 
 SETTINGS = {
     "spark.driver.memory": "1g",
@@ -28,12 +28,3 @@ def falkirk(capsys, monkeypatch, tmp_path):
     """Run a command in this process and in a folder of its own; Spark's session is that of the tests."""
     monkeypatch.chdir(tmp_path)
     return partial(run_falkirk, capsys)
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
-def pytest_collection_modifyitems(items):
-    # One session, in one process: a JVM and its workers are too many to have twice.
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-            item.add_marker(pytest.mark.spark)

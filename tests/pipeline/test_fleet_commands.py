@@ -15,9 +15,9 @@ from fleet_clusters import unpack_cluster
 from made_clusters import MadeCluster
 from object_store import object_store
 
-from falkirk.pipeline.ingest.manifest import FORMAT
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.manifest import FORMAT
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import TopicRecord
 
 FALKIRK = Path(sys.executable).with_name("falkirk")
@@ -81,7 +81,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(falkirk, tmp_path, monke
     Warehouse.make(str(tmp_path / "newer"))
     about = tmp_path / "newer" / "_falkirk" / "warehouse.json"
     about.write_text(json.dumps({"format": FORMAT + 1, "written_by": "falkirk 9"}))
-    monkeypatch.setattr("falkirk.pipeline.session.start_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("falkirk.pipeline.spark.session.start_session", lambda **_: pytest.fail("Spark was started"))
     answer = falkirk(*words)
     assert (answer.exit_code, answer.stdout) == (code, "")
     assert message in answer.stderr
@@ -125,7 +125,7 @@ def test_without_the_extra_one_sentence_says_which(tmp_path, module):
 
 
 def addresses(page):
-    """Give whatever a browser would look for elsewhere."""
+    """Return whatever a browser would look for elsewhere."""
     found = re.findall(r"(?:https?:)?//[^\s\"'<]+|@import[^;]*|url\((?!#)[^)]*\)", page)
 
     class Reader(HTMLParser):
@@ -182,7 +182,6 @@ def test_tables_are_exported_to_formats_that_spark_writes(spark, falkirk, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_a_fleet_in_an_object_store_gives_the_rows_of_one_on_disk(spark, falkirk, tmp_path):
     data = unpack_cluster("4.0.0", tmp_path / "fleet")
     with object_store() as store:
@@ -232,7 +231,7 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(spark, falkirk, tmp_path):
 
 
 def sorted_rows(spark, warehouse, table):
-    from falkirk.pipeline.fleet_tables import FleetTables
+    from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
     rows = FleetTables(spark, Warehouse.open(str(warehouse)))[table].toArrow().to_pylist()
     return json.dumps(sorted(rows, key=repr), default=str)

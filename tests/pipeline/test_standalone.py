@@ -19,7 +19,6 @@ SETTINGS = ("spark.executor.memory=512m", "spark.driver.host=127.0.0.1", "spark.
 @pytest.mark.slow
 @pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("with_report", [False, True])
 def test_workers_of_a_cluster_make_the_tables_that_one_process_makes(tmp_path, with_report):
     unpack_cluster("4.3.1", tmp_path / "fleet" / "real")

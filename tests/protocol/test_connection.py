@@ -294,7 +294,6 @@ def test_garbage_is_refused_or_tells_nothing_and_never_raises_anything_else(garb
             assert receiver.receive_data(garbage) == []
 
 
-@pytest.mark.slow
 def test_damaged_requests_of_every_api_are_refused_or_read():
     random = Random(35)
     from falkirk.protocol.messages import REQUESTS, message_class

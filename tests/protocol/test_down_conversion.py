@@ -18,7 +18,7 @@ RECORDS = [
 
 
 def told(data):
-    """Give what an old client reads: offset, timestamp, key, value."""
+    """Return what an old client reads: offset, timestamp, key, value."""
     return [(message.offset, message.timestamp, message.key, message.value) for message in read_messages(data)]
 
 

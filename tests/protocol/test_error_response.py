@@ -42,7 +42,7 @@ SILENT = {(35, version) for version in range(3)}
 
 
 def error_codes(struct, version):
-    """Give every error code that the version of a response can hold, wherever it is, with its path."""
+    """Yield every error code that the version of a response can hold, wherever it is, with its path."""
     for field in struct.SCHEMA.fields:
         if version not in field.versions:
             continue
@@ -55,7 +55,6 @@ def error_codes(struct, version):
                     yield f"{field.attribute}/{path}", code
 
 
-@pytest.mark.slow
 def test_every_api_and_version_that_a_profile_offers_has_an_answer_that_tells_the_error():
     for key, version in OFFERED:
         cls = message_class(REQUESTS[key])

@@ -39,7 +39,7 @@ def set_field(cls, path, version, layout):
 
 
 def fill(struct):
-    """Give a struct one value that is not the default, where it has a plain field."""
+    """Return a struct one value that is not the default, where it has a plain field."""
     plain = [f for f in type(struct).SCHEMA.fields if isinstance(f.type, str) and not f.is_array]
     for field in plain[:1]:
         setattr(struct, field.attribute, NOT_DEFAULT.get(field.type, 77))

@@ -10,7 +10,7 @@ from falkirk.protocol.frame import FrameReader, frame
 
 
 def cut(data, cuts):
-    """Give the pieces between the cuts, empty ones included."""
+    """Return the pieces between the cuts, empty ones included."""
     borders = [0, *sorted(min(each, len(data)) for each in cuts), len(data)]
     return [data[start:end] for start, end in pairwise(borders)]
 

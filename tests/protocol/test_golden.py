@@ -13,9 +13,8 @@ from falkirk.protocol.metadata_record import decode_metadata_record, encode_meta
 # Lines of each file, so that a file that came out short cannot pass.
 LINES = {"3.7.2": 4579, "3.9.1": 5137, "4.0.0": 4662, "4.3.1": 5148, "4.4.0": 5269}
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_golden_line_decodes_to_its_json_and_encodes_to_its_bytes(release):
     count = 0
@@ -42,6 +41,7 @@ def test_every_golden_line_decodes_to_its_json_and_encodes_to_its_bytes(release)
     assert count == LINES[release]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_reference_codec_agrees_on_every_golden_line(release):
     for line in golden_lines(release):

@@ -27,7 +27,6 @@ def wrapped(inner, *, magic=1, offset=0, attributes=1, timestamp=7):
     return next(read_messages(message(magic, timestamp, None, value, offset=offset, attributes=attributes)))
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(drawn=MESSAGES, cut=st.integers(0, 20))
 def test_messages_are_read_up_to_where_they_are_cut_off(drawn, cut):
@@ -40,7 +39,6 @@ def test_messages_are_read_up_to_where_they_are_cut_off(drawn, cut):
     ]
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(drawn=MESSAGES, data=st.data())
 def test_a_flipped_bit_behind_the_size_is_found(drawn, data):

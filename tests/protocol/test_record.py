@@ -122,7 +122,6 @@ def test_bytes_behind_the_last_record_are_an_error(read):
         read(encode(Record(100, 0)) + b"\0")
 
 
-@pytest.mark.slow
 @given(expected=st.lists(records(first_offset=100), min_size=1, max_size=3), data=st.data())
 def test_hostile_records_raise_one_error_or_are_read(expected, data):
     good = encode(*expected)

@@ -73,6 +73,7 @@ def test_keys_and_values_are_refused_as_the_records_are(last_offset, timestamp):
         batch.key_values()
 
 
+@pytest.mark.slow
 @given(parts=st.lists(batches(), max_size=4))
 def test_batches_are_found_one_behind_the_other(parts):
     data = b"".join(parts)
@@ -258,12 +259,6 @@ def test_a_retained_batch_without_records_is_read():
     batch = one(assembled(record_count=0, last_offset_delta=6, attributes=int(Compression.GZIP)))
     assert batch.records() == []
     assert batch.end_offset == 7
-
-
-def test_a_batch_can_be_moved_without_touching_its_crc():
-    moved = one(one(some_batch()).rebased(base_offset=77, leader_epoch=9))
-    assert (moved.base_offset, moved.last_offset, moved.leader_epoch) == (77, 79, 9)
-    assert [record.value for record in moved.records()] == [b"value 0", b"value 1", b"value 2"]
 
 
 @given(values=st.lists(st.binary(max_size=80), min_size=1, max_size=80))

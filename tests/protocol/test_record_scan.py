@@ -32,7 +32,6 @@ def built(drawn, *, has_gaps):
     return records, build_batch(records, base_offset=0)
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(drawn=RECORDS, has_gaps=st.booleans())
 def test_a_scan_says_what_all_records_say(drawn, has_gaps):
@@ -45,7 +44,6 @@ def test_a_scan_says_what_all_records_say(drawn, has_gaps):
     assert scan.is_consecutive == ([record.offset for record in records] == list(range(len(records))))
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(drawn=RECORDS, data=st.data())
 def test_what_a_scan_takes_can_be_decoded(drawn, data):
@@ -63,7 +61,6 @@ def test_what_a_scan_takes_can_be_decoded(drawn, data):
         assert scan.has_null_key == any(record.key is None for record in decoded)
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(drawn=RECORDS, data=st.data())
 def test_records_that_are_cut_off_or_too_many_are_refused(drawn, data):

@@ -19,8 +19,8 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-from falkirk.raft.errors import BatchTooLargeError, NotLeaderError
 from falkirk.raft.replication_follower import fit_fetch_request
+from falkirk.raft.replication_leader import BatchTooLargeError, NotLeaderError
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = bytes(15) + b"\x01"

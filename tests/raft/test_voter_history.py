@@ -1,7 +1,7 @@
 """Voters are in force as soon as they are written, and out of force when that is truncated."""
 
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.raft.log_reader import VotersChange
+from falkirk.protocol.voters_change import VotersChange
 from falkirk.raft.voter_history import BOOTSTRAP_OFFSET, VoterHistory
 from falkirk.raft.voter_set import ReplicaKey, VoterNode, VoterSet
 

@@ -1,5 +1,5 @@
-from falkirk.node.config_definitions import definitions
 from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.versions.configs.server import definitions
 from falkirk.versions.release import Release
 
 DEFAULTS = {name: one.default for name, one in definitions(Release.parse("4.3")).items()}

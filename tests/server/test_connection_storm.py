@@ -59,7 +59,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
-    """Give the port of a broker that runs, and is its own controller."""
+    """Yield the port of a broker that runs, and is its own controller."""
     broker, controller = free_port(), free_port()
     properties = {
         "process.roles": "broker,controller",
@@ -89,7 +89,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 
 def storm_bytes() -> list[bytes]:
-    """Give what the connections of a storm send, in turns."""
+    """Return what the connections of a storm send, in turns."""
     connection = Connection(role=Role.CLIENT, client_id="storm")
     records = build_batch([Record(0, 0, None, bytes(5 << 20))], base_offset=0, compression=Compression.ZSTD)
     data = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, records)])

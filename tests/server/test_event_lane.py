@@ -28,18 +28,18 @@ def test_what_is_not_too_much_is_taken_as_it_came() -> None:
     events = [ConnectionAccepted(2, "A", "host"), BytesReceived(4, bytes(LIMIT)), ConnectionLost(2, "gone")]
     lane = a_lane(*events)
 
-    assert lane.take() == events
+    assert lane.pop() == events
     assert not lane.waiting
-    assert lane.take() == []
+    assert lane.pop() == []
 
 
 def test_one_that_sends_too_much_is_heard_in_pieces() -> None:
     data = bytes(range(256)) * (LIMIT // 100)
     lane = a_lane(BytesReceived(2, data), ConnectionLost(2, "gone"), missing_bytes=lambda _: 1)
 
-    steps = [lane.take()]
+    steps = [lane.pop()]
     while lane.waiting:
-        steps.append(lane.take())
+        steps.append(lane.pop())
 
     assert [size(step) for step in steps] == [LIMIT, LIMIT, len(data) - 2 * LIMIT]
     taken = [event for step in steps for event in step]
@@ -50,12 +50,12 @@ def test_one_that_sends_too_much_is_heard_in_pieces() -> None:
 def test_a_request_is_heard_at_the_next_turn_however_much_others_send() -> None:
     flooding = range(2, 202, 2)
     lane = a_lane(*(BytesReceived(each, bytes(100 * PIECE_BYTES_MIN)) for each in flooding))
-    lane.take()
+    lane.pop()
     lane.add(BytesReceived(1000, b"one request"))
 
     turns = 0
     while 1000 in lane.waiting or not turns:
-        taken = lane.take()
+        taken = lane.pop()
         turns += 1
         assert size(taken) <= LIMIT + PIECE_BYTES_MIN
 
@@ -74,22 +74,22 @@ def test_a_large_request_is_heard_as_it_comes_and_counts_when_it_is_whole() -> N
     other = BytesReceived(4, bytes(LIMIT))
     lane = a_lane(*pieces[:3])
 
-    assert lane.take() == pieces[:3]
+    assert lane.pop() == pieces[:3]
     assert not lane.waiting
 
     lane = a_lane(*pieces[3:], other, missing_bytes={2: 4 * LIMIT, 4: 0}.__getitem__)
-    assert lane.take() == pieces[3:]
+    assert lane.pop() == pieces[3:]
     assert lane.waiting == {4}
-    assert lane.take() == [other]
+    assert lane.pop() == [other]
 
 
 def test_what_follows_on_a_large_request_is_heard_in_pieces() -> None:
     missing = {2: 2 * LIMIT}
     lane = a_lane(BytesReceived(2, bytes(4 * LIMIT)), missing_bytes=missing.__getitem__)
 
-    assert size(lane.take()) == 2 * LIMIT
+    assert size(lane.pop()) == 2 * LIMIT
     missing[2] = 0
-    assert [size(lane.take()), size(lane.take())] == [LIMIT, LIMIT]
+    assert [size(lane.pop()), size(lane.pop())] == [LIMIT, LIMIT]
     assert not lane.waiting
 
 
@@ -97,7 +97,7 @@ def test_a_length_in_the_middle_of_requests_is_none() -> None:
     misleading = bytes([0, 0, 0, 1]) + b"x" + a_large_request(100 * LIMIT)[: 3 * LIMIT]
     lane = a_lane(BytesReceived(2, misleading), missing_bytes=lambda _: 1)
 
-    assert size(lane.take()) == LIMIT
+    assert size(lane.pop()) == LIMIT
 
 
 @given(
@@ -114,7 +114,7 @@ def test_each_connection_is_heard_whole_and_in_order(
     heard: dict[int, bytes] = {}
 
     def take() -> None:
-        for event in lane.take():
+        for event in lane.pop():
             assert isinstance(event, BytesReceived)
             assert event.data
             heard[event.connection_id] = heard.get(event.connection_id, b"") + event.data

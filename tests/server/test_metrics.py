@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.shard.counters import GroupCounters
-from falkirk.node.api_uses import ApiUse
-from falkirk.node.client_connections import ConnectionCounters
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.counters import GroupCounters
+from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements
+from falkirk.node.broker.group_coordinator.hosted_shard import HostState
+from falkirk.node.connections.api_uses import ApiUse
+from falkirk.node.connections.client_connections import ConnectionCounters
 from falkirk.node.effects import Fact
-from falkirk.node.group_coordinator.hosted_shard import HostState
-from falkirk.node.group_measurements import GroupMeasurements
 from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
@@ -195,18 +195,18 @@ def test_api_versions_in_use_are_told_by_software_and_connections_too():
 def test_the_last_updates_losses_are_told_or_what_stood_in_its_way():
     updates = FeatureUpdateFacts()
     for lost in (("scram", "scram", "elr"), ("elr",)):
-        updates.take(Fact("info", "features-updated", {"metadata.version": 17}))
+        updates.count(Fact("info", "features-updated", {"metadata.version": 17}))
         for kind in lost:
-            updates.take(Fact("warning", "metadata-lost", {"kind": kind, "key": "x"}))
-    updates.take(Fact("warning", "cut-off", {"kind": "open_transaction"}))
-    updates.take(Fact("warning", "more-is-lost", {"count": 7}))
-    updates.take(Fact("info", "snapshot-begins", {"kind": "elr"}))
+            updates.count(Fact("warning", "metadata-lost", {"kind": kind, "key": "x"}))
+    updates.count(Fact("warning", "cut-off", {"kind": "open_transaction"}))
+    updates.count(Fact("warning", "more-is-lost", {"count": 7}))
+    updates.count(Fact("info", "snapshot-begins", {"kind": "elr"}))
     assert losses(updates) == {named(kind="elr"): 1, named(kind="open_transaction"): 1, named(kind="more"): 7}
 
     blockers = [{"feature": "metadata.version", "node_id": node_id} for node_id in (1, 2)]
-    updates.take(Fact("warning", "feature-update-refused", {"blockers": blockers}))
+    updates.count(Fact("warning", "feature-update-refused", {"blockers": blockers}))
     assert told(updates=updates)["falkirk_feature_update_blockers", named(feature="metadata.version")] == 2
-    updates.take(Fact("info", "features-updated", {}))
+    updates.count(Fact("info", "features-updated", {}))
     assert (losses(updates), updates.blockers) == ({}, {})
 
 
@@ -217,9 +217,9 @@ def losses(updates: FeatureUpdateFacts) -> dict[frozenset, float]:
 
 def test_facts_without_the_fields_that_are_expected_count_as_unknown():
     updates = FeatureUpdateFacts()
-    updates.take(Fact("warning", "metadata-lost"))
-    updates.take(Fact("warning", "more-is-lost", {"count": "many"}))
-    updates.take(Fact("warning", "feature-update-refused", {"blockers": [{}, 1]}))
+    updates.count(Fact("warning", "metadata-lost"))
+    updates.count(Fact("warning", "more-is-lost", {"count": "many"}))
+    updates.count(Fact("warning", "feature-update-refused", {"blockers": [{}, 1]}))
     assert (updates.losses, updates.blockers) == (Counter(unknown=1, more=1), Counter(unknown=2))
 
 

@@ -13,19 +13,19 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
-from falkirk.node.zookeeper.exchange import (
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.server.clock import Clock
+from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.node_driver import STEP_BYTES_MAX
+from falkirk.server.peer import UNREAD_BYTES_MAX
+from falkirk.zookeeper_node.session.exchange import (
     AskZooKeeper,
     SessionChanged,
     SessionState,
     ZnodeChanged,
     ZooKeeperEffect,
 )
-from falkirk.node.zookeeper.operations import GetChildren, GetData
-from falkirk.protocol.endpoint import Endpoint
-from falkirk.server.clock import Clock
-from falkirk.server.connection_limits import ConnectionLimits
-from falkirk.server.node_driver import STEP_BYTES_MAX
-from falkirk.server.peer import UNREAD_BYTES_MAX
+from falkirk.zookeeper_node.session.operations import GetChildren, GetData
 
 
 def test_bytes_go_in_and_out_on_the_connection_that_they_came_on() -> None:
@@ -36,21 +36,21 @@ def test_bytes_go_in_and_out_on_the_connection_that_they_came_on() -> None:
         assert [await reader.readexactly(1) for reader, _ in clients] == [b"0", b"1", b"2"]
         for _, writer in clients:
             writer.close()
-        await world.node.until(lambda: len(world.node.told(ConnectionLost)) == 3)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionLost)) == 3)
 
     node = driven(story).node
-    accepted = node.told(ConnectionAccepted)
+    accepted = node.events_of(ConnectionAccepted)
     assert accepted == [ConnectionAccepted(number, "CONTROLLER", "127.0.0.1") for number in (2, 4, 6)]
-    assert {event.connection_id for event in node.told(ConnectionLost)} == {2, 4, 6}
+    assert {event.connection_id for event in node.events_of(ConnectionLost)} == {2, 4, 6}
 
 
 def test_that_the_node_serves_is_told_when_the_node_says_so() -> None:
     async def story(world: Driven) -> None:
         _, writer = await world.connect()
-        await world.node.until(lambda: bool(world.node.told(ConnectionAccepted)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionAccepted)))
         assert world.times_started == 0
         writer.close()
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
 
     assert driven(story, lambda event: [Started()] if isinstance(event, ConnectionLost) else None).times_started == 1
 
@@ -93,7 +93,7 @@ def test_who_sends_more_than_a_step_takes_is_not_read_from_until_it_is_heard() -
         flooding, other = world.driver.accept("A"), world.driver.accept("A")
         flooding.connection_made(transport)
         other.connection_made(NoTransport())
-        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 2)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionAccepted)) == 2)
         flooding.data_received(bytes(5 * STEP_BYTES_MAX))
         await world.node.until(lambda: transport.told == ["pause"])
         other.data_received(b"other")
@@ -113,7 +113,7 @@ def test_steps_become_smaller_when_they_take_long() -> None:
     async def story(world: Driven) -> None:
         peer = world.driver.accept("A")
         peer.connection_made(NoTransport())
-        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 1)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionAccepted)) == 1)
         world.driver._clock = LateClock()
         peer.data_received(bytes(STEP_BYTES_MAX))
         await world.node.until(lambda: sum(sizes(world)) == STEP_BYTES_MAX)
@@ -135,7 +135,7 @@ class LateClock(Clock):
 
 
 def sizes(world: Driven) -> list[int]:
-    """Give how many bytes each step has brought."""
+    """Return how many bytes each step has brought."""
     return [sum(len(event.data) for event in step if isinstance(event, BytesReceived)) for step in world.node.steps]
 
 
@@ -166,7 +166,7 @@ def test_controllers_and_own_connections_are_heard_with_the_next_step_however_lo
         clients, voter = [world.driver.accept("CLIENTS") for _ in range(300)], world.driver.accept("CONTROLLER")
         for peer in (*clients, voter):
             peer.connection_made(NoTransport())
-        await world.node.until(lambda: len(world.node.told(ConnectionAccepted)) == 302)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionAccepted)) == 302)
         for peer in clients:
             peer.data_received(bytes(STEP_BYTES_MAX))
         for number in range(20):
@@ -213,7 +213,7 @@ def quietly(event: Event) -> Sequence[Effect] | None:
 
 
 class PausedTransport(NoTransport):
-    """Tells whether it is read from."""
+    """Records whether it is read from."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -245,7 +245,7 @@ def test_a_connection_that_the_node_wants_is_opened() -> None:
     async def story(world: Driven) -> None:
         world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
         await world.node.until(lambda: BytesReceived(1, b"ping") in world.node.events)
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
 
     def answer(event: Event) -> Sequence[Effect] | None:
         match event:
@@ -257,9 +257,9 @@ def test_a_connection_that_the_node_wants_is_opened() -> None:
                 return None
 
     node = driven(story, answer).node
-    assert node.told(ConnectionOpened) == [ConnectionOpened(1)]
+    assert node.events_of(ConnectionOpened) == [ConnectionOpened(1)]
     # The node closed it, and is not told of what it knows; of the other end it is.
-    assert [event.connection_id for event in node.told(ConnectionLost)] == [2]
+    assert [event.connection_id for event in node.events_of(ConnectionLost)] == [2]
 
 
 def test_a_connection_that_cannot_be_opened_is_lost() -> None:
@@ -270,9 +270,9 @@ def test_a_connection_that_cannot_be_opened_is_lost() -> None:
         await free.wait_closed()
         world.driver._execute(Connect(1, endpoint, "CONTROLLER"))
         world.driver._execute(Connect(3, Endpoint("no..host", 1), "CONTROLLER"))
-        await world.node.until(lambda: len(world.node.told(ConnectionLost)) == 2)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionLost)) == 2)
 
-    lost = {event.connection_id: event.reason for event in driven(story).node.told(ConnectionLost)}
+    lost = {event.connection_id: event.reason for event in driven(story).node.events_of(ConnectionLost)}
     assert "refused" in lost[1]
     assert "no..host:1" in lost[3]
 
@@ -287,8 +287,8 @@ def test_a_connection_that_is_closed_while_it_opens_is_told_no_more() -> None:
         writer.close()
 
     node = driven(story).node
-    assert node.told(ConnectionOpened) == []
-    assert [event for event in node.told(ConnectionLost) if event.connection_id == 1] == []
+    assert node.events_of(ConnectionOpened) == []
+    assert [event for event in node.events_of(ConnectionLost) if event.connection_id == 1] == []
 
 
 def test_what_was_sent_is_out_before_a_connection_closes() -> None:
@@ -306,7 +306,7 @@ def test_what_was_sent_is_out_before_a_connection_closes() -> None:
         return None
 
     node = driven(story, answer).node
-    assert node.told(ConnectionLost) == []
+    assert node.events_of(ConnectionLost) == []
 
 
 def test_a_client_that_does_not_read_is_not_read_from() -> None:
@@ -315,16 +315,16 @@ def test_a_client_that_does_not_read_is_not_read_from() -> None:
     async def story(world: Driven) -> None:
         reader, writer = await world.connect()
         writer.write(b"x")
-        await world.node.until(lambda: len(world.node.told(BytesReceived)) == 1)
+        await world.node.until(lambda: len(world.node.events_of(BytesReceived)) == 1)
         # The kernel's buffers and ours are full now; what comes next waits in the kernel.
         writer.write(b"y")
         await writer.drain()
         other_reader, other = await world.connect()
         other.write(b"z")
         await other_reader.readexactly(len(chunk))
-        assert [event.data for event in world.node.told(BytesReceived)] == [b"x", b"z"]
+        assert [event.data for event in world.node.events_of(BytesReceived)] == [b"x", b"z"]
         await reader.readexactly(24 * len(chunk))
-        await world.node.until(lambda: len(world.node.told(BytesReceived)) == 3)
+        await world.node.until(lambda: len(world.node.events_of(BytesReceived)) == 3)
         writer.close()
         other.close()
 
@@ -340,7 +340,7 @@ def test_a_client_that_leaves_too_much_unread_is_cut_off() -> None:
     async def story(world: Driven) -> None:
         _, writer = await world.connect()
         writer.write(b"x")
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
         writer.close()
 
     def answer(event: Event) -> Sequence[Effect] | None:
@@ -349,7 +349,7 @@ def test_a_client_that_leaves_too_much_unread_is_cut_off() -> None:
             return [Send(event.connection_id, CHUNK)] * (UNREAD_BYTES_MAX // len(CHUNK) + 10)
         return None
 
-    (lost,) = driven(story, answer).node.told(ConnectionLost)
+    (lost,) = driven(story, answer).node.events_of(ConnectionLost)
     assert "bytes unread" in lost.reason
 
 
@@ -361,30 +361,30 @@ def test_a_client_that_never_reads_its_answers_is_reaped_though_it_would_send_on
         _, slow = await world.connect()
         # More than the kernel takes on both sides, less than what would cut the connection off.
         slow.write(b"x")
-        await world.node.until(lambda: bool(world.node.told(BytesReceived)))
+        await world.node.until(lambda: bool(world.node.events_of(BytesReceived)))
         slow.write(b"y")
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
         slow.transport.abort()
 
     def answer(event: Event) -> Sequence[Effect] | None:
         return [Send(event.connection_id, CHUNK)] * 6 if isinstance(event, BytesReceived) else None
 
     node = driven(story, answer, max_idle_ms=150).node
-    assert node.told(ConnectionLost) == [ConnectionLost(2, "nothing came or went for connections.max.idle.ms")]
-    assert [event.data for event in node.told(BytesReceived)] == [b"x"]
+    assert node.events_of(ConnectionLost) == [ConnectionLost(2, "nothing came or went for connections.max.idle.ms")]
+    assert [event.data for event in node.events_of(BytesReceived)] == [b"x"]
 
 
 def test_a_silent_connection_is_reaped_and_one_that_speaks_is_not() -> None:
     async def story(world: Driven) -> None:
         _, silent = await world.connect()
         reader, speaking = await world.connect()
-        while not world.node.told(ConnectionLost):
+        while not world.node.events_of(ConnectionLost):
             speaking.write(b"x")
             await reader.readexactly(1)
         silent.close()
         speaking.close()
 
-    lost = driven(story, max_idle_ms=150).node.told(ConnectionLost)
+    lost = driven(story, max_idle_ms=150).node.events_of(ConnectionLost)
     assert lost[0] == ConnectionLost(2, "nothing came or went for connections.max.idle.ms")
 
 
@@ -396,7 +396,7 @@ def test_connections_beyond_the_limits_are_refused() -> None:
         refused, second = await world.connect()
         assert await refused.read() == b""
         first.close()
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
         reader, third = await world.connect()
         third.write(b"x")
         await reader.readexactly(1)
@@ -404,7 +404,7 @@ def test_connections_beyond_the_limits_are_refused() -> None:
             writer.close()
 
     world = driven(story, limits=ConnectionLimits(max_connections=1))
-    assert len(world.node.told(ConnectionAccepted)) == 2
+    assert len(world.node.events_of(ConnectionAccepted)) == 2
     assert "refused a connection host=127.0.0.1" in world.log.getvalue()
 
 
@@ -424,7 +424,7 @@ def test_facts_are_logged_in_the_order_of_the_effects() -> None:
 def test_nothing_is_asked_of_a_node_that_has_stopped() -> None:
     async def story(world: Driven) -> None:
         _, writer = await world.connect()
-        await world.node.until(lambda: bool(world.node.told(ConnectionAccepted)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionAccepted)))
         assert await world.stop() == Stop(1, "the disk is full")
         steps = len(world.node.steps)
         writer.write(b"x")

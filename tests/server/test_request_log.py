@@ -2,11 +2,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from request_lines import read_request_line
 
+from falkirk.node.connections.request_facts import REQUEST_ANSWERED
 from falkirk.node.effects import Fact
-from falkirk.node.request_facts import REQUEST_ANSWERED
 from falkirk.server.request_log import RequestLog
-from falkirk.storage.request_log import RequestHeader, RequestLine, read_request_line
+from falkirk.storage.request_line import RequestHeader, RequestLine
 
 LINE = RequestLine(
     timestamp=1,
@@ -26,8 +27,8 @@ FACT = Fact("debug", REQUEST_ANSWERED, {"line": LINE})
 
 def test_lines_are_written_when_the_step_is_over(tmp_path: Path) -> None:
     log = RequestLog(tmp_path / "log")
-    assert log.take(FACT)
-    assert log.take(FACT)
+    assert log.add(FACT)
+    assert log.add(FACT)
     assert (tmp_path / "log").read_bytes() == b""
     log.flush()
     log.flush()
@@ -38,7 +39,7 @@ def test_lines_are_written_when_the_step_is_over(tmp_path: Path) -> None:
 def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"before\n")
     log = RequestLog(tmp_path / "log")
-    log.take(FACT)
+    log.add(FACT)
     log.flush()
     log.close()
     assert (tmp_path / "log").read_bytes().startswith(b"before\n{")
@@ -46,7 +47,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
 
 def test_other_facts_are_none_of_its(tmp_path: Path) -> None:
     log = RequestLog(tmp_path / "log")
-    assert not log.take(Fact("info", "raft-state"))
+    assert not log.add(Fact("info", "raft-state"))
     log.flush()
     log.close()
     assert (tmp_path / "log").read_bytes() == b""

@@ -72,11 +72,11 @@ def test_bytes_go_in_and_out_through_tls(size: int) -> None:
         writer.write(sent)
         assert await reader.readexactly(len(sent)) == sent
         writer.close()
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
 
     world = driven(story, tls=listener())
-    assert world.node.told(ConnectionAccepted) == [ConnectionAccepted(2, "CONTROLLER", "127.0.0.1")]
-    assert b"".join(event.data for event in world.node.told(BytesReceived)) == sent
+    assert world.node.events_of(ConnectionAccepted) == [ConnectionAccepted(2, "CONTROLLER", "127.0.0.1")]
+    assert b"".join(event.data for event in world.node.events_of(BytesReceived)) == sent
     assert "TLS handshake failed" not in world.log.getvalue()
 
 
@@ -90,7 +90,7 @@ def test_the_node_is_told_who_a_certificate_names(client_auth: str) -> None:
         await reader.readexactly(1)
         writer.close()
 
-    (accepted,) = driven(story, tls=listener(client_auth=client_auth)).node.told(ConnectionAccepted)
+    (accepted,) = driven(story, tls=listener(client_auth=client_auth)).node.events_of(ConnectionAccepted)
     assert accepted.peer_name is not None
     assert accepted.peer_name.startswith("CN=alice,OU=Clients\\, all,O=")
 
@@ -102,7 +102,7 @@ def test_a_certificate_that_was_only_requested_may_be_missing() -> None:
         await reader.readexactly(1)
         writer.close()
 
-    (accepted,) = driven(story, tls=listener(client_auth="requested")).node.told(ConnectionAccepted)
+    (accepted,) = driven(story, tls=listener(client_auth="requested")).node.events_of(ConnectionAccepted)
     assert accepted.peer_name is None
 
 
@@ -114,7 +114,7 @@ def test_a_certificate_of_another_authority_is_refused(client_auth: str) -> None
         await refused(world, client(stranger), b"x")
 
     world = driven(story, tls=listener(client_auth=client_auth))
-    assert world.node.told(ConnectionAccepted) == []
+    assert world.node.events_of(ConnectionAccepted) == []
     assert "the certificate is not valid" in world.log.getvalue()
 
 
@@ -123,7 +123,7 @@ def test_who_shows_none_where_one_is_required_is_refused() -> None:
         await refused(world, client(), b"x")
 
     world = driven(story, tls=listener(client_auth="required"))
-    assert world.node.told(ConnectionAccepted) == []
+    assert world.node.events_of(ConnectionAccepted) == []
     assert "peer did not return a certificate" in world.log.getvalue()
 
 
@@ -132,7 +132,7 @@ def test_plain_text_on_a_listener_with_tls_is_told_in_the_log() -> None:
         await refused(world, None, b"\0\0\0\x10\0\x12\0\4\0\0\0\0")
 
     world = driven(story, tls=listener())
-    assert world.node.told(ConnectionAccepted) == []
+    assert world.node.events_of(ConnectionAccepted) == []
     assert "it does not speak TLS, which this listener asks for" in world.log.getvalue()
 
 
@@ -145,10 +145,9 @@ def test_what_only_looks_like_tls_reaches_nobody(data: bytes) -> None:
         await until(lambda: "TLS handshake failed" in world.log.getvalue())
         writer.close()
 
-    assert driven(story, tls=listener()).node.told(ConnectionAccepted) == []
+    assert driven(story, tls=listener()).node.events_of(ConnectionAccepted) == []
 
 
-@pytest.mark.slow
 def test_who_does_not_shake_hands_is_cut_off_and_counts_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     # Long enough for the refusal, and for the last handshake as long as ever: the machine may be busy.
     monkeypatch.setattr("falkirk.server.node_driver.HANDSHAKE_TIMEOUT_S", 1.0)
@@ -165,12 +164,11 @@ def test_who_does_not_shake_hands_is_cut_off_and_counts_until_then(monkeypatch: 
         writer.close()
 
     world = driven(story, tls=listener(), limits=ConnectionLimits(max_connections=1))
-    assert len(world.node.told(ConnectionAccepted)) == 1
+    assert len(world.node.events_of(ConnectionAccepted)) == 1
     assert "no handshake in time" in world.log.getvalue()
     assert "max.connections is 1" in world.log.getvalue()
 
 
-@pytest.mark.slow
 def test_many_handshakes_at_once_all_come_to_their_end() -> None:
     async def one(world: Driven, number: int) -> bytes:
         reader, writer = await world.connect(client())
@@ -183,7 +181,7 @@ def test_many_handshakes_at_once_all_come_to_their_end() -> None:
         answers = await asyncio.gather(*(one(world, number) for number in range(40)))
         assert answers == [b"%03d" % number for number in range(40)]
 
-    assert len(driven(story, tls=listener()).node.told(ConnectionAccepted)) == 40
+    assert len(driven(story, tls=listener()).node.events_of(ConnectionAccepted)) == 40
 
 
 def echoing(event: Event) -> Sequence[Effect] | None:
@@ -199,12 +197,12 @@ def echoing(event: Event) -> Sequence[Effect] | None:
 def test_the_node_connects_to_others_with_tls() -> None:
     async def story(world: Driven) -> None:
         world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
 
     node = driven(story, echoing, tls=listener()).node
-    assert node.told(ConnectionOpened) == [ConnectionOpened(1)]
+    assert node.events_of(ConnectionOpened) == [ConnectionOpened(1)]
     assert BytesReceived(1, b"ping") in node.events
-    assert [event.connection_id for event in node.told(ConnectionLost)] == [2]
+    assert [event.connection_id for event in node.events_of(ConnectionLost)] == [2]
 
 
 @pytest.mark.parametrize(
@@ -219,11 +217,11 @@ def test_the_node_does_not_talk_to_who_has_not_the_right_certificate(
 ) -> None:
     async def story(world: Driven) -> None:
         world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
-        await world.node.until(lambda: bool(world.node.told(ConnectionLost)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
 
     node = driven(story, echoing, tls=listener(clients=clients, **server)).node
-    assert node.told(ConnectionOpened) == []
-    (lost,) = node.told(ConnectionLost)
+    assert node.events_of(ConnectionOpened) == []
+    (lost,) = node.events_of(ConnectionLost)
     assert lost.connection_id == 1
     assert reason in lost.reason
 
@@ -233,7 +231,7 @@ def test_the_name_of_the_host_counts_only_where_it_is_to_be_checked() -> None:
 
     async def story(world: Driven) -> None:
         world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
-        await world.node.until(lambda: bool(world.node.told(ConnectionOpened)))
+        await world.node.until(lambda: bool(world.node.events_of(ConnectionOpened)))
 
     driven(story, tls=listener(clients=clients, **having(AUTHORITY.issue("another.host"))))
 
@@ -242,9 +240,9 @@ def test_who_answers_in_plain_text_is_given_up() -> None:
     async def story(world: Driven) -> None:
         world.driver._tls = ListenerTls({}, {"CONTROLLER": client()})
         world.driver._execute(Connect(1, world.endpoint, "CONTROLLER"))
-        await world.node.until(lambda: any(event.connection_id == 1 for event in world.node.told(ConnectionLost)))
+        await world.node.until(lambda: any(event.connection_id == 1 for event in world.node.events_of(ConnectionLost)))
 
-    lost = {event.connection_id: event.reason for event in driven(story).node.told(ConnectionLost)}
+    lost = {event.connection_id: event.reason for event in driven(story).node.events_of(ConnectionLost)}
     assert "TLS: " in lost[1]
 
 
@@ -256,5 +254,5 @@ def test_a_connection_that_is_closed_while_it_shakes_hands_is_told_no_more() -> 
             world.driver._execute(Close(1))
 
     node = driven(story, tls=listener()).node
-    assert node.told(ConnectionOpened) == []
-    assert node.told(ConnectionLost) == []
+    assert node.events_of(ConnectionOpened) == []
+    assert node.events_of(ConnectionLost) == []

@@ -8,7 +8,7 @@ from zookeeper_server import made_server
 from falkirk.server.errors import ServerError
 from falkirk.server.zookeeper_server import ZooKeeperServer, find_class_path
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 
 def test_what_keeps_a_server_from_starting_is_told_in_one_line(tmp_path):

@@ -9,7 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 from zookeeper_server import end_session, read_only_server, running_server
 
-from falkirk.node.zookeeper.exchange import (
+from falkirk.server import process as event_loop
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.zookeeper_session import ZooKeeperSession, _often
+from falkirk.zookeeper_node.session.exchange import (
     AskZooKeeper,
     CloseSession,
     OpenSession,
@@ -18,7 +21,7 @@ from falkirk.node.zookeeper.exchange import (
     ZnodeChanged,
     ZooKeeperAnswered,
 )
-from falkirk.node.zookeeper.operations import (
+from falkirk.zookeeper_node.session.operations import (
     CheckVersion,
     Children,
     Create,
@@ -27,16 +30,13 @@ from falkirk.node.zookeeper.operations import (
     Failed,
     GetChildren,
     GetData,
+    KeeperError,
     Multi,
-    Refusal,
     SetData,
     Znode,
 )
-from falkirk.server import event_loop
-from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.zookeeper_session import ZooKeeperSession, _often
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 
 class Asker:
@@ -78,7 +78,7 @@ class Asker:
         return found[-1].session_id
 
     async def ask(self, *operations: object) -> list[object]:
-        """Ask all at once; give the answers in the order in which they came."""
+        """Ask all at once; return the answers in the order in which they came."""
         numbers = {self.begin(operation) for operation in operations}
         async with asyncio.timeout(30):
             while len(answers := [one for one in self.answers if one.request_id in numbers]) < len(numbers):
@@ -143,16 +143,16 @@ def test_operations_are_answered_as_values_in_the_order_in_which_they_were_asked
             assert answers == [
                 Done(0),
                 Done(1),
-                Failed(Refusal.BAD_VERSION),
-                Failed(Refusal.NO_NODE),
-                Failed(Refusal.NODE_EXISTS),
+                Failed(KeeperError.BAD_VERSION),
+                Failed(KeeperError.NO_NODE),
+                Failed(KeeperError.NODE_EXISTS),
                 Done(0),
                 Children(("a", "e")),
-                Failed(Refusal.BAD_VERSION),
+                Failed(KeeperError.BAD_VERSION),
                 Done(0),
-                Failed(Refusal.NO_NODE),
-                Failed(Refusal.NO_NODE),
-                Failed(Refusal.OTHER, detail="NotEmpty"),
+                Failed(KeeperError.NO_NODE),
+                Failed(KeeperError.NO_NODE),
+                Failed(KeeperError.OTHER, detail="NotEmpty"),
             ]
 
     run(story)
@@ -172,8 +172,8 @@ def test_of_a_multi_the_first_part_that_could_not_be_is_told_and_nothing_is_done
             ) == [
                 Done(0),
                 Done(1),
-                Failed(Refusal.BAD_VERSION, 1),
-                Failed(Refusal.NODE_EXISTS, 1),
+                Failed(KeeperError.BAD_VERSION, 1),
+                Failed(KeeperError.NODE_EXISTS, 1),
                 Done(0),
                 Children(("a", "epoch")),
             ]
@@ -197,7 +197,7 @@ def test_a_watch_tells_once_and_waits_for_a_znode_that_is_not_there(chroot):
             await asker.until_state(SessionState.CONNECTED)
             await other.until_state(SessionState.CONNECTED)
             assert await asker.ask(GetData("/features", watch=True), GetChildren("/", watch=True)) == [
-                Failed(Refusal.NO_NODE),
+                Failed(KeeperError.NO_NODE),
                 Children(()),
             ]
             await other.ask(Create("/features", b""))
@@ -217,7 +217,7 @@ def test_what_was_on_its_way_when_the_server_died_is_unknown_and_what_waits_is_d
         with running_server(tmp_path) as server:
             async with opened(f"{server.address}/kafka/below", session_timeout_ms=20_000) as asker:
                 session_id = await asker.until_state(SessionState.CONNECTED)
-                assert await asker.ask(GetData("/kept", watch=True)) == [Failed(Refusal.NO_NODE)]
+                assert await asker.ask(GetData("/kept", watch=True)) == [Failed(KeeperError.NO_NODE)]
                 await asker.ask(Create("/owned", b"", ephemeral=True))
                 server.pause()
                 for number in range(12):
@@ -226,7 +226,7 @@ def test_what_was_on_its_way_when_the_server_died_is_unknown_and_what_waits_is_d
                 await asker.until_state(SessionState.SUSPENDED)
                 # Ten may be on their way.
                 unknown = asker.answers[2:]
-                assert [one.answer for one in unknown] == [Failed(Refusal.CONNECTION_LOSS)] * 10
+                assert [one.answer for one in unknown] == [Failed(KeeperError.CONNECTION_LOSS)] * 10
                 assert asker.events[-1] == SessionChanged(SessionState.SUSPENDED, session_id)
                 server.start()
                 assert await asker.until_state(SessionState.CONNECTED, 2) == session_id
@@ -246,7 +246,7 @@ def test_a_session_that_another_client_ends_expires_and_the_next_one_is_new(chro
             await asyncio.to_thread(end_session, chroot, *client.client_id)
             await asker.until_state(SessionState.EXPIRED)
             number = asker.begin(GetChildren("/"))
-            await asker.until(ZooKeeperAnswered(number, Failed(Refusal.SESSION_EXPIRED)))
+            await asker.until(ZooKeeperAnswered(number, Failed(KeeperError.SESSION_EXPIRED)))
             asker.events.clear()
             asker.session.execute(OpenSession())
             assert await asker.until_state(SessionState.CONNECTED) != first
@@ -328,8 +328,8 @@ def test_a_server_without_the_others_takes_no_writes(tmp_path):
             async with opened(server.address) as asker:
                 await asker.until_state(SessionState.READ_ONLY)
                 assert await asker.ask(Create("/a", b""), GetData("/none")) == [
-                    Failed(Refusal.READ_ONLY),
-                    Failed(Refusal.NO_NODE),
+                    Failed(KeeperError.READ_ONLY),
+                    Failed(KeeperError.NO_NODE),
                 ]
 
     run(story)

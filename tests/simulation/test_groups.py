@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from group_clusters import GROUP, SCENARIO
 
-from falkirk.simulation.disk import CrashOutcome
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.rolls.plan import Pause, RollPlan, SetFeature
+from falkirk.simulation.machine.disk import CrashOutcome
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.group_plan import CLASSIC
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetFeature
 from falkirk.simulation.run import CrashPoint, Verdict, simulate
-from falkirk.simulation.workload.group_plan import CLASSIC
 from falkirk.versions.release import Release
 
 SEED = 1
@@ -56,10 +56,9 @@ def test_groups_of_older_releases_are_kept_as_well(word: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_coordinator_may_crash_at_some_changes_on_its_disk() -> None:
-    changes = changes_of_the_broker()
-    assert changes > 50
-    crash_at(range(20, changes, changes // 2))
+def test_a_coordinator_may_crash_at_a_change_on_its_disk() -> None:
+    assert changes_of_the_broker() > 50
+    crash_at(range(20, 21))
 
 
 @pytest.mark.slow

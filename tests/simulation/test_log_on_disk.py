@@ -10,8 +10,8 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import RecordBatch, read_batches
 from falkirk.protocol.topic_partition import TopicPartition
-from falkirk.simulation.disk import SimulatedDisk
-from falkirk.simulation.stored_logs import check_stored_logs
+from falkirk.simulation.machine.disk import SimulatedDisk
+from falkirk.simulation.views.stored_logs import check_stored_logs
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.read import FetchIsolation
@@ -91,7 +91,7 @@ class World:
         self.recovery_point, self.log_start = self.log.recovery_point, self.log.log_start_offset
 
     def border(self) -> int:
-        """Give an offset that is not committed before, where a batch begins or the log ends."""
+        """Return an offset that is not committed before, where a batch begins or the log ends."""
         borders = [batch.base_offset for batch in self.batches()] + [self.log.log_end_offset]
         return self.chance.choice([offset for offset in borders if offset >= self.log.high_watermark])
 

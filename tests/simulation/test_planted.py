@@ -7,32 +7,18 @@ from planted_bug import PlantedBug
 
 PLANTED = Path(__file__).parent / "planted"
 SEARCHED = range(80)
-# Found by short runs, each by another checker.
+# Found by short runs, two of each kind of run, by different checkers.
 QUICK = frozenset({
-    "brokers_of_the_election_alone",
     "cache_goes_back",
     "consumers_read_to_the_end",
-    "controllers_do_not_count",
-    "duplicates_appended",
     "eligible_left_when_the_feature_goes",
     "eligible_while_others_commit",
-    "epoch_told_before_it_is_known",
     "epoch_written_with_votes_alone",
-    "fenced_broker_keeps_leading",
-    "finalized_levels_not_checked",
     "given_before_it_is_given_up",
-    "held_back_replica_served",
-    "image_ahead_of_the_commit",
     "in_sync_without_catching_up",
     "lowering_not_replayed_by_the_controller",
-    "malformed_written_over",
-    "minimum_follows_ignored_brokers",
-    "not_read_again_after_expiry",
     "offsets_acknowledged_before_they_are_committed",
     "partitions_written_as_the_newest_level_has_them",
-    "reply_before_commit",
-    "safe_goes_on_whatever_is_lost",
-    "snapshot_at_the_level_of_the_release",
     "vote_for_a_shorter_log",
     "write_without_the_epoch",
 })  # fmt: skip
@@ -52,6 +38,11 @@ def test_a_planted_bug_is_found(path, tmp_path):
     found = bug.find(modules, range(bug.seed, bug.seed + 1)) or bug.find(modules, SEARCHED)
     assert found is not None, f"{bug.path.name} is not found by any of the seeds {SEARCHED}"
     assert any(kind in found[1] for kind in bug.kinds), found
+
+
+def test_every_planted_bug_applies(tmp_path):
+    for path in PLANTED.rglob("*.patch"):
+        assert PlantedBug.read(path).apply(tmp_path)
 
 
 def test_there_are_thirty_planted_bugs():

@@ -9,23 +9,23 @@ from collections import Counter
 import pytest
 from simulated_seeds import assert_passed, passed, reach
 
-from falkirk.simulation.disk import CrashOutcome
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.marks import MARKS
+from falkirk.simulation.machine.disk import CrashOutcome
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.run import CrashPoint, simulate
-from falkirk.simulation.scenario import Scenario
+from falkirk.simulation.views.marks import MARKS
 from falkirk.versions.release import Release
 
-CHUNKS = 5
-SEEDS_IN_A_CHUNK = 3
+# They reach many of the marks in little time.
+SEEDS = (0, 5, 8, 11, 14, 17, 18)
 LONG_CHUNKS = 40
 SEEDS_IN_A_LONG_CHUNK = 20
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_whatever_happens_nothing_is_wrong_lost_or_stuck(chunk):
-    passed(simulate, range(chunk * SEEDS_IN_A_CHUNK, (chunk + 1) * SEEDS_IN_A_CHUNK))
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_happens_nothing_is_wrong_lost_or_stuck(seed):
+    passed(simulate, [seed])
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_all_states_worth_testing_are_reached():
 def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
     script = (
         "import json; from falkirk.simulation.run import simulate\n"
-        "results = [simulate(seed) for seed in (9, 17)]\n"
+        "results = [simulate(seed) for seed in (9, 14)]\n"
         "print(json.dumps([[result.digest, result.counts, result.marks, list(result.timeline)] for result in results]))"
     )
 
@@ -87,12 +87,12 @@ SMALL = Scenario(
 """No fault but the crash: elections, records, snapshots and the log's start all fall into its two seconds."""
 
 
-def crash_at_each_change(node_id: int, outcomes: list[CrashOutcome]) -> Counter[str]:
+def crash_at_each_change(node_id: int, outcomes: list[CrashOutcome], *, every: int = 1) -> Counter[str]:
     undisturbed = simulate(5, keeps_timeline=False, scenario=SMALL)
     changes = undisturbed.changes[f"controller-{node_id}"]
     assert changes > 20
     marks: Counter[str] = Counter()
-    for change in range(1, changes + 1):
+    for change in range(1, changes + 1, every):
         for outcome in outcomes:
             crash = CrashPoint(node_id=node_id, change=change, outcome=outcome)
             result = simulate(5, keeps_timeline=False, scenario=SMALL, crash=crash)
@@ -103,11 +103,11 @@ def crash_at_each_change(node_id: int, outcomes: list[CrashOutcome]) -> Counter[
 
 
 @pytest.mark.slow
-def test_a_leader_may_crash_at_each_change_on_its_disk():
+def test_a_leader_may_crash_at_some_changes_on_its_disk():
     undisturbed = simulate(5, scenario=SMALL)
     leader = next(line for line in undisturbed.timeline if "state=leader" in line)
     node_id = int(leader.split("controller-")[1][0])
-    marks = crash_at_each_change(node_id, [CrashOutcome.WITHIN])
+    marks = crash_at_each_change(node_id, [CrashOutcome.WITHIN], every=3)
     assert marks["torn write cut off"]
 
 

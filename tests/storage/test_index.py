@@ -58,7 +58,6 @@ def test_the_time_index_ends_with_the_largest_timestamp_and_its_first_batch():
     assert rebuild_indexes([], base_offset=50)[1].entries == ()
 
 
-@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 1000), st.integers(1, 1000)), max_size=20), st.integers(0, 5))
 def test_parse_is_the_inverse_of_format(steps, zeros):
     entries, offset, position = [], 7, 0

@@ -28,7 +28,7 @@ from falkirk.storage.metadata_log import MetadataLog, MetadataLogRecovery, Metad
 from falkirk.storage.snapshot_writer import write_snapshot
 
 if TYPE_CHECKING:
-    from falkirk.raft.log_reader import LogReader
+    from falkirk.raft.replicated_log import ReplicatedLog
 
 DIRECTORY = "/d0/__cluster_metadata-0"
 FIRST_SEGMENT = f"{DIRECTORY}/00000000000000000000.log"
@@ -107,7 +107,7 @@ THREE_EPOCHS = (
 
 
 def test_raft_can_read_it():
-    reader: LogReader = opened()
+    reader: ReplicatedLog = opened()
     assert (reader.start_offset, reader.end_offset, reader.last_epoch) == (0, 0, 0)
     assert (reader.latest_snapshot, reader.earliest_snapshot) == (None, None)
     assert reader.read(0, 100) == b""
@@ -740,7 +740,7 @@ def test_any_history_leaves_what_a_list_of_batches_says(steps, segment_bytes, ta
 
 
 class CountingDisk(MemoryDisk):
-    """Tells which files were read and written."""
+    """Records which files were read and written."""
 
     def __init__(self):
         super().__init__()

@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from storage_files import SNAPSHOTS, label
 
 from falkirk.protocol.errors import LocalProtocolError
@@ -8,7 +6,7 @@ from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.record_batch import read_batches
 from falkirk.storage import snapshot_writer
 from falkirk.storage.snapshot_file import read_snapshot
-from falkirk.storage.snapshot_writer import SnapshotWriter, write_snapshot
+from falkirk.storage.snapshot_writer import write_snapshot
 
 
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=label)
@@ -74,23 +72,3 @@ def test_voters_need_a_kraft_version():
     assert layout([b"a"], kraft_version=1, voters=VotersRecord()) == [1]
     with pytest.raises(LocalProtocolError, match=r"kraft.version 0 can not hold voters"):
         layout([b"a"], voters=VotersRecord())
-
-
-@given(sizes=st.lists(st.integers(0, 3), max_size=6))
-def test_whole_batches_are_passed_through_with_new_offsets(sizes):
-    writer = SnapshotWriter(epoch=8, last_contained_log_timestamp=0, clock=lambda: 5)
-    data = b""
-    expected = []
-    for number, size in enumerate(sizes):
-        values = [b"%d" % number] * size
-        expected += values
-        if number % 2 or not values:
-            data += b"".join(writer.append(value) for value in values)
-        else:
-            source = b"".join(write_snapshot(values, epoch=1, last_contained_log_timestamp=0, clock=lambda: 1))
-            (batch,) = read_snapshot(source, file="source").data_batches
-            data += writer.append_batch(batch)
-    snapshot = read_snapshot(data + writer.finish(), file="x")
-    assert snapshot.is_complete
-    assert snapshot.leader_epoch == 8
-    assert [value for batch in snapshot.data_batches for value in batch.values()] == expected

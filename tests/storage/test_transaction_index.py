@@ -6,13 +6,19 @@ from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.producer_state import ProducerEntry, ProducerStates
 from falkirk.storage.transaction_index import (
     AbortedTransaction,
+    aborted_transaction,
     format_transaction_index,
     parse_transaction_index,
-    rebuild_transaction_index,
 )
 
 PATH = STORAGE / "4.0.0/d0/codec-lz4-1-0/00000000000000000000.txnindex"
 ENTRY = AbortedTransaction(producer_id=6, first_offset=268, last_offset=270, last_stable_offset=271)
+
+
+def rebuilt(batches, producers):
+    """Return the index that Kafka's recovery would make; `producers` is the state at the segment's start."""
+    completed = (producers.append(batch) for batch in batches)
+    return tuple(aborted_transaction(each) for each in completed if each is not None and each.is_aborted)
 
 
 def test_an_index_of_kafka_is_read_written_and_rebuilt():
@@ -20,16 +26,16 @@ def test_an_index_of_kafka_is_read_written_and_rebuilt():
     assert parse_transaction_index(data, base_offset=0, file="x") == (ENTRY,)
     assert format_transaction_index([ENTRY]) == data
     log = PATH.with_suffix(".log").read_bytes()
-    assert rebuild_transaction_index(read_batches(log), ProducerStates()) == (ENTRY,)
+    assert rebuilt(read_batches(log), ProducerStates()) == (ENTRY,)
 
 
 def test_a_transaction_that_began_in_an_earlier_segment_counts():
     log = PATH.with_suffix(".log").read_bytes()
     late = [batch for batch in read_batches(log) if batch.base_offset > 268]
     before = ProducerEntry(producer_id=6, producer_epoch=0, current_transaction_first_offset=250)
-    (found,) = rebuild_transaction_index(late, ProducerStates([before]))
+    (found,) = rebuilt(late, ProducerStates([before]))
     assert (found.first_offset, found.last_offset) == (250, 270)
-    assert rebuild_transaction_index([b for b in late if b.is_control], ProducerStates()) == ()
+    assert rebuilt([b for b in late if b.is_control], ProducerStates()) == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a cluster's Admin client would answer from an image, in the form in which real answers were written down."""
+"""What a cluster's Admin client would be told, computed from an image, in the form of the recorded answers."""
 
 import re
 from typing import Any
@@ -56,7 +56,7 @@ def answers(image: MetadataImage, *, kraft_version: int) -> dict[str, Any]:
 
 
 def expected(written: dict[str, Any]) -> dict[str, Any]:
-    """Take from written answers what an image can be asked for."""
+    """Select from recorded answers what can be computed from an image."""
     quotas = {}
     for who, values in written["quotas"].items():
         parts = sorted(who.strip("{}").split(", "))
@@ -79,7 +79,7 @@ def acl_text(acl: Acl) -> str:
 
 
 def partition_of_text(text: str) -> tuple[int, dict[str, Any]]:
-    """Read `(partition=0, leader=..., replicas=..., isr=..., elr=..., lastKnownElr=...)`."""
+    """Parse `(partition=0, leader=..., replicas=..., isr=..., elr=..., lastKnownElr=...)`."""
     match = re.fullmatch(
         r"\(partition=(\d+), leader=(.*?), replicas=(.*), isr=(.*), elr=(.*), lastKnownElr=(.*)\)", text
     )

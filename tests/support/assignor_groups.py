@@ -1,4 +1,4 @@
-"""Made-up groups for assignors: members, what they read, and what they own of it by now."""
+"""Generated groups for assignors: members, their subscriptions, and the partitions that they own."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from falkirk.coordinator.assignors.assignor import Assignment, GroupSpec, Member
 
 
 def made_group(random: Random, *, is_homogeneous: bool, has_small_ids: bool = False) -> GroupSpec:
-    """Make a group, whose old assignment is anything but fair; some topics are owned but not read any more.
+    """Make a group with an unfair current assignment; some owned topics are no longer subscribed.
 
-    `has_small_ids`: topic ids that Java's hash sets give in ascending order.
+    `has_small_ids`: topic ids that Java's hash sets iterate in ascending order.
     """
     counts = {_topic_id(random, at, has_small_ids): random.choice((1, 2, 3, 5, 8, 13)) for at in range(_few(random))}
     member_ids = [f"member-{at}" for at in range(_few(random))]
@@ -30,23 +30,23 @@ def made_group(random: Random, *, is_homogeneous: bool, has_small_ids: bool = Fa
 
 
 def owners(assignments: Mapping[str, Assignment]) -> Counter[tuple[bytes, int]]:
-    """Give each partition that is assigned, with how many members have it."""
+    """Count the owners of each assigned partition."""
     return Counter((topic_id, each) for parts in assignments.values() for topic_id in parts for each in parts[topic_id])
 
 
 def partitions(group: GroupSpec) -> set[tuple[bytes, int]]:
-    """Give all partitions that somebody reads."""
+    """Return all partitions that some member subscribes to."""
     read = {topic_id for member in group.members.values() for topic_id in member.subscribed_topic_ids}
     return {(topic_id, each) for topic_id in read for each in range(group.partitions_of(topic_id))}
 
 
 def load(assignment: Assignment) -> int:
-    """Give how many partitions a member has."""
+    """Return the number of partitions of a member."""
     return sum(len(each) for each in assignment.values())
 
 
 def kept(group: GroupSpec, assignments: Mapping[str, Assignment]) -> dict[str, int]:
-    """Give how many of its partitions each member keeps."""
+    """Return how many of its partitions each member keeps, by member id."""
     return {
         member_id: sum(len(each & assignments[member_id].get(topic_id, set())) for topic_id, each in old.items())
         for member_id, old in ((member_id, member.target_assignment) for member_id, member in group.members.items())

@@ -1,4 +1,4 @@
-"""Requests of brokers, as live ones send them to a controller of tests/support/controllers.py."""
+"""Broker requests as live brokers send them, for a controller of tests/support/controllers.py."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from controllers import CLUSTER_ID, directory, incarnation
 
-from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest
 from falkirk.protocol.messages.broker_registration_request import Feature, Listener
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.controller import Controller
-    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.image.broker_registration import BrokerRegistration
 
 CAUGHT_UP = 1_000_000
-"""A metadata offset beyond all that a test appends."""
+"""A metadata offset beyond everything that a test appends."""
 
 
 def registration_request(broker_id: int = 1, *, start: int = 0, release: str = "4.4", **fields):
-    """Give the request of a broker's start of this number; with one log directory, if `fields` do not say another."""
+    """Return a broker's registration at its start number `start`, with one log directory unless `fields` differ."""
     features = [
         Feature(name, levels.lowest, levels.highest)
         for name, levels in Release.parse(release).supported_features().items()
@@ -41,7 +41,7 @@ def registration_request(broker_id: int = 1, *, start: int = 0, release: str = "
 def register(
     controller: Controller, request: BrokerRegistrationRequest, *, now_ms: int = 0, api_version: int = 4, **kwargs
 ) -> ControllerResult[int] | ApiError:
-    """Ask for a registration."""
+    """Send a BrokerRegistration."""
     given = {"kraft_version": 0, **kwargs}
     return controller.cluster.register_broker(request, api_version=api_version, now_ms=now_ms, **given)
 
@@ -49,7 +49,7 @@ def register(
 def heartbeat(
     controller: Controller, broker_id: int = 1, *, now_ms: int = 0, offset: int = CAUGHT_UP, **fields
 ) -> ControllerResult[BrokerHeartbeatResponse]:
-    """Give what a heartbeat of a registered broker leads to; by default the broker is caught up and wants nothing."""
+    """Return the result of a registered broker's heartbeat; by default it is caught up and wants no change."""
     request = BrokerHeartbeatRequest(
         broker_id, registered(controller, broker_id).broker_epoch, offset, **{"want_fence": False, **fields}
     )
@@ -59,12 +59,12 @@ def heartbeat(
 
 
 def registered(controller: Controller, broker_id: int = 1) -> BrokerRegistration:
-    """Give a broker's registration."""
+    """Return the broker's registration in the image."""
     return controller.state.image.cluster.brokers[broker_id]
 
 
 def said(response: BrokerHeartbeatResponse) -> str:
-    """Give the flags of a response as words."""
+    """Return the flags of a response as words."""
     flags = {
         "caught-up": response.is_caught_up,
         "fenced": response.is_fenced,

@@ -1,18 +1,16 @@
-"""What a broker's handlers look at, for tests: a small image, fake replicas; and asking them over the wire."""
+"""Broker views for handler tests: a small image and fake replicas, asked over the wire."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from fake_replicas import FakeReplicas
 from metadata_images import image_of
-from node_views import context_of, over_the_wire
+from node_views import broker_view_of, context_of, over_the_wire
 
-from falkirk.metadata.authorizer import ALLOW_ALL
-from falkirk.node.fetch_sessions import FetchSessions
-from falkirk.node.handlers.handler import AnswerLater, EncodedResponse, InPieces, NoAnswer, NodeView
+from falkirk.node.broker.fetch_sessions import FetchSessions
+from falkirk.node.handlers.parts.handler_result import AnswerLater, EncodedResponse, InPieces, NoAnswer
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, TopicRecord
@@ -20,6 +18,7 @@ from falkirk.protocol.messages.register_broker_record import BrokerEndpoint
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
+    from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.schema import WireMessage
 
 A, B = b"a" * 16, b"b" * 16
@@ -51,33 +50,28 @@ def broker_records() -> list[WireMessage]:
     ]
 
 
-def broker_view(replicas: FakeReplicas | None = None, *, release: str = "4.3", **fields: Any) -> NodeView:
-    """Give the view of broker 1; `fields` are those of NodeView."""
+def broker_view(replicas: FakeReplicas | None = None, *, release: str = "4.3", **fields: Any) -> BrokerView:
+    """Return the view of broker 1; `fields` as `broker_view_of`."""
     image = fields.pop("image", None) or image_of(*broker_records())
     replicas = replicas or FakeReplicas()
     replicas.context.image = image
-    view = NodeView(
-        node_id=NODE_ID,
-        cluster_id="cluster",
-        release=Release.parse(release),
-        image=image,
-        authorizer=ALLOW_ALL,
-        controller=None,
-        now_ms=1_000,
-        is_broker=True,
-        replicas=replicas,
-        fetch_sessions=FetchSessions(10, Random(1)),
-    )
-    return replace(view, **fields)
+    defaults = {
+        "node_id": NODE_ID,
+        "cluster_id": "cluster",
+        "now_ms": 1_000,
+        "replicas": replicas,
+        "fetch_sessions": FetchSessions(10, Random(1)),
+    }
+    return broker_view_of(image, Release.parse(release), **defaults | fields)
 
 
-def ask_broker(view: NodeView, request: WireMessage, version: int | None = None, **context: Any) -> Any:
-    """Send a request through the wire to its handler, and its answer back: a message, NoAnswer, or None: not yet."""
-    return asked_later(view, request, version, **context)()
+def ask_broker(view: BrokerView, request: WireMessage, version: int | None = None, **context: Any) -> Any:
+    """Send a request over the wire to its handler. Returns the response, NoAnswer, or None if it is still pending."""
+    return pending_response(view, request, version, **context)()
 
 
-def asked_later(view: NodeView, request: WireMessage, version: int | None = None, **context: Any) -> Any:
-    """Send a request; give a function that gives the answer that has come by then."""
+def pending_response(view: BrokerView, request: WireMessage, version: int | None = None, **context: Any) -> Any:
+    """Send a request; return a function that returns the response once it has arrived."""
     asked = context_of(request, version, **{"listener": LISTENER, **context})
     result = ROUTES[asked.api_key].handler(view, asked, over_the_wire(request, asked.api_version))
     answers: list[Any] = []

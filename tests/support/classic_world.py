@@ -1,15 +1,15 @@
-"""A shard with classic groups alone: requests and answers as bytes, time that is moved, a log that is read anew."""
+"""A shard with classic groups only: requests and responses as bytes, a clock that tests move, a log to reload from."""
 
 from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.protocol import ClassicProtocol
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.shard.client import ClientContext
-from falkirk.coordinator.shard.context import ShardContext
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, Outcome, Reply
-from falkirk.coordinator.shard.settings import GroupSettings
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.runtime.client import ClientContext
+from falkirk.coordinator.runtime.context import ShardContext
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Outcome, Reply
+from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.protocol import codec, messages
 from falkirk.protocol.coordinator_record import decode_key, decode_value, encode_key, encode_value
 from falkirk.protocol.error_codes import ErrorCode
@@ -35,7 +35,7 @@ from falkirk.protocol.schema import WireMessage
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.topics import Topics
     from falkirk.protocol.chance import Chance
 
 GROUP = "g"
@@ -45,14 +45,14 @@ M = TypeVar("M", bound=WireMessage)
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says that reads topics."""
+    """Return a consumer's subscription to these topics, as bytes."""
     return b"\0\0" + codec.encode(ConsumerProtocolSubscription(topics=topics), 0)
 
 
 class ClassicWorld:
-    """Applies outcomes as the runtime does; `answers` are by token, each request may be answered once.
+    """Applies outcomes as the runtime does. `answers` is keyed by token; a request may be answered once.
 
-    `refusal`: the log refuses everything with it. Whatever has no api version of its own is asked in the newest.
+    `refusal`: the error with which the log refuses every append. Requests without an explicit version use the newest.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ClassicWorld:
         rebalance_ms: int = REBALANCE_MS,
         client_id: str = "c",
     ) -> int:
-        """Send a JoinGroup and give its token."""
+        """Send a JoinGroup and return its token."""
         protocols = {"range": subscription("t")} if protocols is None else protocols
         request = JoinGroupRequest(
             group_id=group,
@@ -112,7 +112,7 @@ class ClassicWorld:
         protocol_type: str | None = "consumer",
         protocol_name: str | None = "range",
     ) -> int:
-        """Send a SyncGroup and give its token; before version 5 it names no protocol."""
+        """Send a SyncGroup and return its token; before version 5 it names no protocol."""
         request = SyncGroupRequest(
             group_id=group,
             generation_id=generation,
@@ -130,7 +130,7 @@ class ClassicWorld:
     def heartbeat(
         self, member_id: str, generation: int, *, version: int = 4, group: str = GROUP, instance: str | None = None
     ) -> ErrorCode:
-        """Send a Heartbeat and give what it is told."""
+        """Send a Heartbeat and return its error code."""
         request = HeartbeatRequest(
             group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance
         )
@@ -138,7 +138,7 @@ class ClassicWorld:
         return ErrorCode(self.answer(token, HeartbeatResponse).error_code)
 
     def leave(self, *members: str | tuple[str, str | None], version: int = 5, group: str = GROUP) -> LeaveGroupResponse:
-        """Send a LeaveGroup of members, as ids or with instance ids, and give its answer."""
+        """Send a LeaveGroup with member ids, or pairs of member id and instance id, and return the response."""
         identities = [
             MemberIdentity(member_id=each) if isinstance(each, str) else MemberIdentity(*each) for each in members
         ]
@@ -151,7 +151,7 @@ class ClassicWorld:
     # --- groups made of them
 
     def members(self, count: int, *, version: int = 3, static: bool = False, **asked: int) -> list[str]:
-        """Have members join a new group, and complete the join phase; give their ids, the leader's first."""
+        """Let members join a new group and complete the join phase; return their ids, the leader's first."""
         version = 9 if static else version
         tokens = [
             self.join(version=version, instance=f"i{number}" if static else None, **asked)  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ class ClassicWorld:
         return [self.joined(token).member_id for token in tokens]
 
     def stable(self, count: int, *, version: int = 3, static: bool = False, **asked: int) -> list[str]:
-        """The same, and all are given their number as an assignment."""
+        """Do as `members`, then complete the sync phase: each member is assigned its number."""
         ids = self.members(count, version=version, static=static, **asked)
         self.sync(ids[0], 1, {member_id: b"%d" % number for number, member_id in enumerate(ids)})
         for member_id in ids[1:]:
@@ -171,15 +171,15 @@ class ClassicWorld:
     # --- answers
 
     def joined(self, token: int) -> JoinGroupResponse:
-        """Give the answer to a JoinGroup, which has come."""
+        """Return the response to a JoinGroup; it must have arrived."""
         return self.answer(token, JoinGroupResponse)
 
     def synced(self, token: int) -> SyncGroupResponse:
-        """Give the answer to a SyncGroup, which has come."""
+        """Return the response to a SyncGroup; it must have arrived."""
         return self.answer(token, SyncGroupResponse)
 
     def answer(self, token: int, cls: type[M]) -> M:
-        """Give an answer, which has come."""
+        """Return a response; it must have arrived."""
         found = self.answers[token]
         assert isinstance(found, cls)
         return found
@@ -187,7 +187,7 @@ class ClassicWorld:
     # --- what happens
 
     def apply(self, outcome: Outcome) -> None:
-        """Take an outcome as the runtime does."""
+        """Apply an outcome as the runtime does."""
         if outcome.records and self.refusal is not None:
             assert outcome.on_refused is not None
             self._reply(outcome.on_refused(self.refusal))
@@ -198,7 +198,7 @@ class ClassicWorld:
             self._reply(outcome.on_written())
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass, and timers do what is due on the way."""
+        """Advance the clock; timers fire when they are due."""
         end_ms = self.context.now_ms + ms
         while (due_ms := self.context.timers.next_due_ms) is not None and due_ms <= end_ms:
             self.context.now_ms = max(due_ms, self.context.now_ms)
@@ -208,7 +208,7 @@ class ClassicWorld:
         self.context.now_ms = end_ms
 
     def reload(self, **settings: int) -> None:
-        """Let another coordinator take over: it has the log alone, and whoever waits is told nothing by it."""
+        """Let another coordinator load the log. Pending requests get no response from it."""
         if settings:
             self.settings = GroupSettings(**settings)  # type: ignore[arg-type]
         self._asked = {token: each for token, each in self._asked.items() if token in self.answers}
@@ -225,7 +225,7 @@ class ClassicWorld:
     # --- what is there
 
     def group(self, group_id: str = GROUP) -> ClassicGroup:
-        """Give a group, which is there."""
+        """Return a group; it must exist."""
         return cast("ClassicGroup", self.context.groups[group_id])
 
     @property
@@ -235,7 +235,7 @@ class ClassicWorld:
 
     @property
     def open_tokens(self) -> set[int]:
-        """Requests that wait for their answer."""
+        """The tokens of pending requests."""
         return self._asked.keys() - self.answers.keys()
 
     # --- inside
@@ -251,7 +251,7 @@ class ClassicWorld:
         )
 
     def _ask(self, method: object, client: ClientContext, request: WireMessage) -> int:
-        """Ask with what is left of a request when it has been sent in its version."""
+        """Send what remains of a request once it has been encoded in its version."""
         self._last_token += 1
         token = self._last_token
         name = type(request).__name__.removesuffix("Request")

@@ -38,7 +38,7 @@ def data_files() -> dict[str, bytes]:
 
 @cache
 def metadata_files() -> dict[str, bytes]:
-    """Metadata logs and snapshots, each archive's files behind each other: of five releases, at every level."""
+    """Metadata logs and snapshots, the files of each archive concatenated: five releases, every level."""
     found = {}
     for name in METADATA_ARCHIVES:
         files = [data for path, data in archive(name).items() if path.endswith((".log", ".checkpoint")) and data]
@@ -48,7 +48,7 @@ def metadata_files() -> dict[str, bytes]:
 
 @cache
 def consumer_offsets_files() -> dict[str, bytes]:
-    """Segments of `__consumer_offsets` by release, those of all partitions behind each other."""
+    """Segments of `__consumer_offsets` by release, all partitions concatenated."""
     found: dict[str, bytes] = {}
     for release in RELEASES:
         files = _files(f"clusters/{release}.tar.gz")
@@ -58,7 +58,7 @@ def consumer_offsets_files() -> dict[str, bytes]:
 
 @cache
 def all_files() -> dict[str, bytes]:
-    """Every log and snapshot in tests/data, each content once."""
+    """Every distinct log and snapshot in tests/data."""
     paths = {data: f"{name}/{path}" for name in ARCHIVES for path, data in _files(name).items()}
     return {path: data for data, path in paths.items()}
 

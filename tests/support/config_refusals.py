@@ -1,4 +1,4 @@
-"""Configurations, and what real releases said of each: the golden file of server.properties."""
+"""Configurations and what real releases reported about each: the golden file of server.properties."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ RELEASES = ("3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.1.1", "4.2.1", "4.3.1", "4.4.
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A configuration, and by release what Kafka said of it; None: nothing, it starts."""
+    """A configuration and, by release, Kafka's error; None where it starts."""
 
     name: str
     properties: Mapping[str, str]
@@ -19,7 +19,7 @@ class Refusal:
 
 
 def refusals() -> Sequence[Refusal]:
-    """Give all; in the file an answer stands where it differs from that of the release before."""
+    """Return all refusals; the file lists an answer only where it differs from the previous release's."""
     found = []
     for text in FILE.read_text().splitlines():
         line = json.loads(text)

@@ -1,4 +1,4 @@
-"""A shard with consumer groups alone: heartbeats, time that is moved, topics that change, a log that is read anew."""
+"""A shard with consumer groups only: heartbeats, a clock that tests move, topics that change, a log to reload from."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from falkirk.coordinator.consumer.conversions import Upgrade
 from falkirk.coordinator.consumer.member import ConsumerGroupMember
 from falkirk.coordinator.consumer.refusal import Refusal
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
-from falkirk.coordinator.shard.client import ClientContext
-from falkirk.coordinator.shard.context import ShardContext
-from falkirk.coordinator.shard.group import Group
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, Outcome, Reply
-from falkirk.coordinator.shard.settings import GroupSettings
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
+from falkirk.coordinator.runtime.client import ClientContext
+from falkirk.coordinator.runtime.context import ShardContext
+from falkirk.coordinator.runtime.group import Group
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Outcome, Reply
+from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.protocol import codec
 from falkirk.protocol.coordinator_record import decode_key, decode_value, encode_key, encode_value, record_type
 from falkirk.protocol.error_codes import ErrorCode
@@ -49,7 +49,7 @@ class FakeTopic:
 
 
 class FakeTopics:
-    """An image (`coordinator.shard.topics.Topics`); `with_` gives the next one."""
+    """A topics image (`coordinator.runtime.topics.Topics`); `with_` returns the next one."""
 
     def __init__(self, topics: dict[str, FakeTopic] | None = None, offset: int = 1) -> None:
         self.offset = offset
@@ -57,7 +57,7 @@ class FakeTopics:
         self._names = {topic.topic_id: name for name, topic in self.by_name.items()}
 
     def with_(self, name: str, partitions: int, racks: Sequence[tuple[str, ...]] | None = None) -> "FakeTopics":
-        """Create a topic, or give it other partitions; 0: delete it. What comes again has another id."""
+        """Create a topic or change its partitions; 0 deletes it. A recreated topic has a new id."""
         topics = dict(self.by_name)
         before = topics.pop(name, None)
         if partitions:
@@ -84,7 +84,7 @@ class FakeTopics:
 
 
 class NoConversions:
-    """Groups stay what they are."""
+    """Never converts a group."""
 
     def upgrade(self, group: Group) -> Upgrade | Refusal:
         return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"cannot upgrade {group.group_id}")
@@ -98,9 +98,9 @@ class NoConversions:
 
 
 class ConsumerWorld:
-    """Applies outcomes as the runtime does; `batches` is the log, a list of records for each append.
+    """Applies outcomes as the runtime does; `batches` is the log, one list of records per append.
 
-    `looks_twice`: where a heartbeat changes nothing, the long way round must find the same.
+    `looks_twice`: a heartbeat that changes nothing on the fast path must change nothing on the full path.
     """
 
     looks_twice = False
@@ -120,19 +120,19 @@ class ConsumerWorld:
 
     @property
     def group(self) -> ConsumerGroup:
-        """The group GROUP."""
+        """The group named GROUP."""
         group = self.context.groups[GROUP]
         assert isinstance(group, ConsumerGroup)
         return group
 
     def id(self, topic: str) -> bytes:
-        """Give a topic's id."""
+        """Return a topic's id."""
         topic_id = self.topics.id_of(topic)
         assert topic_id is not None
         return topic_id
 
     def parts(self, **topics: Iterable[int]) -> Partitions:
-        """Give partitions by topic id."""
+        """Return partitions by topic id, from partitions by topic name."""
         return {self.id(name): frozenset(partitions) for name, partitions in topics.items()}
 
     # --- requests
@@ -189,7 +189,7 @@ class ConsumerWorld:
         return self.beat(member_id, 0, timeout_ms=timeout_ms, **{"owned": {}, "topics": subscription, **asked})
 
     def apply(self, outcome: Outcome) -> list[Reply]:
-        """Write and replay what comes of something, unless the log refuses it (`refusal`)."""
+        """Append and replay an outcome's records, unless the log refuses them (`refusal`)."""
         if outcome.records and self.refusal is not None:
             return list(outcome.on_refused(self.refusal)) if outcome.on_refused is not None else []
         if outcome.records:
@@ -205,7 +205,7 @@ class ConsumerWorld:
     # --- the world
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass, and what is due happen when it is due."""
+        """Advance the clock; timers fire when they are due."""
         end = self.context.now_ms + ms
         while (due := self.context.timers.next_due_ms) is not None and due <= end:
             self.context.now_ms = max(due, self.context.now_ms)
@@ -220,25 +220,25 @@ class ConsumerWorld:
         self.protocol.topics_changed([name])
 
     def reload(self, entries: list[LogEntry] | None = None) -> None:
-        """Let another coordinator take over, which reads the log, or what compaction left of it."""
+        """Let another coordinator load the log, or what compaction left of it."""
         self._load(self.context.now_ms, self.entries() if entries is None else entries)
         for group in self.context.groups.values():
             assert isinstance(group, ConsumerGroup)
             self.protocol.loaded(group)
 
     def entries(self) -> list[LogEntry]:
-        """Give the log as the release writes it."""
+        """Return the log as the release writes it."""
         return [
             LoggedRecord(offset, encode_key(record.key), self._encoded(record), -1, False)
             for offset, record in enumerate(record for batch in self.batches for record in batch)
         ]
 
     def batch_starts(self) -> list[int]:
-        """Give the offset of the first record of each batch."""
+        """Return the offset of the first record of each batch."""
         return [sum(map(len, self.batches[:at])) for at in range(len(self.batches))]
 
     def last_records(self) -> list[CoordinatorRecord]:
-        """Give what was written last."""
+        """Return the records of the last append."""
         return self.batches[-1]
 
     def _encoded(self, record: CoordinatorRecord) -> bytes | None:
@@ -271,7 +271,7 @@ class ConsumerWorld:
 
 
 def state_of(world: ConsumerWorld) -> dict[str, object]:
-    """Give all that the log says of the groups, and what follows from it, to be compared."""
+    """Return all group state in the log and what is derived from it, in a comparable form."""
     return {
         group_id: {
             name: getattr(group, name)
@@ -301,7 +301,7 @@ def state_of(world: ConsumerWorld) -> dict[str, object]:
 
 
 class Consumer:
-    """A member as clients behave. `told`: what it was told that it has, until it has said that it gave it back."""
+    """A member that behaves as clients do. `told`: its last assignment, until it has reported what it revoked."""
 
     def __init__(
         self,
@@ -322,9 +322,9 @@ class Consumer:
         self.is_full_next = True
 
     def beat(self, *, gives_back: bool = True, is_lost: bool = False) -> ErrorCode:
-        """Send a heartbeat: all of itself when it joins, or missed an answer, else what changed.
+        """Send a heartbeat: with all fields when joining or after a lost response, else with the changed ones.
 
-        Without `gives_back` it is still busy with what it was told to give back. With `is_lost` it gets no answer.
+        Without `gives_back` it keeps the partitions that it was told to revoke. With `is_lost` the response is lost.
         """
         has_given_back = False
         if gives_back and self.told != self.assigned:
@@ -346,13 +346,13 @@ class Consumer:
         return ErrorCode(response.error_code)
 
     def leave(self, *, keeps_place: bool = False) -> ErrorCode:
-        """Leave the group, a static member also for a while."""
+        """Leave the group; a static member may leave temporarily."""
         response = self.world.beat(self.member_id, -2 if keeps_place else -1, instance=self.instance)
         self.epoch, self.told, self.assigned = 0, {}, {}
         return ErrorCode(response.error_code)
 
     def abandon(self) -> None:
-        """Let go of everything, to join again."""
+        """Drop all partitions and rejoin."""
         self.epoch, self.told, self.assigned = 0, {}, {}
 
     def _take(self, response: ConsumerGroupHeartbeatResponse) -> None:

@@ -1,4 +1,4 @@
-"""A node's controller role on a ZooKeeper of values: brokers, cache and time are what a test says they are."""
+"""A node's controller role on an in-memory ZooKeeper: tests set the brokers, the cache and the time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from zookeeper_world import HeldSession, write_by_hand
 
-from falkirk.node.zookeeper.controller_role import ControllerRole
-from falkirk.node.zookeeper.feature_controller import ClusterView, FeatureSettings
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.supported_range import SupportedRange
+from falkirk.zookeeper_node.controller.controller_role import ControllerRole
+from falkirk.zookeeper_node.controller.feature_controller import ClusterView, FeatureSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from falkirk.metadata.zookeeper.finalized_features import Supported
     from falkirk.node.effects import Fact
     from falkirk.protocol.messages import UpdateFeaturesResponse
-    from falkirk.simulation.zookeeper.ensemble import Ensemble
+    from falkirk.simulation.zookeeper.world.ensemble import Ensemble
 
 GROUP_COORDINATOR = "group_coordinator"
 
 
 class Question:
-    """An update that was asked for, and its answer."""
+    """An UpdateFeatures request and its response."""
 
     def __init__(self) -> None:
         self.answers: list[UpdateFeaturesResponse] = []
@@ -43,13 +43,13 @@ class Question:
 
     @property
     def error(self) -> tuple[ErrorCode, str | None]:
-        """The error of the whole, and its message."""
+        """The top-level error and its message."""
         (answer,) = self.answers
         return ErrorCode(answer.error_code), answer.error_message
 
     @property
     def results(self) -> dict[str, ErrorCode]:
-        """The error of each feature, where there is none of the whole."""
+        """The error of each feature, if there is no top-level error."""
         assert self.error[0] is ErrorCode.NONE, self.error
         return {result.feature: ErrorCode(result.error_code) for result in self.answers[0].results}
 
@@ -63,7 +63,7 @@ class Question:
 
 
 class ControllerWorld(HeldSession):
-    """Registered brokers are `brokers`; the own cache knows `/features` up to `cached_epoch`, None: all at once."""
+    """`brokers` are registered; the node's own cache knows `/features` up to `cached_epoch` (None: all)."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ControllerWorld(HeldSession):
 
     @classmethod
     def at_level_1(cls, ensemble: Ensemble, **settings: object) -> ControllerWorld:
-        """Give an elected controller of a cluster in which level 1 of group_coordinator is finalized."""
+        """Return an elected controller of a cluster in which level 1 of group_coordinator is finalized."""
         content = {"version": 1, "status": 1, "features": {GROUP_COORDINATOR: _range(1, 1)}}
         write_by_hand(ensemble, "/features", json.dumps(content).encode())
         world = cls(ensemble, **settings)
@@ -109,7 +109,7 @@ class ControllerWorld(HeldSession):
         return world
 
     def enter(self) -> None:
-        """Begin a session, and take part in its elections."""
+        """Begin a session and take part in its elections."""
         self.connect()
         self.role.start()
 
@@ -120,7 +120,7 @@ class ControllerWorld(HeldSession):
     def ask_for(
         self, *, timeout_ms: int = 60_000, is_downgrade: bool = False, validate_only: bool = False, **levels: int
     ) -> Question:
-        """Ask for levels, in version 1."""
+        """Send an UpdateFeatures request of version 1."""
         upgrade_type = UpgradeType.SAFE_DOWNGRADE if is_downgrade else UpgradeType.UPGRADE
         keys = [
             FeatureUpdateKey(name, level, allow_downgrade=is_downgrade, upgrade_type=upgrade_type)
@@ -132,29 +132,29 @@ class ControllerWorld(HeldSession):
         return question
 
     def wait(self, milliseconds: int) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now_ms += milliseconds
         self.role.tick(self.now_ms)
 
     def register(self, broker_id: int, supported: Supported) -> None:
-        """Let the node know of a broker."""
+        """Register a broker with the node."""
         self.brokers = {**(self.brokers or {}), broker_id: supported}
-        self.role.look_again()
+        self.role.recheck()
 
     def unregister(self, broker_id: int) -> None:
-        """Let the node know that a broker is gone."""
+        """Unregister a broker from the node."""
         self.brokers = {each: supported for each, supported in (self.brokers or {}).items() if each != broker_id}
-        self.role.look_again()
+        self.role.recheck()
 
     def cache(self, epoch: int) -> None:
-        """Let the node's own cache know the znode of features in this version."""
+        """Bring the node's own cache to this version of the features znode."""
         self.cached_epoch = epoch
         waiting, self._waiting = self._waiting, []
         for wanted, then in waiting:
             self._when_epoch(wanted, then)
 
     def finalized(self) -> dict[str, tuple[int, int]]:
-        """Give what stands in the znode: min and max level by feature."""
+        """Return the levels in the znode: min and max by feature."""
         features = self._content()["features"]
         return {
             name: (levels.get("min_version_level", 1), levels["max_version_level"]) for name, levels in features.items()
@@ -164,7 +164,7 @@ class ControllerWorld(HeldSession):
         return self._content()["status"]
 
     def epoch(self) -> int:
-        """Give the version of the znode of features."""
+        """Return the version of the features znode."""
         znode = self.ensemble.znode(self.path)
         assert znode is not None
         return znode.version

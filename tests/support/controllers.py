@@ -1,4 +1,4 @@
-"""Active controllers for tests: of a release, at a metadata.version, with brokers that are registered and unfenced."""
+"""Active controllers for tests: at a release and metadata.version, with registered, unfenced brokers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
-from falkirk.metadata.controller.broker_partitions import BrokerPartitions
 from falkirk.metadata.controller.controller import Controller
-from falkirk.metadata.controller.settings import ControllerSettings
+from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.broker_registration import BrokerRegistration, Endpoint, SupportedFeature
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.lowering import replay
+from falkirk.metadata.levels.lowering import replay
 from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
 from falkirk.versions.metadata_version import MetadataVersion
@@ -21,8 +21,8 @@ from falkirk.versions.release import Release
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from falkirk.metadata.controller.result import ControllerResult
-    from falkirk.metadata.writer import VersionedRecord
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.schema import WireMessage
 
 R = TypeVar("R")
@@ -34,7 +34,7 @@ CONTROLLER_ID = 3000
 
 @dataclass(frozen=True, kw_only=True)
 class Broker:
-    """A broker as it stands in the image. Its directories are made of its id: `directory(broker_id, 0)` and so on."""
+    """A broker in the image. Its directory ids are derived from its id: `directory(broker_id, 0)` and so on."""
 
     broker_id: int
     rack: str | None = None
@@ -47,17 +47,17 @@ class Broker:
 
 
 def directory(broker_id: int, index: int = 0) -> bytes:
-    """Give the id of one of a broker's log directories."""
+    """Return the id of one of a broker's log directories."""
     return bytes([0xD1, index]) + broker_id.to_bytes(14, "big")
 
 
 def incarnation(broker_id: int, number: int = 0) -> bytes:
-    """Give the incarnation id of a node's start of this number."""
+    """Return the incarnation id of a broker's start number `number`."""
     return bytes([0x1C, number]) + broker_id.to_bytes(14, "big")
 
 
 def brokers(*broker_ids: int, racks: Sequence[str | None] = (None,), directory_count: int = 1) -> list[Broker]:
-    """Give unfenced brokers; racks are dealt out in turn."""
+    """Return unfenced brokers; racks are assigned round robin."""
     return [
         Broker(broker_id=broker_id, rack=racks[index % len(racks)], directory_count=directory_count)
         for index, broker_id in enumerate(broker_ids)
@@ -78,7 +78,7 @@ def make_controller(
     """Make an active controller. `brokers`: a number stands for an unfenced broker with that id.
 
     `metadata_version`: the release's newest if None. `features`: finalized levels of the others. `records`: replayed
-    behind the registrations. `settings`: of ControllerSettings.
+    after the registrations. `settings`: of ControllerSettings.
     """
     image = make_image(
         release=release, metadata_version=metadata_version, features=features, brokers=brokers, records=records
@@ -105,7 +105,7 @@ def make_image(
     brokers: Iterable[Broker | int] = (),
     records: Iterable[WireMessage] = (),
 ) -> MetadataImage:
-    """Give the image of a log of feature levels, registrations and `records`, one offset for each."""
+    """Return the image of a log of feature levels, registrations and `records`, one offset each."""
     profile = Release.parse(release)
     at = profile.latest_metadata_version if metadata_version is None else MetadataVersion.parse(str(metadata_version))
     log: list[WireMessage] = [FeatureLevelRecord("metadata.version", at.level)]
@@ -122,10 +122,10 @@ def make_image(
 
 
 def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0) -> R:
-    """Append and commit what a manager decided, and give its response.
+    """Append and commit the records of a manager's result; return its response.
 
-    The records go through their bytes at their versions; what other replicas make of them must be the controller's own
-    image, and its index the one of that image.
+    The records are encoded at their versions and decoded again; the image that replicas build from them must equal the
+    controller's own, and its index that image's.
     """
     before = controller.state.image
     records = (*result.transaction, *result.records)
@@ -143,7 +143,7 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
 
 
 def run_due(controller: Controller, now_ms: int) -> list[VersionedRecord]:
-    """Append and commit all that time has made due, one result after the other; give the records."""
+    """Append and commit everything that is due at this time, one result after the other; return the records."""
     records: list[VersionedRecord] = []
     for result in controller.due(now_ms):
         run(controller, result, now_ms=now_ms)

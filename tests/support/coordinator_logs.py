@@ -1,7 +1,7 @@
-"""Partitions of the coordinators' topics: those of real Kafka in `tests/data/coordinator`, and variants made of them.
+"""Partitions of the coordinators' topics: those of real Kafka in `tests/data/coordinator`, and variants of them.
 
-`variants` gives logs as a coordinator may meet them (compacted in part, shuffled, with holes) and as it should not
-(damaged bytes, foreign versions, records of all releases in any order); the same seed gives the same logs.
+`variants` makes logs that a coordinator may read (partly compacted, shuffled, with gaps) and logs that it should not
+(damaged bytes, unknown versions, records of all releases in any order); the same seed makes the same logs.
 """
 
 import gzip
@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord, TransactionEnd
 from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import StructLayout, WireField, message_layout
 from falkirk.protocol.messages import message_class
@@ -41,7 +41,7 @@ _PRODUCERS = (7, 8)
 
 
 def real_partitions(release: str, topic: str) -> dict[int, list[LogEntry]]:
-    """Give the partitions of a topic as a cluster of this release left them."""
+    """Return the partitions of a topic as a cluster of this release left them."""
     partitions: dict[int, list[LogEntry]] = {}
     with gzip.open(DATA / f"logs-{release}.jsonl.gz", "rt") as lines:
         for line in lines:
@@ -52,14 +52,14 @@ def real_partitions(release: str, topic: str) -> dict[int, list[LogEntry]]:
 
 
 def all_real_partitions(topic: str) -> list[list[LogEntry]]:
-    """Give the partitions of a topic in the clusters of all releases."""
+    """Return the partitions of a topic in the clusters of all releases."""
     return [entries for release in RELEASES for entries in real_partitions(release, topic).values()]
 
 
 def judged_logs() -> list[tuple[list[LogEntry], dict[tuple[str, str], str]]]:
-    """Give logs, and by (release, loader) what Kafka made of each record: R read, S skipped, F fails.
+    """Return logs and, by (release, loader), Kafka's verdict on each record: R read, S skipped, F fails.
 
-    "!" at the end: the coordinator stopped when it had replayed them all.
+    "!" at the end: the coordinator stopped after replaying all of them.
     Written by `tests/interop/coordinator/record_verdicts.py`.
     """
     with gzip.open(DATA / "verdicts.jsonl.gz", "rt") as lines:
@@ -74,7 +74,7 @@ def judged_logs() -> list[tuple[list[LogEntry], dict[tuple[str, str], str]]]:
 
 
 def renumbered(entries: Iterable[LogEntry]) -> list[LogEntry]:
-    """Give the same entries at the offsets 0, 1, 2 ..."""
+    """Return the entries renumbered from offset 0."""
     out: list[LogEntry] = []
     for offset, entry in enumerate(entries):
         if isinstance(entry, LoggedRecord):
@@ -85,7 +85,7 @@ def renumbered(entries: Iterable[LogEntry]) -> list[LogEntry]:
 
 
 def variants(seed: int, count: int) -> list[list[LogEntry]]:
-    """Give partitions of `__consumer_offsets`, half of them made of real ones."""
+    """Return partitions of `__consumer_offsets`, half of them derived from real ones."""
     random = Random(seed)
     real = all_real_partitions(OFFSETS_TOPIC)
     return [
@@ -97,7 +97,7 @@ def variants(seed: int, count: int) -> list[list[LogEntry]]:
 
 
 def variants_of_records(seed: int, count: int, topic: str) -> list[LogEntry]:
-    """Give records of one of the other topics: the real ones, made ones, and damaged ones of both."""
+    """Return records of one of the other topics: real ones, generated ones, and damaged ones of both."""
     random = Random(seed)
     table = "transaction_records" if topic == TRANSACTIONS_TOPIC else "share_records"
     real = [entry for entries in all_real_partitions(topic) for entry in entries if isinstance(entry, LoggedRecord)]
@@ -112,7 +112,7 @@ def variants_of_records(seed: int, count: int, topic: str) -> list[LogEntry]:
 
 
 def compacted(random: Random, entries: list[LogEntry], share: float) -> list[LogEntry]:
-    """Take out this share of the records that a later one of the same key follows."""
+    """Drop this share of the records that are superseded by a later one of the same key."""
     last = {entry.key: index for index, entry in enumerate(entries) if isinstance(entry, LoggedRecord)}
     return [
         entry
@@ -122,7 +122,7 @@ def compacted(random: Random, entries: list[LogEntry], share: float) -> list[Log
 
 
 def damaged(random: Random, data: bytes | None) -> bytes | None:
-    """Cut off, lengthen or change a few bytes, or give them another type or version."""
+    """Truncate, extend or change a few bytes, or change type or version."""
     if not data:
         return random.choice((None, b"", b"\0"))
     out = bytearray(data)
@@ -144,7 +144,7 @@ def damaged(random: Random, data: bytes | None) -> bytes | None:
 
 
 class Made:
-    """Makes records of all releases about a handful of groups, members and topics, so that they meet."""
+    """Generates records of all releases for a handful of groups, members and topics, so that they interact."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -272,7 +272,7 @@ def _spoilt(random: Random, entry: LogEntry, deletes: float, damages: float) -> 
 
 
 def row_of(entry: LogEntry) -> dict[str, Any]:
-    """Give an entry as the files in `tests/data/coordinator` have it."""
+    """Return an entry in the format of the files in `tests/data/coordinator`."""
     if not isinstance(entry, LoggedRecord):
         return {"offset": entry.offset, "producerId": entry.producer_id, "commit": entry.is_commit}
     return {

@@ -1,4 +1,4 @@
-"""Topics of Kafka's coordinators on brokers of ours, with what a real broker would have written."""
+"""Coordinator topics on brokers of ours, with records as a real broker writes them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from node_network import NodeNetwork
 
-    from falkirk.coordinator.log_entry import LoggedRecord
+    from falkirk.coordinator.records.log_entry import LoggedRecord
 
 
 def transaction(transactional_id: str, status: int) -> tuple[bytes, bytes]:
-    """Give key and value of a record of `__transaction_state`."""
+    """Return key and value of a record of `__transaction_state`."""
     key = b"\0\0" + struct.pack(">h", len(transactional_id)) + transactional_id.encode()
     value = TransactionLogValue(
         producer_id=5,
@@ -52,7 +52,7 @@ def write(
     *,
     partition: int = 0,
 ) -> None:
-    """Write records as only Kafka's own tools may."""
+    """Write records to an internal topic, as only Kafka's own tools may."""
     client = network.client(broker_id, listener)
     client.connection = Connection(role=Role.CLIENT, client_id="__admin_client")
     pairs = [each if isinstance(each, tuple) else (each.key, each.value) for each in records]

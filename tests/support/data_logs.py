@@ -1,4 +1,4 @@
-"""Logs of a topic's partition on a disk in memory, and what is appended to them."""
+"""Logs of a topic partition on an in-memory disk, and batches to append."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,7 @@ NOW = 1_700_000_000_000
 
 
 def opened(disk: Disk | None = None, *, directory: str = DIRECTORY, **changes: object) -> UnifiedLog:
-    """Open a log; what is not said is as of a new partition, or of one that was closed in order."""
+    """Open a log; settings that are not given are those of a new partition, or of one that was closed cleanly."""
     arguments = {
         "topic_partition": TopicPartition("t", 0),
         "topic_id": TOPIC_ID,
@@ -58,7 +58,7 @@ def produced(
 
 
 def stored(base_offset: int, epoch: int, count: int = 1, *, value: bytes = b"value", **changes: object) -> bytes:
-    """Make a batch as it stands in a leader's log."""
+    """Make a batch as it is stored in a leader's log."""
     timestamp = changes.pop("timestamp", NOW)
     assert isinstance(timestamp, int)
     records = [Record(base_offset + at, timestamp + at, None, value) for at in range(count)]
@@ -66,7 +66,7 @@ def stored(base_offset: int, epoch: int, count: int = 1, *, value: bytes = b"val
 
 
 def marker(base_offset: int, epoch: int, producer: tuple[int, int], *, is_commit: bool, coordinator: int = 0) -> bytes:
-    """Make the marker that ends a transaction, as it stands in a leader's log."""
+    """Make a transaction's end marker as it is stored in a leader's log."""
     record_type = ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT
     key, value = encode_control_record(record_type, EndTxnMarker(coordinator_epoch=coordinator))
     return build_batch(
@@ -83,13 +83,13 @@ def marker(base_offset: int, epoch: int, producer: tuple[int, int], *, is_commit
 def produce(
     log: UnifiedLog, *values: bytes, epoch: int = 0, now_ms: int = NOW, timestamp: int = NOW, producer=None
 ) -> LogAppendInfo:
-    """Append as a client's request does."""
+    """Append as for a client's Produce request."""
     batch = produced(values or (b"value",), timestamp=timestamp, producer=producer)
     return log.append_as_leader(batch, epoch, now_ms, origin=AppendOrigin.CLIENT)
 
 
 def contents(log: UnifiedLog) -> bytes:
-    """Read the whole log as a follower does, from its start to its end."""
+    """Read the whole log as a follower does, from start to end."""
     found, offset = [], log.log_start_offset
     while offset < log.log_end_offset:
         data = bytes(log.read(offset, 300, FetchIsolation.LOG_END, is_one_batch_needed=True).records)
@@ -102,7 +102,7 @@ def contents(log: UnifiedLog) -> bytes:
 
 
 def whole_batches(data: bytes) -> list[RecordBatch]:
-    """Give the batches, without one that is cut off at the end."""
+    """Return the batches, without a truncated one at the end."""
     end = 0
     while end + 12 <= len(data):
         size = int.from_bytes(data[end + 8 : end + 12], "big") + 12
@@ -113,7 +113,7 @@ def whole_batches(data: bytes) -> list[RecordBatch]:
 
 
 def replayed(batches: Iterable[RecordBatch]) -> dict[int, object]:
-    """Give the producers that a log of these batches has."""
+    """Return the producer state of a log of these batches."""
     states = ProducerStates()
     for batch in batches:
         states.append(batch)

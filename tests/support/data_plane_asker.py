@@ -1,4 +1,4 @@
-"""Asks a broker of ours, in one process, for `data_plane_story`."""
+"""Sends the requests of `data_plane_story` to an in-process broker of ours."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER
 from falkirk.protocol.messages import ApiVersionsRequest
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BROKER_ID = 2
 
 
 class NetworkAsker:
-    """A controller, and a broker that is asked."""
+    """A controller and the broker under test."""
 
     def __init__(self, release: str) -> None:
         self.network = NodeNetwork(release=release)

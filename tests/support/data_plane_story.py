@@ -1,7 +1,8 @@
-"""One story of data requests, told to a broker on a new cluster; what it answers is compared with what Kafka answered.
+"""One sequence of data requests for a broker of a new cluster; its responses are compared with Kafka's.
 
-The answers are decoded, and what differs from run to run is named (ids of topics and sessions, the time of now);
-fields that have their default are left out. Where Kafka answers in any order, topics and partitions are sorted.
+Responses are decoded; values that differ from run to run are replaced by names (ids of topics and sessions, the
+current time), and fields with their defaults are left out. Where Kafka's order is arbitrary, topics and partitions are
+sorted.
 """
 
 from __future__ import annotations
@@ -79,14 +80,14 @@ TIMESTAMP = 1_700_000_000_000
 
 
 class Asker(Protocol):
-    """Somebody who asks one broker."""
+    """A client of one broker."""
 
     def ask(self, message: WireMessage, version: int) -> Any:
-        """Send a request and wait for its answer; None if the connection is closed for it."""
+        """Send a request and wait for its response; None if the connection is closed instead."""
         ...
 
     def tell(self, message: WireMessage, version: int) -> bool:
-        """Send a request that wants no answer; give whether the connection stays."""
+        """Send a request without a response; return whether the connection stays open."""
         ...
 
     def wait(self) -> None:
@@ -95,17 +96,17 @@ class Asker(Protocol):
 
 
 def golden(release: Release) -> list[dict[str, Any]]:
-    """Give what Kafka answered, step by step."""
+    """Return Kafka's recorded responses, step by step."""
     return [json.loads(line) for line in (DATA / f"answers-{release}.jsonl").read_text().splitlines()]
 
 
 def write_golden(release: Release, steps: list[dict[str, Any]]) -> None:
-    """Keep what Kafka answered."""
+    """Record Kafka's responses."""
     (DATA / f"answers-{release}.jsonl").write_text("".join(json.dumps(step) + "\n" for step in steps))
 
 
 def unexpected(release: Release, *, ours: list[dict[str, Any]], real: list[dict[str, Any]]) -> list[Any]:
-    """Give the steps that were answered otherwise, and those of DIFFERENCES that never were."""
+    """Return the steps with different responses, and the entries of DIFFERENCES that never occurred."""
     assert [(step["step"], step["version"]) for step in ours] == [(step["step"], step["version"]) for step in real]
     known = {step for step, name in DIFFERENCES if name in (None, release.name)}
     different = [
@@ -118,13 +119,13 @@ def unexpected(release: Release, *, ours: list[dict[str, Any]], real: list[dict[
 
 
 def batch(*values: bytes | None, key: bytes | None = None, timestamp: int = TIMESTAMP, **fields: Any) -> bytes:
-    """Give a batch of records with these values."""
+    """Return a batch of records with these values."""
     records = [Record(index, timestamp + index, key, value) for index, value in enumerate(values)]
     return build_batch(records, base_offset=0, **fields)
 
 
 class Story:
-    """Asks step by step. `steps` gives lines as they stand in the files."""
+    """Sends request after request. `steps` yields lines in the format of the golden files."""
 
     def __init__(self, release: Release, asker: Asker) -> None:
         self.release = release
@@ -134,7 +135,7 @@ class Story:
         self._steps: list[dict[str, Any]] = []
 
     def steps(self) -> list[dict[str, Any]]:
-        """Tell the story; give name, version and answer of each step."""
+        """Run the sequence; return name, version and response of each step."""
         self._make_topics()
         for part in (
             self._produce,
@@ -193,7 +194,7 @@ class Story:
         return value
 
     def _id(self, name: str) -> bytes:
-        """Give a topic's id; one that nobody has for an unknown name."""
+        """Return a topic's id; an unused one for an unknown name."""
         return self.ids.get(name, name.encode().ljust(16, b"?")[:16])
 
     # --- The steps
@@ -481,7 +482,7 @@ _TIMES = re.compile(r"\[-?\d+, \d+\]")
 
 
 def follower(version: int, replica_id: int) -> dict[str, Any]:
-    """Give the fields of a Fetch that say who replicates."""
+    """Return the Fetch fields that identify a follower."""
     if version < 15:
         return {"replica_id": replica_id}
     return {"replica_id": -1, "replica_state": ReplicaState(replica_id, -1)}
@@ -490,7 +491,7 @@ def follower(version: int, replica_id: int) -> dict[str, Any]:
 def build_batch_with(
     good: bytes, *, attributes: int | None = None, count: int | None = None, last_offset_delta: int | None = None
 ) -> bytes:
-    """Change a batch's header, with a CRC that fits."""
+    """Change a batch's header and fix its CRC."""
     changed = bytearray(good)
     if attributes is not None:
         changed[21:23] = attributes.to_bytes(2, "big")
@@ -503,7 +504,7 @@ def build_batch_with(
 
 
 def message(key: bytes | None, value: bytes | None, magic: int) -> bytes:
-    """Give a message of magic 0 or 1 (before Kafka 0.11)."""
+    """Return a message of magic 0 or 1 (before Kafka 0.11)."""
     body = bytes([magic, 0]) + (TIMESTAMP.to_bytes(8, "big") if magic else b"")
     for field in (key, value):
         body += b"\xff" * 4 if field is None else len(field).to_bytes(4, "big") + field
@@ -511,9 +512,9 @@ def message(key: bytes | None, value: bytes | None, magic: int) -> bytes:
 
 
 def old_messages(data: bytes) -> list[list[Any]]:
-    """Give offset, magic, and all behind that, of messages of magic 0 and 1.
+    """Return offset, magic, and the rest, of messages of magic 0 and 1.
 
-    Kafka fills up what it converts to the size that it had, with a message of offset -1 that is none.
+    Kafka pads down-converted records to their former size with a message of offset -1, which is not a message.
     """
     messages: list[list[Any]] = []
     at = 0

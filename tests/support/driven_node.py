@@ -1,4 +1,4 @@
-"""A stand-in for a node under a driver: it records what it is told and does as the test says."""
+"""A stand-in for a node under a driver: it records its events and acts as the test says."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from falkirk.node.events import BytesReceived, Event, ShutdownRequested
 
 
 class DrivenNode:
-    """Sends back what it gets and stops when asked to, unless `answer` says otherwise."""
+    """Echoes what it receives and stops on request, unless `answer` says otherwise."""
 
     def __init__(self, answer: "Callable[[Event], Sequence[Effect] | None]" = lambda _: None) -> None:
         self.steps: list[list[Event]] = []
@@ -32,11 +32,11 @@ class DrivenNode:
     def events(self) -> list[Event]:
         return [event for step in self.steps for event in step]
 
-    def told(self, kind: type[Event]) -> list[Event]:
+    def events_of(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something is so; it is looked at after each step."""
+        """Wait for a condition, which is checked after each step."""
         async with asyncio.timeout(30):
             while not holds():
                 self._stepped.clear()

@@ -1,4 +1,4 @@
-"""A driver with a listening socket and a stand-in for its node, for as long as a test's story takes."""
+"""A driver with a listening socket and a stand-in for its node, for the duration of a test."""
 
 import asyncio
 import io
@@ -9,14 +9,14 @@ from driven_node import DrivenNode
 
 from falkirk.node.effects import Effect, Stop
 from falkirk.node.events import Event
-from falkirk.node.zookeeper.exchange import ZooKeeperEffect
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.server import event_loop
+from falkirk.server import process as event_loop
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_driver import NodeDriver
+from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect
 
 HOUR_MS = 3_600_000
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -77,7 +77,7 @@ def driven(
     answer: Callable[[Event], Sequence[Effect] | None] = lambda _: None,
     **options: object,
 ) -> Driven:
-    """Run a story with a driver, which is stopped at its end."""
+    """Run a story with a driver, which is stopped at the end."""
 
     async def main() -> Driven:
         world = Driven(DrivenNode(answer), **options)

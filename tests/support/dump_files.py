@@ -1,8 +1,8 @@
-"""Small real and odd files of every kind, and what Kafka's dump tools printed of them.
+"""Small real and odd files of every kind, with the output of Kafka's dump tools.
 
-`files.zip` holds logs, snapshots and indexes cut out of real directories of five releases, and odd ones made of them:
-bytes changed, cut off, added; headers and strings of all sorts. An answer is one run of a real tool: its release, its
-arguments, exit status, stdout, and of stderr the lines that are no stack trace or log (paths made relative).
+`files.zip` holds logs, snapshots and indexes cut out of real directories of five releases, and odd ones derived from
+them: bytes changed, removed, added; headers and strings of all sorts. An answer is one run of a real tool: its release,
+arguments, exit status, stdout, and stderr without stack traces and logging (paths made relative).
 """
 
 import gzip

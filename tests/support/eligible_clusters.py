@@ -1,13 +1,13 @@
-"""A small cluster with eligible leader replicas (KIP-966), which are switched off while some are in use."""
+"""A small cluster with eligible leader replicas (KIP-966); the feature is disabled while some are in use."""
 
 from dataclasses import replace
 
 from group_clusters import RELEASE, SCENARIO
 
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.rolls.plan import Pause, RollPlan, SetFeature, SetLevel
-from falkirk.simulation.scenario import Scenario
-from falkirk.simulation.workload.data_plan import DataPlan, ProducerPlan, TopicPlan
+from falkirk.simulation.plans.data_plan import DataPlan, ProducerPlan, TopicPlan
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetFeature, SetLevel
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -17,7 +17,7 @@ WITHOUT_ELR = SetLevel(to=MetadataVersion.parse("3.9"), switched_off=(ELIGIBLE_L
 
 
 def with_eligible_replicas() -> Scenario:
-    """Two brokers crash, often both, while min.insync.replicas changes; the feature goes alone or with the level."""
+    """Two brokers crash, often both; min.insync.replicas changes; the feature goes alone or with the level."""
     on = (ELR_ON, Pause(for_ms=4000))
     steps = (*on, ELR_OFF, *on, WITHOUT_ELR, SetLevel(to=SCENARIO.metadata_version), *on, ELR_OFF, *on, ELR_OFF)
     topics = [

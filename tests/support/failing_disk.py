@@ -1,4 +1,4 @@
-"""A disk in memory that fails when it is told to."""
+"""An in-memory disk that fails on demand."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class FailingDisk(MemoryDisk):
-    """While `error` is set, whatever changes a file raises it, and nothing is written."""
+    """While `error` is set, every change of a file raises it and nothing is written."""
 
     def __init__(self) -> None:
         super().__init__()
         self.error: OSError | None = None
 
     def fill(self) -> None:
-        """Be full from now on."""
+        """Report a full disk from now on."""
         self.error = OSError(errno.ENOSPC, "No space left on device")
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:

@@ -1,15 +1,15 @@
-"""A broker's group coordinator as handlers see it, for tests: it notes what shards are asked, and answers as told."""
+"""A fake group coordinator for handler tests: it records calls to shards and returns prepared answers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator, abs_hash
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator, abs_hash
 
 
 class FakeShard:
-    """Notes the name and the arguments of what is called, without the token."""
+    """Records the name and the arguments of each call, without the token."""
 
     def __init__(self, asked: list[tuple[str, tuple[Any, ...]]]) -> None:
         self._asked = asked
@@ -45,7 +45,7 @@ class FakeGroups(GroupCoordinator):
     def partition_for(self, group_id: str) -> int:
         return abs_hash(group_id) % 2
 
-    def ask(self, group_id: str, operation: Any, done: Any) -> None:
+    def schedule(self, group_id: str, operation: Any, done: Any) -> None:
         operation(FakeShard(self.asked), 1)
         done(self.answers[group_id])
 

@@ -1,4 +1,4 @@
-"""A node on 127.0.0.1 that answers as it is told; it serves one event loop, that of the test."""
+"""A node on 127.0.0.1 with prepared responses; it serves the event loop of the test."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -22,22 +22,22 @@ Answer = Callable[[RequestReceived], WireMessage | bytes | None]
 
 
 def ranges(**texts: str) -> dict[int, SupportedRange]:
-    """Read `api18="0-4"`, an API key and its versions each."""
+    """Parse `api18="0-4"`: API keys with their version ranges."""
     parsed = {int(name.removeprefix("api")): SupportedRange.parse(text) for name, text in texts.items()}
     return {key: versions for key, versions in parsed.items() if versions is not None}
 
 
-def told(api_ranges: Mapping[int, SupportedRange], **fields: object) -> ApiVersionsResponse:
-    """Give an answer to ApiVersions."""
+def api_versions_response(api_ranges: Mapping[int, SupportedRange], **fields: object) -> ApiVersionsResponse:
+    """Return an ApiVersions response."""
     keys = [ApiVersion(key, versions.lowest, versions.highest) for key, versions in api_ranges.items()]
     return ApiVersionsResponse(api_keys=keys, **fields)  # type: ignore[arg-type]
 
 
 class FakeNode:
-    """`answer` gives a message, raw bytes to send instead of a frame, or None for no answer at all.
+    """`answer` returns a message, raw bytes to send in place of a frame, or None for no response.
 
-    ApiVersions is answered from `api_ranges` unless `answer` has something to say to it. `tells_own_versions` False:
-    as nodes before 2.4, it does not say which versions of ApiVersions it has when it refuses one.
+    ApiVersions is answered from `api_ranges` unless `answer` returns something for it. `tells_own_versions` False: as
+    nodes before 2.4, it does not report its ApiVersions range when it refuses a version.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class FakeNode:
         await self._server.wait_closed()
 
     async def requests_came(self, count: int) -> None:
-        """Return once so many requests have come."""
+        """Wait until this many requests have arrived."""
         while len(self.requests) < count:
             self._arrived.clear()
             await self._arrived.wait()
@@ -106,10 +106,10 @@ class FakeNode:
         self._arrived.set()
         if isinstance(event, UnsupportedVersionReceived):
             own = {18: self.api_ranges[18]} if self._tells_own_versions else {}
-            return connection.send_response(event, told(own, error_code=35))
+            return connection.send_response(event, api_versions_response(own, error_code=35))
         answer = self.answer(event)
         if answer is None and event.api_key == 18:
-            answer = told(self.api_ranges)
+            answer = api_versions_response(self.api_ranges)
         if isinstance(answer, bytes):
             return answer
         return b"" if answer is None else connection.send_response(event, answer)

@@ -1,4 +1,4 @@
-"""The partitions of a broker as handlers see them, for tests: they note what is asked and give what they are told."""
+"""Fake partitions of a broker for handler tests: they record calls and return prepared results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.node.replication.answers import PartitionProduced, RecordsDeleted
-from falkirk.node.replication.fetch_params import PartitionFetched
-from falkirk.node.replication.replica_log_dirs import LogDirState
-from falkirk.node.replication.replica_manager import ReplicaManager
+from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
+from falkirk.node.broker.replication.fetch_params import PartitionFetched
+from falkirk.node.broker.replication.replica_log_dirs import LogDirState
+from falkirk.node.broker.replication.replica_manager import ReplicaManager
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.topic_partition import TopicPartition
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class FakeLog(UnifiedLog):
-    """A log of which all is said beforehand."""
+    """A log with prepared answers."""
 
     topic_partition: TopicPartition = field(default_factory=lambda: TopicPartition("a", 0))
     directory: str = "/d0/a-0"
@@ -71,7 +71,7 @@ class FakeLog(UnifiedLog):
 
 
 class FakeLogManager:
-    """Gives logs."""
+    """Holds the fake logs."""
 
     def __init__(self, logs: list[FakeLog]) -> None:
         self._logs = logs
@@ -81,9 +81,9 @@ class FakeLogManager:
 
 
 class FakeReplicas(ReplicaManager):
-    """Logs by partition (or the error that is answered), results by partition; `asked` has all calls, by name.
+    """Logs (or the error to answer) and results by partition; `asked` has all calls, by name.
 
-    With `answers_later` nothing is answered before `answer`.
+    With `answers_later` nothing completes before `answer`.
     """
 
     def __init__(self, image: MetadataImage = EMPTY, *, answers_later: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Runs falkirk in this process, as a shell would see it."""
+"""Runs falkirk in this process and returns what a shell would see."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Two nodes that know each other and answer UpdateFeatures as they are told."""
+"""Two nodes that know each other and answer UpdateFeatures with prepared responses."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ from copy import copy
 from types import TracebackType
 from typing import Self
 
-from fake_node import FakeNode, ranges, told
+from fake_node import FakeNode, api_versions_response, ranges
 
 from falkirk.protocol.connection import RequestReceived
 from falkirk.protocol.messages import (
@@ -34,8 +34,8 @@ Ranges = dict[str, tuple[int, int]]
 
 
 def feature_answer(epoch: int, supported: Ranges, finalized: dict[str, int]) -> ApiVersionsResponse:
-    """Give an answer to ApiVersions."""
-    return told(
+    """Return an ApiVersions response."""
+    return api_versions_response(
         NEW,
         supported_features=[SupportedFeatureKey(name, *levels) for name, levels in supported.items()],
         finalized_features_epoch=epoch,
@@ -46,11 +46,10 @@ def feature_answer(epoch: int, supported: Ranges, finalized: dict[str, int]) -> 
 class FeatureServers:
     """Brokers 1 and 2, and a node 3 that only the quorum knows, if it is one of `voters`.
 
-    `answers` to UpdateFeatures are given in turn, the last one again and again. `offsets` are the ends of the metadata
-    log that the voters and node 2, an observer, have at each question about the quorum; `features` is what all say of
-    features at each question, `progress` what a node tells of the metadata log where it is asked, in the same way.
-    A node that is not in `progress` is as one of real Kafka's. At the addresses of voters that are `unreachable` and of
-    `fenced` brokers nobody answers.
+    `answers` to UpdateFeatures are sent in order, the last one repeatedly. `offsets` are the metadata log end offsets
+    of the voters and of node 2, an observer, at each DescribeQuorum; `features` is what all report of features at each
+    request, `progress` what a node reports of its metadata log, in the same way. A node that is not in `progress`
+    answers as real Kafka. Nothing listens at the addresses of voters in `unreachable` and of `fenced` brokers.
     """
 
     def __init__(self, *answers: WireMessage | bytes | None, api_ranges=NEW) -> None:
@@ -85,7 +84,7 @@ class FeatureServers:
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Serve in a thread of their own."""
+        """Serve in a thread."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever)
         thread.start()

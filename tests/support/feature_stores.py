@@ -1,4 +1,4 @@
-"""Where finalized features are kept: the same cluster on KRaft and on ZooKeeper, for one behaviour suite."""
+"""Stores of finalized features: the same cluster on KRaft and on ZooKeeper, for one behaviour suite."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from controllers import CONTROLLER_ID, make_controller, run
 from zookeeper_network import ZooKeeperNetwork
 from zookeeper_world import write_by_hand
 
-from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.feature_update import FeatureUpdateContext
+from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.zookeeper.features_znode import encode_features
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
-from falkirk.node.zookeeper.config import FEATURES_PATH
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
 from falkirk.protocol.messages.broker_registration_request import Feature
@@ -24,6 +23,7 @@ from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, TRANSACTION_
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 from falkirk.versions.supported_range import SupportedRange
+from falkirk.zookeeper_node.config.zookeeper_node_config import FEATURES_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
 Update = tuple[str, int, int]
-"""A feature's name, the level it is to have, and the number of an upgrade type."""
+"""A feature's name, the requested level, and the number of an upgrade type."""
 
 
 class Outcome(enum.Enum):
-    """What comes of one update of one feature, in words that are those of no store."""
+    """The outcome of one update of one feature, independent of the store."""
 
     DONE = "done"
     DELETED = "deleted"
@@ -53,39 +53,39 @@ class Outcome(enum.Enum):
 
 
 class FeatureStore(Protocol):
-    """A cluster. `codes`: what it answers to each outcome, NONE where it does what is asked.
+    """A cluster. `codes`: its error code for each outcome, NONE for success.
 
-    `is_together`: an update of several features is made as a whole or not at all.
+    `is_together`: an update of several features is applied as a whole or not at all.
     """
 
     codes: Mapping[Outcome, ErrorCode]
     is_together: bool
 
     def join(self, broker_id: int, supported: Supported) -> bool:
-        """Let a broker register; False if it is refused."""
+        """Register a broker; False if it is refused."""
         ...
 
     def leave(self, broker_id: int) -> None:
-        """Take a broker out for good."""
+        """Remove a broker for good."""
         ...
 
     def update(self, *updates: Update, dry: bool = False, version: int = 1) -> UpdateFeaturesResponse:
-        """Ask the controller; version 0 knows a flag in place of upgrade types, and no dry run."""
+        """Send UpdateFeatures to the controller; version 0 has a flag in place of upgrade types, and no dry run."""
         ...
 
     @property
     def levels(self) -> dict[str, int]:
-        """Each finalized feature's level, the highest that may be in use."""
+        """The max level of each finalized feature."""
         ...
 
     @property
     def epoch(self) -> int:
-        """The epoch of finalized features."""
+        """The epoch of the finalized features."""
         ...
 
 
 class KraftStore:
-    """A controller of a release, with its metadata log. Sources of the codes: answers of real controllers."""
+    """A controller of a release, with its metadata log. Sources of the codes: responses of real controllers."""
 
     codes: Final = {
         Outcome.DONE: ErrorCode.NONE,

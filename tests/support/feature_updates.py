@@ -1,4 +1,4 @@
-"""Controllers that are asked to update features."""
+"""Controllers that receive feature updates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from controllers import CONTROLLER_ID, Broker, make_controller
 
-from falkirk.metadata.controller.feature_update import FeatureUpdateContext
+from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.controller.controller import Controller
-    from falkirk.metadata.controller.coordinator_use import CoordinatorUse
-    from falkirk.metadata.controller.feature_update import FeatureUpdateDecision
+    from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.controller.features.feature_update import FeatureUpdateDecision
 
 UPGRADE, SAFE, UNSAFE = UpgradeType
 ELR = "eligible.leader.replicas.version"
@@ -45,7 +45,7 @@ def decide(
 
 
 def a_controller(release: str = "4.4", **fields) -> Controller:
-    """Give a controller that can lower metadata.version, with one such broker; `fields` as `make_controller`."""
+    """Return a controller that can lower metadata.version, with one such broker; `fields` as for `make_controller`."""
     supported = {**Release.parse(release).supported_features(), FALKIRK_DOWNGRADE: SupportedRange(0, 1)}
     brokers = fields.pop("brokers", [Broker(broker_id=1, features={FALKIRK_DOWNGRADE: (0, 1)})])
     return make_controller(release=release, brokers=brokers, supported_features=supported, **fields)

@@ -1,4 +1,4 @@
-"""Clusters on disk as the fleet pipeline takes them."""
+"""Clusters on disk in the form that the fleet pipeline reads."""
 
 import tarfile
 from dataclasses import replace
@@ -12,13 +12,13 @@ CLUSTER_NAMES = sorted(path.name.removesuffix(".tar.gz") for path in CLUSTERS.gl
 
 
 def unpack_cluster(name: str, folder: Path) -> Path:
-    """Unpack a cluster that real Kafka ran; give its `data` folder."""
+    """Unpack a cluster that real Kafka ran; return its `data` folder."""
     with tarfile.open(CLUSTERS / f"{name}.tar.gz") as file:
         file.extractall(folder, filter="data")
     return folder / "data"
 
 
 def fleet_cluster(*paths: Path, as_of: int | None = None) -> FleetCluster:
-    """Give the one cluster whose directories stand at or below the paths."""
+    """Return the one cluster with directories at or below the paths."""
     [cluster] = find_fleet([str(path) for path in paths]).clusters
     return replace(cluster, as_of=as_of)

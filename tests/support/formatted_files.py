@@ -1,4 +1,4 @@
-"""What formatting wrote, with all masked that differs from run to run: ids of directories, dates, CRCs."""
+"""Files of formatted directories, with everything masked that differs from run to run: directory ids, dates, CRCs."""
 
 import base64
 import re
@@ -14,13 +14,13 @@ _SAMPLE = "JEXY6aqzQY-32P5TStzaFg"
 
 
 def masked_files(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Give each file as text that can be compared."""
+    """Return each file as comparable text."""
     ids = [base64.urlsafe_b64decode(found[1] + b"==") for found in map(_DIRECTORY_ID.search, files.values()) if found]
     return {name: _masked(PurePosixPath(name), data, ids) for name, data in files.items()}
 
 
 def masked_output(text: str) -> str:
-    """Give what a tool printed; lines on directories are sorted, and told once (3.7 repeats them)."""
+    """Return a tool's output with the lines about directories sorted and deduplicated (3.7 repeats them)."""
     text = re.sub(r"directory\.id=[\w-]{22}", "directory.id=ID", text)
     text = re.sub(r"(salt|storedKey|serverKey)=\[[^]]*\]", r"\1=[]", text)
     # The reason why a file cannot be read is in words of ours.

@@ -1,4 +1,4 @@
-"""The golden files: what real Kafka's serialisers wrote, one message a line."""
+"""The golden files: output of real Kafka's serialisers, one message per line."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ RELEASES = ("3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0")
 
 
 def golden_lines(release: str) -> Iterator[dict[str, Any]]:
-    """Give each line but the head."""
+    """Yield each line but the head."""
     with gzip.open(GOLDEN / f"golden-{release}.jsonl.gz", "rt") as file:
         for text in file:
             line = json.loads(text)
@@ -23,5 +23,5 @@ def golden_lines(release: str) -> Iterator[dict[str, Any]]:
 
 
 def layout_in(release: str, name: str) -> int | None:
-    """Give the layout that a release has of a message; None where there is only one."""
+    """Return a release's layout of a message; None if there is only one."""
     return message_layouts.layout_in(Release.parse(release), name)

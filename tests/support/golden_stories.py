@@ -1,4 +1,4 @@
-"""Stories as text: commands, a line `----`, what they print, an empty line; `#` begins a comment."""
+"""Stories as text: commands, a line `----`, their output, an empty line; `#` begins a comment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def check_story(path: Path, run: Callable[[str], list[str]], *, update: bool) -> None:
-    """Run each block's commands and compare what they print; with `update` write that instead."""
+    """Run each block's commands and compare their output; with `update` rewrite the file instead."""
     told = path.read_text()
     retold = []
     for block in told.rstrip("\n").split("\n\n"):

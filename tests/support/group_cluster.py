@@ -1,4 +1,4 @@
-"""A cluster of ours that coordinates groups: ReplicaCluster, and what a test asks of coordinators.
+"""A cluster of ours that coordinates groups: ReplicaCluster, with requests to coordinators.
 
 cluster = GroupCluster()
 cluster.create("t")
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from replica_cluster import ReplicaCluster
 
-from falkirk.node.group_coordinator.group_coordinator import abs_hash
+from falkirk.node.broker.group_coordinator.group_coordinator import abs_hash
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from falkirk.protocol.messages import offset_commit_request as commits
@@ -22,13 +22,13 @@ from falkirk.versions.release import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.node.group_coordinator.group_coordinator import GroupCoordinator
-    from falkirk.node.group_coordinator.hosted_shard import HostedShard
+    from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
+    from falkirk.node.broker.group_coordinator.hosted_shard import HostedShard
     from falkirk.protocol.schema import WireMessage
 
 
 class GroupCluster(ReplicaCluster):
-    """`__consumer_offsets` has `offsets_partitions`, three replicas each as far as there are brokers."""
+    """`__consumer_offsets` has `offsets_partitions`, with three replicas as far as there are brokers."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class GroupCluster(ReplicaCluster):
         self.offsets_partitions = offsets_partitions
 
     def partition_of(self, group_id: str) -> int:
-        """Give the partition that a group belongs to."""
+        """Return the partition of a group."""
         return abs_hash(group_id) % self.offsets_partitions
 
     def coordinator(self, group_id: str) -> int:
-        """Look for a group's coordinator until there is one that coordinates; give the broker."""
+        """Find a group's coordinator, waiting until it is active; return the broker id."""
         client = self.client(self.up[0])
         answer: Any = None
 
@@ -68,28 +68,28 @@ class GroupCluster(ReplicaCluster):
         return int(answer.node_id)
 
     def groups(self, broker: int) -> GroupCoordinator:
-        """Give a broker's group coordinator."""
+        """Return a broker's group coordinator."""
         role = self.network.hosts[broker].running.broker
         assert role is not None
         return role.groups
 
     def host(self, broker: int, group_id: str) -> HostedShard | None:
-        """Give the hosted shard of a group at a broker, if it leads it."""
+        """Return a broker's hosted shard for a group, if it leads it."""
         return self.groups(broker).hosts.get(self.partition_of(group_id))
 
     def ask(self, group_id: str, request: WireMessage, version: int, *, broker: int | None = None) -> Any:
-        """Ask the coordinator of a group, or whom else."""
+        """Send a request to the coordinator of a group, or to another broker."""
         return self.client(self.coordinator(group_id) if broker is None else broker).ask(request, version)
 
     def commit(
         self, group_id: str, offsets: Mapping[tuple[str, int], int], *, version: int = 8, **how: Any
     ) -> dict[tuple[str, int], ErrorCode]:
-        """Commit offsets of a group that has no members; give the errors."""
+        """Commit offsets of a group without members; return the errors."""
         answer = self.ask(group_id, commit_request(group_id, offsets), version, **how)
         return commit_errors(answer)
 
     def fetch_offsets(self, group_id: str, **how: Any) -> dict[tuple[str, int], int] | ErrorCode:
-        """Give all offsets of a group, or its error."""
+        """Return all offsets of a group, or its error."""
         request = OffsetFetchRequest(groups=[fetches.OffsetFetchRequestGroup(group_id, topics=None)])
         (group,) = self.ask(group_id, request, 8, **how).groups
         if group.error_code:
@@ -101,7 +101,7 @@ class GroupCluster(ReplicaCluster):
         }
 
     def move(self, group_id: str) -> int:
-        """Kill the coordinator of a group; give the next one."""
+        """Kill the coordinator of a group; return the next one."""
         index = self.partition_of(group_id)
         old = self.coordinator(group_id)
         self.kill(old)
@@ -111,7 +111,7 @@ class GroupCluster(ReplicaCluster):
 
 
 def commit_request(group_id: str, offsets: Mapping[tuple[str, int], int]) -> OffsetCommitRequest:
-    """Give a request of nobody's member."""
+    """Return an OffsetCommit request without a member."""
     topics: dict[str, list[commits.OffsetCommitRequestPartition]] = {}
     for (topic, index), offset in offsets.items():
         topics.setdefault(topic, []).append(commits.OffsetCommitRequestPartition(index, offset))
@@ -121,7 +121,7 @@ def commit_request(group_id: str, offsets: Mapping[tuple[str, int], int]) -> Off
 
 
 def commit_errors(answer: Any) -> dict[tuple[str, int], ErrorCode]:
-    """Give the errors of an OffsetCommitResponse."""
+    """Return the errors of an OffsetCommitResponse."""
     return {
         (topic.name, each.partition_index): ErrorCode(each.error_code)
         for topic in answer.topics

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.scenario import Scenario
-from falkirk.simulation.workload.data_plan import DataPlan, ProducerPlan, TopicPlan
-from falkirk.simulation.workload.group_plan import CLASSIC, CONSUMER, GroupPlan
+from falkirk.simulation.plans.data_plan import DataPlan, ProducerPlan, TopicPlan
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.group_plan import CLASSIC, CONSUMER, GroupPlan
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.versions.release import Release
 
 RELEASE = Release.parse("4.3")
@@ -32,10 +32,10 @@ SCENARIO = Scenario(
         groups=(GROUP,),
     ),
 )
-"""No fault but the crash: members join, leave, vanish and change the protocol in its eight seconds."""
+"""No faults but crashes: members join, leave, vanish and change the protocol in its eight seconds."""
 
 
 def disturbed() -> Scenario:
-    """The same, with brokers that crash and are cut off."""
+    """SCENARIO with brokers that crash and are partitioned."""
     faults = FaultPlan(kinds=frozenset({"crashes", "partitions"}), interval_ms=500, downtime_ms_max=1500)
     return replace(SCENARIO, faults=faults, faults_ms=12_000)

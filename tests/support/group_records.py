@@ -1,9 +1,9 @@
-"""Records of `__consumer_offsets` in few words, as a release writes them, for stories about coordinators."""
+"""Short notation for records of `__consumer_offsets` as a release writes them."""
 
 import struct
 from typing import Any
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord, TransactionEnd
 from falkirk.protocol import codec
 from falkirk.protocol.messages import message_class
 from falkirk.versions.message_layouts import layout_in
@@ -11,7 +11,7 @@ from falkirk.versions.release import Release
 
 
 class Log:
-    """A partition that grows: every call appends an entry at the next offset, and gives it back."""
+    """A partition that grows: every call appends an entry at the next offset and returns it."""
 
     def __init__(self, release: str = "4.4") -> None:
         self.release = Release.parse(release)
@@ -37,7 +37,7 @@ class Log:
         return self.value(2, {"group": group}, **fields)
 
     def value(self, type_: int, key: dict[str, Any] | str, **fields: Any) -> LoggedRecord:
-        """Append a record of any type; a group's name alone is a whole key of most."""
+        """Append a record of any type; for most types the group's name is the whole key."""
         support = self.release.kraft.group_records[type_]
         version = min(support.value_versions.highest, 3)
         layout = layout_in(self.release, support.value_name)
@@ -63,7 +63,7 @@ class Log:
 
 
 def member(group: str, member_id: str = "m") -> dict[str, str]:
-    """Give the fields of a key that names a member."""
+    """Return the key fields that name a member."""
     return {"group_id": group, "member_id": member_id}
 
 
@@ -73,20 +73,20 @@ def offset_key(group: str, partition: int = 0, topic: str = "t") -> bytes:
 
 
 def offset_value(version: int = 3) -> bytes:
-    """Give a whole value of one of the fixed versions."""
+    """Return an offset commit value of one of the fixed versions."""
     epoch = struct.pack(">i", 0) if version >= 3 else b""
     expiry = struct.pack(">q", -1) if version == 1 else b""
     return struct.pack(">hq", version, 5) + epoch + b"\0\0" + struct.pack(">q", 1) + expiry
 
 
 def subscription(*topics: str) -> bytes:
-    """Give a classic consumer's subscription of version 0."""
+    """Return a classic consumer's subscription, version 0."""
     names = b"".join(struct.pack(">h", len(topic)) + topic.encode() for topic in topics)
     return struct.pack(">hi", 0, len(topics)) + names + struct.pack(">i", -1)
 
 
 def struct_of(cls: Any, fields: dict[str, Any]) -> Any:
-    """Make a message or struct of plain dicts and lists."""
+    """Make a message or struct from plain dicts and lists."""
     types = {field.attribute: field.type for field in cls.SCHEMA.fields}
     return cls(
         **{

@@ -1,12 +1,12 @@
-"""Entries of a coordinator as rows of the table `group_records`, one by one by the row codec."""
+"""Entries of a coordinator as rows of the table `group_records`, decoded one by one by the row codec."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
-from falkirk.pipeline.state.group_answers import PARTITION_ROWS
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
+from falkirk.pipeline.state.groups.group_answers import PARTITION_ROWS
 from falkirk.pipeline.tables.groups import GROUP_RECORDS
 from falkirk.protocol.coordinator_record import decode_key, decode_value
 from falkirk.protocol.errors import RemoteProtocolError
@@ -17,7 +17,7 @@ NOW_MS = 1_800_000_000_000
 
 
 def group_rows(entries: Iterable[LogEntry], *, partition: int = 0, source: str = "d/__consumer_offsets-0/0.log"):
-    """Give one batch of rows; the time of each is its offset in milliseconds behind NOW_MS."""
+    """Return one batch of rows; each timestamp is NOW_MS plus the offset, in milliseconds."""
     head = {"node_id": 1, "partition": partition, "source": source, "position": 0, "epoch": 0, "producer_epoch": 0}
     rows = [head | {"timestamp": NOW_MS + entry.offset} | _row(entry) for entry in entries]
     return GROUP_RECORDS.rows(rows)
@@ -67,7 +67,7 @@ def _commit(key: Any, value: Any) -> dict[str, Any]:
 
 
 def partition_rows(entries: Iterable[LogEntry], *, source: str = "d/__consumer_offsets-0/0.log") -> pa.Table:
-    """Give what transforms ask of rows, as they make it of the table `group_records`."""
+    """Return the columns of `group_records` that transforms use, as they derive them from the table."""
     return pa.Table.from_pylist(
         [{"source": source, **_partition_row(_row(entry))} for entry in entries], schema=PARTITION_ROWS
     )

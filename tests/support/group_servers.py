@@ -1,4 +1,4 @@
-"""Two brokers that coordinate groups and lead partitions as they are told, for tests of the client and its commands."""
+"""Two brokers with prepared answers as coordinators and leaders, for tests of the client and its commands."""
 
 import asyncio
 import threading
@@ -47,9 +47,9 @@ Answer = Callable[[Any], WireMessage | bytes | None]  # Any: the message of the 
 
 
 class GroupServers:
-    """Brokers 1 and 2. `answers`: by API key, what both say; a list is told in turn, its last one again and again.
+    """Brokers 1 and 2. `answers`: by API key, the response of both; a list is used in order, its last one repeatedly.
 
-    `coordinators`: by group, the id of its broker or an error code; a list in turn. Others have broker 1. `leaders`: by
+    `coordinators`: by group, its broker id or an error code, a list in order; the default is broker 1. `leaders`: by
     topic and partition; `offsets`: (start, end) of a partition. `asked`: (broker, API key, message) of each request.
     """
 
@@ -67,7 +67,7 @@ class GroupServers:
         return ",".join(str(node.endpoint) for node in self.nodes)
 
     def of(self, api_key: int) -> list[tuple[int, Any]]:
-        """Give broker and message of each request of an API."""
+        """Return broker and message of each request of an API."""
         return [(node_id, message) for node_id, key, message in self.asked if key == api_key]
 
     async def __aenter__(self) -> Self:
@@ -83,7 +83,7 @@ class GroupServers:
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Serve in a thread of their own."""
+        """Serve in a thread."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever)
         thread.start()

@@ -1,10 +1,10 @@
-"""A cluster on ZooKeeper told as text: its brokers are rolled, its features updated, and what they speak is shown.
+"""A cluster on ZooKeeper as text: its brokers are rolled and its features updated, and what they speak is printed.
 
-Only what is decided: no node runs. The controller is the broker that has run for longest.
+Decisions only: no node runs. The controller is the broker that has run for longest.
 
-- `start RELEASE IBP ID...` begins brokers, `restart RELEASE IBP ID...` stops each and starts it again, one by one.
-- `update FEATURE:LEVEL...` asks the controller; a level below the finalized one is asked for as a downgrade.
-- `status` shows what is finalized, and for each broker what it runs, speaks, and how often it was restarted.
+- `start RELEASE IBP ID...` starts brokers, `restart RELEASE IBP ID...` stops and starts each, one by one.
+- `update FEATURE:LEVEL...` asks the controller; a level below the finalized one is requested as a downgrade.
+- `status` prints what is finalized and, for each broker, what it runs and speaks and how often it was restarted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.feature_deprecation import raise_minimums
-from falkirk.metadata.zookeeper.feature_setup import set_up
 from falkirk.metadata.zookeeper.feature_update import decide_update
-from falkirk.metadata.zookeeper.finalized_features import incompatibilities
+from falkirk.metadata.zookeeper.finalized_features import elected_state, incompatibilities
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunningBroker:
-    """A broker, from its first start on."""
+    """A broker since its first start."""
 
     release: Release
     static: InterBrokerProtocol
@@ -40,25 +39,25 @@ class RunningBroker:
 
     @property
     def supported(self) -> Supported:
-        """What it can do, whether it tells that or not."""
+        """The features that it supports, advertised or not."""
         levels = SupportedRange(1, feature_level(latest(self.release)))
         return {IBP_FEATURE: levels, "group_coordinator": _GROUP_COORDINATOR[self.release.word]}
 
     @property
     def advertised(self) -> Supported:
-        """What it tells in its znode."""
+        """The features in its znode."""
         return self.supported if self.static.supports_features else {}
 
 
 class IbpStory:
-    """One cluster, from nothing on."""
+    """One cluster, from the beginning."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, RunningBroker] = {}  # those that run, the controller first
         self._state: FeatureState | None = None
 
     def run(self, command: str) -> list[str]:
-        """Run one command and say what it prints."""
+        """Run one command and return its output."""
         verb, *words = command.split()
         steps = {"start": self._start, "restart": self._restart, "update": self._update, "status": self._status}
         return list(steps[verb](*words))
@@ -84,9 +83,9 @@ class IbpStory:
         yield from self._look()
 
     def _look(self) -> Iterator[str]:
-        """Let the controller, perhaps a new one, look at its brokers and at what is finalized."""
+        """Let the (perhaps new) controller check its brokers and the finalized features."""
         controller = next(iter(self._brokers.values()))
-        state = set_up(
+        state = elected_state(
             self._state, supports_features=controller.static.supports_features, supported=controller.supported
         )
         yield from self._write(raise_minimums(state, self._advertised()))

@@ -1,15 +1,12 @@
-"""Asking the handlers of a broker: an image in, decoded answers out."""
+"""Metadata requests answered from an image by the handlers of a broker."""
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from controllers import CLUSTER_ID
-from node_views import context_of, over_the_wire
+from node_views import broker_view_of, context_of, over_the_wire
 
-from falkirk.metadata.authorizer import ALLOW_ALL
-from falkirk.node.handlers.handler import EncodedResponse, NodeView
+from falkirk.node.handlers.parts.handler_result import EncodedResponse
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import RESPONSES, message_class
@@ -17,23 +14,13 @@ from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.schema import WireMessage
 
 
-def view_of_image(image: MetadataImage, **fields: Any) -> NodeView:
-    """Give what the handlers of broker 1 see, on release 4.3 if `fields` do not say another."""
-    given = {
-        "node_id": 1,
-        "cluster_id": CLUSTER_ID,
-        "release": Release.parse("4.3"),
-        "image": image,
-        "authorizer": ALLOW_ALL,
-        "controller": None,
-        "now_ms": 0,
-        "is_broker": True,
-        "random": Random(0),
-    }
-    return NodeView(**(given | fields))
+def view_of_image(image: MetadataImage, **fields: Any) -> BrokerView:
+    """Return the view of broker 1, on release 4.3 unless `fields` say otherwise; `fields` as for `broker_view_of`."""
+    return broker_view_of(image, fields.pop("release", Release.parse("4.3")), **fields)
 
 
 def ask_about(
@@ -44,7 +31,7 @@ def ask_about(
     listener: str = "PLAINTEXT",
     **fields: Any,
 ) -> Any:
-    """Send a request through the wire to its handler, and its answer back; `fields`: as `view_of_image`."""
+    """Send a request over the wire to its handler and return the response; `fields` as for `view_of_image`."""
     context = context_of(request, version, listener=listener)
     given = over_the_wire(request, context.api_version)
     result = ROUTES[context.api_key].handler(view_of_image(image, **fields), context, given)

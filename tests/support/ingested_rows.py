@@ -1,4 +1,4 @@
-"""All rows that an ingest makes of a cluster's directories, without Spark."""
+"""All rows that an ingest makes from a cluster's directories, without Spark."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from falkirk.pipeline.ingest.run import _commit
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def ingested_rows(inputs: Sequence[str | Path], warehouse: Path, *, as_of: int | None = None) -> dict[str, list[str]]:
-    """Give the rows of each table but `log_dirs` as JSON texts, sorted, without names of directories."""
+    """Return the rows of each table but `log_dirs` as JSON texts, sorted, without names of directories."""
     place = Warehouse.make(str(warehouse))
     options = IngestOptions(warehouse=place.uri, run="run", tables=frozenset(TABLES), split_bytes=1 << 25)
     [cluster] = find_fleet([str(path) for path in inputs], as_of=as_of).clusters
@@ -42,7 +42,7 @@ def _text(row: dict[str, Any]) -> str:
 
 
 def _without_directories(value: Any) -> Any:
-    """Leave of the name of a file what does not say whose it is: its partition and its own name."""
+    """Strip directories from a file name, keeping its partition and its own name."""
     if isinstance(value, dict):
         return {
             name: "/".join(inner.split("/")[-2:]) if name == "source" and inner else _without_directories(inner)

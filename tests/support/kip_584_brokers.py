@@ -1,4 +1,4 @@
-"""Brokers on ZooKeeper with real sockets and our driver; the ZooKeeper is one of values, or a real one."""
+"""Brokers on ZooKeeper with real sockets and our driver; the ZooKeeper is in memory, or a real one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ from zookeeper_world import write_by_hand
 from falkirk.metadata.zookeeper.features_znode import decode_features, encode_features
 from falkirk.metadata.zookeeper.finalized_features import FeatureState
 from falkirk.node.effects import Stop
-from falkirk.node.zookeeper.config import FEATURES_PATH
-from falkirk.node.zookeeper.exchange import (
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.serve_zookeeper import opened_on_zookeeper
+from falkirk.simulation.zookeeper.world.ensemble import Ensemble
+from falkirk.versions.release import Release
+from falkirk.zookeeper_node.config.properties import read_zookeeper_properties
+from falkirk.zookeeper_node.config.zookeeper_node_config import FEATURES_PATH
+from falkirk.zookeeper_node.node import ZooKeeperNode
+from falkirk.zookeeper_node.session.exchange import (
     AskZooKeeper,
     CloseSession,
     OpenSession,
@@ -28,28 +34,22 @@ from falkirk.node.zookeeper.exchange import (
     ZnodeChanged,
     ZooKeeperAnswered,
 )
-from falkirk.node.zookeeper.node import ZooKeeperNode
-from falkirk.node.zookeeper.properties import read_zookeeper_properties
-from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.serve_zookeeper import opened_on_zookeeper
-from falkirk.simulation.zookeeper.ensemble import Ensemble
-from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from falkirk.metadata.zookeeper.finalized_features import FinalizedRange, Supported
-    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.node_driver import NodeDriver
     from falkirk.server.opened_node import OpenedNode
     from falkirk.server.zookeeper_session import ZooKeeperSession
+    from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
 _SESSION_TIMEOUT_MS = 18_000
 
 
 class Kip584Brokers:
-    """Brokers 1 and 2 of a release. `/features` is written as many times as it takes to be at version `epoch`."""
+    """Brokers 1 and 2 of a release. `/features` is written until its version is `epoch`."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class Kip584Brokers:
 
     @property
     def levels(self) -> dict[str, int]:
-        """Give the finalized max levels as they stand in ZooKeeper."""
+        """Return the finalized max levels in ZooKeeper."""
         features = decode_features(self._zookeeper.read(FEATURES_PATH), FEATURES_PATH).features
         return {name: levels.max_level for name, levels in features.items()}
 
     @contextmanager
     def running(self) -> Iterator[Kip584Brokers]:
-        """Serve in a thread of their own."""
+        """Serve in a thread."""
         serving: Future[None] = Future()
         thread = threading.Thread(target=self._run, args=(serving,))
         thread.start()
@@ -137,7 +137,7 @@ class Kip584Brokers:
 
 
 class ValuesOfZooKeeper:
-    """A ZooKeeper of values, in which nothing ever goes wrong."""
+    """An in-memory ZooKeeper that never fails."""
 
     connect = "zookeeper:2181"
 
@@ -160,7 +160,7 @@ class ValuesOfZooKeeper:
 
 
 class RealZooKeeper:
-    """One that runs; `connect`: with the chroot of the test."""
+    """A running ZooKeeper; `connect`: with the chroot of the test."""
 
     def __init__(self, connect: str) -> None:
         self.connect = connect
@@ -181,7 +181,7 @@ class RealZooKeeper:
 
 
 class _SessionOfValues:
-    """Does what ZooKeeperSession does."""
+    """Has the interface of ZooKeeperSession."""
 
     def __init__(self, ensemble: Ensemble, tell: Callable[[ZooKeeperEvent], None]) -> None:
         self._ensemble = ensemble

@@ -1,13 +1,13 @@
-"""Brokers 1 and 2 as KIP-584 has them, without a ZooKeeper behind them: what is finalized is a value."""
+"""Brokers 1 and 2 as KIP-584 has them, without a ZooKeeper: the finalized features are a value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fake_node import ranges, told
+from fake_node import api_versions_response, ranges
 from feature_servers import NOBODY_LISTENS, FeatureServers
 
-from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.zookeeper.feature_update import decide_update, refused
 from falkirk.metadata.zookeeper.finalized_features import FeatureState
 from falkirk.protocol.error_codes import ErrorCode
@@ -30,10 +30,10 @@ CONTROLLER = 2
 
 
 class Kip584Servers(FeatureServers):
-    """Broker 2 is the controller. `lag`: how many changes a broker has not heard of yet, by id.
+    """Broker 2 is the controller. `lag`: by broker id, how many changes it has not yet seen.
 
-    `answers_lost`: how many updates are made and not answered: the connection breaks. `unreachable`, of brokers here:
-    the ids of those at whose addresses nobody answers.
+    `answers_lost`: how many updates are applied without a response: the connection breaks. `unreachable`: the ids of
+    brokers that do not listen.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Kip584Servers(FeatureServers):
 
     @property
     def finalized(self) -> Mapping[str, FinalizedRange]:
-        """Give what is finalized now."""
+        """Return the current finalized features."""
         return self._states[-1].features
 
     @property
     def levels(self) -> dict[str, int]:
-        """Give the finalized max levels."""
+        """Return the finalized max levels."""
         return {name: levels.max_level for name, levels in self.finalized.items()}
 
     def disable(self) -> None:
-        """Switch the versioning of features off: brokers tell of none."""
+        """Disable feature versioning: brokers advertise none."""
         self._states.append(FeatureState(is_enabled=False))
 
     def _cluster(self) -> DescribeClusterResponse:
@@ -81,7 +81,7 @@ class Kip584Servers(FeatureServers):
     def _versions(self, node_id: int, _request: RequestReceived) -> ApiVersionsResponse:
         known = len(self._states) - 1 - self.lag.get(node_id, 0)
         state = self._states[known]
-        return told(
+        return api_versions_response(
             self.api_ranges,
             supported_features=[
                 SupportedFeatureKey(name, levels.lowest, levels.highest)

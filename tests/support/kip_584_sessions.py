@@ -1,4 +1,4 @@
-"""KIP-584's sample sessions with its command line tool (tests/data/kip_584), and the cluster that they begin with."""
+"""KIP-584's sample sessions with its command line tool (tests/data/kip_584), and the cluster that they start from."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ SUPPORTED: Final = {
     "transaction_coordinator": SupportedRange(1, 5),
 }
 FINALIZED: Final = {"group_coordinator": FinalizedRange(1, 1), "transaction_coordinator": FinalizedRange(1, 4)}
-"""Levels before the first two sessions; the third one goes back to them from what the second one leaves."""
+"""Levels before the first two sessions; the third one returns to them from what the second one leaves."""
 
 SUPPORTED_FOR_UPDATE: Final = SUPPORTED | {"replication_throttling": SupportedRange(1, 2)}
 FINALIZED_FOR_UPDATE: Final = FINALIZED | {"replication_throttling": FinalizedRange(1, 2)}
@@ -33,14 +33,14 @@ _OURS: Final = {
 
 
 class Session(NamedTuple):
-    """One session: the words behind `falkirk features`, and the lines that are printed."""
+    """One session: the words after `falkirk features`, and the printed lines."""
 
     words: tuple[str, ...]
     lines: tuple[str, ...]
 
 
 def kip_session(heading: str, servers: str) -> Session:
-    """Give one session for a cluster at these servers; words that only falkirk has are added."""
+    """Return one session against these servers; words that only falkirk has are added."""
     told = _FILE.read_text().partition(f"=== {heading} ===\n\n")[2].partition("\n===")[0]
     command, _, output = told.partition("\n\n")
     words = command.replace("\\", "").replace("[--dry-run]", "").split()[2:]

@@ -1,4 +1,4 @@
-"""Batches of a metadata log, and a disk to keep it on."""
+"""Batches of a metadata log, and a disk for them."""
 
 import tarfile
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ CLUSTERS = Path(__file__).parent.parent / "data" / "clusters"
 
 
 def data_batch(base_offset: int, epoch: int, values: Sequence[bytes] = (b"value",), timestamp_ms: int = 1000) -> bytes:
-    """As a leader writes records."""
+    """A batch of records as a leader writes it."""
     builder = ValueBatchBuilder(base_offset=base_offset, leader_epoch=epoch, timestamp_ms=timestamp_ms)
     builder.extend(values)
     return builder.build()
 
 
 def leader_change(base_offset: int, epoch: int) -> bytes:
-    """As a leader begins its epoch."""
+    """The batch with which a leader begins its epoch."""
     return control_batch(base_offset, epoch, (ControlRecordType.LEADER_CHANGE, LeaderChangeMessage(leader_id=1)))
 
 
 def voters_batch(base_offset: int, epoch: int, *voter_ids: int) -> bytes:
-    """As a leader changes the voters, with kraft.version 1 before."""
+    """The batch with which a leader changes the voters, with kraft.version 1 before."""
     return control_batch(
         base_offset,
         epoch,
@@ -44,7 +44,7 @@ def voters(*voter_ids: int) -> VotersRecord:
 
 
 def control_batch(base_offset: int, epoch: int, *messages: tuple[ControlRecordType, WireMessage]) -> bytes:
-    """Any control records."""
+    """A batch of any control records."""
     records = [
         Record(base_offset + index, 1000, *encode_control_record(record_type, message))
         for index, (record_type, message) in enumerate(messages)
@@ -53,7 +53,7 @@ def control_batch(base_offset: int, epoch: int, *messages: tuple[ControlRecordTy
 
 
 def files_of(disk: MemoryDisk, directory: str) -> dict[str, bytes]:
-    """Everything in a directory."""
+    """All files of a directory."""
     return {name: disk.read(f"{directory}/{name}") for name in disk.list(directory)}
 
 

@@ -5,23 +5,23 @@
     def test_any_compaction_loads_to_the_same_state(data):
         assert state_of(data.draw(legal_compactions(log))) == state_of(log)
 
-A log's last entries may be those of an open transaction: nothing from its first record on is ever cleaned.
+A log may end in an open transaction: nothing from its first record on is ever cleaned.
 
 Rules (Kafka's LogCleaner, and KIP-534 for tombstones):
 
-1. A round of cleaning looks at the log up to `looked_at_end` and finds the newest record of each key there.
-   Records of aborted transactions are not looked at; a transaction that goes on behind that end is known to the end.
-2. It then writes anew what is before `cleaned_end`, which is less where the broker died on the way. Gone are: records
-   that a newer one of their key follows before `looked_at_end`, and those of aborted transactions.
-3. A tombstone, the newest record of its key, stays in the first round that writes it anew. A later one, when
-   `delete.retention.ms` have passed, takes it.
+1. A round of cleaning scans the log up to `looked_at_end` and finds the newest record of each key there.
+   Records of aborted transactions are skipped; whether a transaction that continues past that end was aborted is known.
+2. It then rewrites what is before `cleaned_end`, which is less if the broker died on the way. It drops records that are
+   superseded by a newer one of their key before `looked_at_end`, and those of aborted transactions.
+3. A tombstone, the newest record of its key, survives the first round that rewrites it. A later round drops it once
+   `delete.retention.ms` have passed.
 4. The marker of a transaction stays as long as a round finds a record of that transaction, and then as long as a
    tombstone would.
-5. Nothing behind `cleaned_end` is touched; offsets never change. Ends are those of batches, as segments hold whole
-   ones.
+5. Nothing from `cleaned_end` on is changed; offsets never change. Ends are those of batches, as segments hold whole
+   batches.
 
-The newest record of a key in the whole log is therefore never gone, unless it is a tombstone, or was aborted; and an
-older value never comes back after its tombstone has gone.
+So the newest record of a key in the whole log is never dropped, unless it is a tombstone or was aborted; and an older
+value never reappears once its tombstone is gone.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -29,8 +29,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord, TransactionEnd
-from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord, TransactionEnd
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.protocol.coordinator_record import encode_key, encode_value
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.versions.message_layouts import layout_in
@@ -39,7 +39,7 @@ from falkirk.versions.release import Release
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """One round. Ends are offsets, not included; `is_delay_over`: delete.retention.ms passed since the last."""
+    """One round. Ends are exclusive offsets; `is_delay_over`: delete.retention.ms passed since the previous one."""
 
     looked_at_end: int
     cleaned_end: int
@@ -50,7 +50,7 @@ class Cleaning:
 def legal_compactions(
     draw: st.DrawFn, entries: Sequence[LogEntry], *, batch_starts: Collection[int] | None = None
 ) -> list[LogEntry]:
-    """Give what up to three rounds may leave of a log; `batch_starts`: offsets, unless each entry is a batch."""
+    """Draw what up to three rounds may leave of a log; `batch_starts`: offsets, by default each entry is a batch."""
     stable_end = _stable_end(entries)
     starts = [entry.offset for entry in entries] if batch_starts is None else batch_starts
     ends = sorted({0, *(offset for offset in starts if offset < stable_end), stable_end})
@@ -63,7 +63,7 @@ def legal_compactions(
 
 
 def cleaned(entries: Sequence[LogEntry], rounds: Iterable[Cleaning]) -> list[LogEntry]:
-    """Give what these rounds leave of a log."""
+    """Return what these rounds leave of a log."""
     transactions = _transactions(entries)
     aborted = {entry.offset for entry in entries if isinstance(entry, TransactionEnd) and not entry.is_commit}
     left = list(entries)
@@ -96,7 +96,7 @@ def cleaned(entries: Sequence[LogEntry], rounds: Iterable[Cleaning]) -> list[Log
 def entries_of(
     release: str | Release, records: Iterable[CoordinatorRecord], *, first_offset: int = 0, producer_id: int = -1
 ) -> list[LogEntry]:
-    """Give records as a release writes them, one after the other; with a producer they are of its transaction."""
+    """Return records as a release writes them, in order; with a producer they belong to its transaction."""
     release = Release.parse(release) if isinstance(release, str) else release
     entries: list[LogEntry] = []
     for offset, record in enumerate(records, first_offset):
@@ -115,7 +115,7 @@ def _stays(record: LoggedRecord, newest: dict[bytes | None, int], is_aborted: bo
 
 
 def _transactions(entries: Sequence[LogEntry]) -> dict[int, int]:
-    """Give the offset of the marker for each record of a transaction that has ended."""
+    """Return the marker's offset for each record of a completed transaction."""
     ends: dict[int, int] = {}
     open_: dict[int, list[int]] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""A disk in memory of which single directories fail when they are told to."""
+"""An in-memory disk on which single directories fail on demand."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LogDirDisk(MemoryDisk):
-    """Nothing can be read, changed or opened below the directories in `failed`, open files there included.
+    """Nothing below the directories in `failed` can be read, changed or opened, open files included.
 
-    Below those in `full` nothing can be added.
+    Nothing can be added below those in `full`.
     """
 
     def __init__(self) -> None:
@@ -25,12 +25,12 @@ class LogDirDisk(MemoryDisk):
         self.full: set[str] = set()
 
     def check(self, path: str) -> None:
-        """Raise the error of a directory that has failed."""
+        """Raise the error of a failed directory."""
         if any(path.startswith(f"{log_dir}/") for log_dir in self.failed):
             raise OSError(errno.EIO, "Input/output error", path)
 
     def check_room(self, path: str) -> None:
-        """Raise the error of a directory that has failed, or is full."""
+        """Raise the error of a failed or full directory."""
         self.check(path)
         if any(path.startswith(f"{log_dir}/") for log_dir in self.full):
             raise OSError(errno.ENOSPC, "No space left on device", path)

@@ -1,4 +1,4 @@
-"""Logs read through the pipeline's readers: whole, or in small ranges and chunks, as several workers would."""
+"""Logs read through the pipeline's readers: whole, or in small ranges and chunks as several workers would."""
 
 from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.filesystem import Location
@@ -9,6 +9,7 @@ from falkirk.pipeline.readers.splits import split_file
 from falkirk.storage.memory_disk import MemoryDisk
 
 TINY = 900
+RANGES = 8
 
 
 def place(path, data):
@@ -18,8 +19,14 @@ def place(path, data):
     return Location(disk=disk, path=path, uri=path)
 
 
+def ranges_of(data):
+    """Return sizes of ranges and chunks that cut a log into some; the least size is for few batches."""
+    size = max(TINY, len(data) // RANGES)
+    return {"split_bytes": size, "chunk_bytes": max(TINY, size // 2)}
+
+
 def read_log(read, path, data, *, split_bytes=None, chunk_bytes=1 << 25, node_id=1):
-    """The rows in the order of the file, and the rows of problems."""
+    """Return the rows in file order, and the rows of problems."""
     location = place(path, data)
     ranges = [(0, len(data))] if split_bytes is None else split_file(location, split_bytes)
     origin = Origin(source=path, node_id=node_id)
@@ -35,7 +42,7 @@ def read_log(read, path, data, *, split_bytes=None, chunk_bytes=1 << 25, node_id
 
 
 def summed(problems):
-    """Problems with the counts of unknown records added up, as each range counts its own."""
+    """Return problems with the counts of unknown records summed, since each range counts its own."""
     found = {}
     for problem in problems:
         key = (problem["kind"], problem["detail"]) if problem["kind"] == "unknown record" else (problem["position"],)

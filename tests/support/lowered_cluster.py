@@ -1,13 +1,13 @@
-"""Clusters at a level that can be lowered, and the record that lowers it."""
+"""Clusters whose level can be lowered, and the record that lowers it."""
 
 from __future__ import annotations
 
 from node_network import NodeNetwork, controller_endpoint
 
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.metadata.writer import VersionedRecord
-from falkirk.node.broker_lifecycle import BrokerState
-from falkirk.node.config import BROKER, CONTROLLER
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
@@ -15,7 +15,7 @@ HIGH, LOW = MetadataVersion.parse("4.2-IV1"), MetadataVersion.parse("4.1-IV1")
 
 
 def a_cluster(*, unmarked: tuple[int, ...] = (), **settings) -> NodeNetwork:
-    """Make nodes 1 and 2, controllers, 3, which is both, and brokers 101 and 102, at a level that can be lowered."""
+    """Make nodes 1 and 2 (controllers), 3 (combined) and brokers 101 and 102, at a level that can be lowered."""
     network = NodeNetwork(release="4.3")
     voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
     roles = {1: {CONTROLLER}, 2: {CONTROLLER}, 3: {BROKER, CONTROLLER}, 101: {BROKER}, 102: {BROKER}}
@@ -31,14 +31,15 @@ def a_cluster(*, unmarked: tuple[int, ...] = (), **settings) -> NodeNetwork:
 
 
 def append_lowering(network: NodeNetwork, to: MetadataVersion = LOW) -> int:
-    """Let the active controller append the record; give its offset."""
-    state = network.active.running._state
+    """Let the active controller append the record; return its offset."""
+    running = network.active.running
+    controller, now_ms = running._controllership.serving, running._step.now_ms
     record = VersionedRecord(FeatureLevelRecord(METADATA_VERSION, to.level), 0)
-    offset = state.raft.end_offset
-    state.serving.catch_up(state.now_ms)
-    state.serving.append(ControllerResult((record,), None), state.now_ms)
-    state.has_work = True
-    network.active.running._due_ms = state.now_ms
+    offset = running.raft.end_offset
+    controller.catch_up(now_ms)
+    controller.append(ControllerResult((record,), None), now_ms)
+    running._step.wake()
+    running._due_ms = now_ms
     return offset
 
 

@@ -1,4 +1,4 @@
-"""A metadata log that still holds the record that lowers metadata.version: what every reader of logs must get right."""
+"""A metadata log that still holds the record that lowers metadata.version, which every log reader must handle."""
 
 from metadata_partitions import MadePartition
 
@@ -21,7 +21,7 @@ DIRECTORIES = {broker: (bytes([broker]) * 16, bytes([broker, 9]) * 8) for broker
 
 
 def lowered_partition() -> MadePartition:
-    """Make a log at 4.3-IV0 with cordoned and assigned directories and ELR in use, lowered to 3.7-IV0, and going on."""
+    """Make a log at 4.3-IV0 with cordoned and assigned directories and ELR in use, then lower it to 3.7-IV0."""
     made = MadePartition(level=HIGH.level)
     made.add()
     # Features that depend on the level do not say that they go with it.
@@ -59,7 +59,7 @@ def lowered_partition() -> MadePartition:
 
 
 def with_snapshot(made: MadePartition) -> MadePartition:
-    """Give what a node has on its disk after it: a snapshot at the end, and nothing from before."""
+    """Return what a node keeps on disk afterwards: a snapshot at the end, and nothing from before."""
     return MadePartition(
         batches=made.batches,
         snapshots=[made.end_offset],

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import (
     FeatureLevelRecord,
@@ -48,7 +48,7 @@ def directory_id(node_id: int, log_dir: int = 0) -> bytes:
 
 @dataclass(kw_only=True)
 class MadeCluster:
-    """One node of both roles at 4.3, unless said otherwise; `make` writes it, `append` lets it run on."""
+    """One combined node at 4.3 unless said otherwise; `make` writes it, `append` extends it."""
 
     root: Path
     level: int = 30
@@ -167,7 +167,7 @@ class MadeCluster:
 
 
 def append_metadata(directory: Path, records: Iterable[Versioned]) -> None:
-    """Let a metadata partition grow by one batch; a log that is not there yet begins where the snapshot ends."""
+    """Extend a metadata partition by one batch; a new log begins where the snapshot ends."""
     logs = sorted(directory.glob("*.log"))
     values = [encode_metadata_record(*record) for record in records]
     if logs:
@@ -180,7 +180,7 @@ def append_metadata(directory: Path, records: Iterable[Versioned]) -> None:
 
 
 def make_partition(path: Path, topic_id: bytes, batches: Sequence[bytes]) -> None:
-    """Write a partition of one segment as a broker leaves it."""
+    """Write a partition with one segment as a broker leaves it."""
     path.mkdir(parents=True)
     data = b"".join(batches)
     offset_index, time_index = rebuild_indexes(read_batches(data), base_offset=0)
@@ -192,7 +192,7 @@ def make_partition(path: Path, topic_id: bytes, batches: Sequence[bytes]) -> Non
 
 
 def group_batches(entries: Sequence[LogEntry], *, per_batch: int = 3) -> list[bytes]:
-    """Give entries of a coordinator (tests/support/group_records.py) as batches; transactions are not for here."""
+    """Return coordinator entries (tests/support/group_records.py) as batches, without transactions."""
     records = []
     for entry in entries:
         assert isinstance(entry, LoggedRecord)

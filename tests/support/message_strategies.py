@@ -1,4 +1,4 @@
-"""Messages to test with: any value that a version can hold, in every layout, by chance or of one even shape."""
+"""Strategies for messages: any value that a version can hold, in every layout, random or of uniform shape."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def cases() -> list[tuple[type[WireMessage], int, int | None]]:
-    """List every (message, version, layout) that there is."""
+    """List every (message, version, layout)."""
     out: list[tuple[type[WireMessage], int, int | None]] = []
     for name in messages.MODULES:
         cls = messages.message_class(name)
@@ -63,7 +63,7 @@ def _primitive(name: str) -> st.SearchStrategy[Any]:
 
 
 def even_message(layout: StructLayout, outer: int, inner: int) -> Any:
-    """Make a message whose arrays have `outer` elements, and the arrays within those `inner`; tags are left out."""
+    """Make a message whose arrays have `outer` elements, and the arrays within those `inner`; without tagged fields."""
     return layout.cls(**{field.attribute: _even_value(field, outer, inner) for field in layout.fields})
 
 

@@ -1,4 +1,4 @@
-"""Metadata logs and snapshots that real Kafka wrote, as the batches that the metadata layer takes."""
+"""Metadata logs and snapshots of real Kafka, as batches for the metadata layer."""
 
 import gzip
 import io
@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.protocol.json_form import to_json
 from falkirk.protocol.record_batch import RecordBatch
 from falkirk.protocol.schema import WireMessage
@@ -43,14 +43,14 @@ class MetadataDirectory:
 
 @cache
 def archive(name: str) -> dict[str, bytes]:
-    """Give all files of a tar archive by their paths."""
+    """Return all files of a tar archive by path."""
     with tarfile.open(fileobj=io.BytesIO((DATA / name).read_bytes())) as tar:
         found = {member.name: tar.extractfile(member) for member in tar.getmembers() if member.isfile()}
         return {path: file.read() for path, file in found.items() if file is not None}
 
 
 def directories(name: str) -> dict[str, MetadataDirectory]:
-    """Give the metadata partitions in an archive, by the path of their parent."""
+    """Return the metadata partitions in an archive by their parent's path."""
     found: dict[str, MetadataDirectory] = {}
     for path, data in archive(name).items():
         pure = PurePosixPath(path)
@@ -101,7 +101,7 @@ def batch_of(values: list[bytes], base_offset: int = 0, source: str | None = Non
 
 
 def canonical(record: WireMessage, version: int) -> tuple[str, int, str]:
-    """Give a record in a form that is equal for equal content, whatever the order of its listeners and features."""
+    """Return a record in a form that is equal for equal content, whatever the order of its listeners and features."""
     return canonical_json(type(record).__name__, version, to_json(record, version))
 
 

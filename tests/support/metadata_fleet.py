@@ -1,4 +1,4 @@
-"""A fleet for the transforms: every cluster and metadata partition that real Kafka wrote, and histories by chance."""
+"""A fleet for the transforms: every cluster and metadata partition of real Kafka, and random histories."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from fleet_clusters import CLUSTER_NAMES, unpack_cluster
 from made_clusters import CLUSTER_ID, MadeCluster
 from metadata_files import archive
 from metadata_histories import HistoryMaker
-from state_reference import Row, Told, history_of, reference_tables
+from state_reference import AppliedRecord, Row, history_of, reference_tables
 from stopped_clusters import cluster_at
 
 from falkirk.columnar.other_records import KEY_FIELDS
@@ -39,7 +39,7 @@ HISTORIES = [(15, 33), (16, 20, 30), (17,), (20, 25), (22, 25), (24, 29, 22, 31)
 
 
 def unpack_fleet(folder: Path) -> dict[str, Cluster]:
-    """Make all clusters' directories and read them as `falkirk logdir` does; by name."""
+    """Unpack or make all clusters and read them as `falkirk logdir` does; returns them by name."""
     paths = {name: unpack_cluster(name, folder / name) for name in CLUSTER_NAMES}
     paths |= {f"metadata-{name}": unpack_archive(name, folder / f"metadata-{name}") for name in ARCHIVES}
     made = {f"history-{seed}": levels for seed, levels in enumerate(HISTORIES)}
@@ -49,7 +49,7 @@ def unpack_fleet(folder: Path) -> dict[str, Cluster]:
 
 
 def unpack_archive(name: str, folder: Path) -> Path:
-    """Make data directories around the metadata partitions of an archive."""
+    """Make data directories for the metadata partitions of an archive."""
     files = archive(f"{name}.tar.gz")
     nodes = dict(enumerate(ARCHIVES[name], 3000 if name.startswith("image-writes") else 1))
     for node_id, root in nodes.items():
@@ -66,7 +66,7 @@ def unpack_archive(name: str, folder: Path) -> Path:
 
 
 def made_history(folder: Path, seed: int, levels: tuple[int, ...]) -> MadeCluster:
-    """Make a cluster whose metadata.version goes through some levels, with changes by chance at each."""
+    """Make a cluster whose metadata.version goes through some levels, with random changes at each."""
     random = Random(seed)
     maker = HistoryMaker(random, levels[0])
     cluster = MadeCluster(
@@ -89,7 +89,7 @@ def made_history(folder: Path, seed: int, levels: tuple[int, ...]) -> MadeCluste
 
 
 def fleet_rows(clusters: Mapping[str, Cluster]) -> dict[str, list[Row]]:
-    """Give the rows of the metadata's tables over all clusters, `metadata_records` too."""
+    """Return the rows of the metadata tables of all clusters, `metadata_records` included."""
     found: dict[str, list[Row]] = {}
     for name, cluster in clusters.items():
         tables = reference_tables(cluster)
@@ -126,7 +126,7 @@ def log_dir_rows(cluster: Cluster) -> list[Row]:
 
 
 def write_tables(tables: Mapping[str, list[Row]], folder: Path) -> dict[str, Path]:
-    """Write rows as one Parquet file for each table."""
+    """Write each table's rows as a Parquet file."""
     paths = {}
     for name, rows in tables.items():
         paths[name] = folder / f"{name}.parquet"
@@ -150,7 +150,7 @@ def record_rows(cluster: Cluster) -> list[Row]:
     return snapshot + [_record_row(told, is_snapshot=False) for told in (*history.earlier, *history.behind)]
 
 
-def _record_row(told: Told, *, is_snapshot: bool) -> Row:
+def _record_row(told: AppliedRecord, *, is_snapshot: bool) -> Row:
     record, info = told.record, type(told.record).SCHEMA.info
     row: Row = {
         "source": told.source,

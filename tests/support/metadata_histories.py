@@ -1,4 +1,4 @@
-"""Histories of a metadata log by chance: records that fit one another, of every type that a level can hold."""
+"""Random histories of a metadata log: consistent records, of every type that a level can hold."""
 
 from collections.abc import Sequence
 from random import Random
@@ -44,9 +44,9 @@ Versioned = tuple[WireMessage, int]
 
 
 class HistoryMaker:
-    """Makes one batch of records after the other; knows what exists, so that each record fits.
+    """Makes one batch of records after the other; knows what exists, so that each record is valid.
 
-    `moves`: levels to which metadata.version goes now and then, up or down; none if it is to stay.
+    `moves`: levels that metadata.version changes to now and then, up or down; empty for none.
     """
 
     def __init__(self, random: Random, level: int, *, moves: Sequence[int] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Small images, made of records."""
+"""Small images made from records."""
 
 from random import Random
 
@@ -6,7 +6,7 @@ from metadata_histories import HistoryMaker
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.writer import LossReport, WriterOptions, write_image
+from falkirk.metadata.levels.writer import LossReport, WriterOptions, write_image
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -23,7 +23,7 @@ D1, D2, D3, D4 = (bytes([number]) * 16 for number in (0x11, 0x22, 0x33, 0x44))
 
 
 def image_of(*records: WireMessage, level: int | None = 33) -> MetadataImage:
-    """Give the image of some records at a metadata.version."""
+    """Return the image of some records at a metadata.version."""
     delta = MetadataDelta(EMPTY)
     if level is not None:
         delta.replay(FeatureLevelRecord("metadata.version", level))
@@ -33,7 +33,7 @@ def image_of(*records: WireMessage, level: int | None = 33) -> MetadataImage:
 
 
 def random_image(seed: int, level: int, batches: int = 20) -> MetadataImage:
-    """Give the image at the end of a history by chance."""
+    """Return the image at the end of a random history."""
     maker = HistoryMaker(Random(seed), level)
     delta = MetadataDelta(EMPTY)
     for batch in [maker.first_batch(), *(maker.batch() for _ in range(batches))]:
@@ -43,7 +43,7 @@ def random_image(seed: int, level: int, batches: int = 20) -> MetadataImage:
 
 
 def written(image: MetadataImage, at: str | int, **options) -> tuple[MetadataImage, LossReport]:
-    """Write an image at a level; give the image of what was written, and what was lost."""
+    """Write an image at a level; return the image of what was written, and the losses."""
     report = LossReport()
     delta = MetadataDelta(EMPTY)
     for record, _ in write_image(image, options_at(at, **options), report.add):

@@ -1,4 +1,4 @@
-"""Metadata partitions made batch by batch in memory: read by the fleet pipeline and by `logdir` alike."""
+"""Metadata partitions made batch by batch in memory, for the fleet pipeline and for `logdir` alike."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -12,9 +12,9 @@ from metadata_images import options_at
 
 from falkirk.logdir.cluster import Cluster, read_cluster
 from falkirk.logdir.locate import LogDir, NodeDirs
-from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.levels.writer import write_image
 from falkirk.metadata.publishing.loader import MetadataLoader
-from falkirk.metadata.writer import write_image
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.pipeline.filesystem import Location
 from falkirk.pipeline.fleet import FleetCluster, FleetLogDir, FleetNode
 from falkirk.protocol.batch_builder import build_batch
@@ -45,7 +45,7 @@ START_MS = 1_800_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class MadeBatch:
-    """Values of metadata records, or none: a change of leader."""
+    """Values of metadata records; without any, a leader change."""
 
     base_offset: int
     values: tuple[bytes, ...]
@@ -61,7 +61,7 @@ class MadeBatch:
         return START_MS + 1000 * self.base_offset
 
     def below(self, offset: int) -> "MadeBatch":
-        """Give what stands below an offset."""
+        """Return the part below an offset."""
         return replace(self, values=self.values[: offset - self.base_offset])
 
     def data(self) -> bytes:
@@ -80,9 +80,9 @@ class MadeBatch:
 
 @dataclass(kw_only=True)
 class MadePartition:
-    """The metadata partition of node 1, the only voter: all batches ever written, snapshots, where segments begin.
+    """The metadata partition of node 1, the only voter: all batches ever written, snapshots, and segment starts.
 
-    `snapshots` are end offsets, `segments` base offsets; segments below `log_start` are gone.
+    `snapshots` are end offsets, `segments` base offsets; segments below `log_start` are deleted.
     """
 
     batches: list[MadeBatch] = field(default_factory=list)
@@ -96,12 +96,12 @@ class MadePartition:
         return self.batches[-1].end_offset if self.batches else 0
 
     def add(self, *records: Versioned, **options: object) -> None:
-        """Append a batch; without records it is a change of leader."""
+        """Append a batch; without records it is a leader change."""
         values = tuple(encode_metadata_record(record, version) for record, version in records)
         self.batches.append(MadeBatch(base_offset=self.end_offset, values=values, **options))
 
     def files(self) -> dict[str, bytes]:
-        """Give the files by name."""
+        """Return the files by name."""
         found = {"quorum-state": format_quorum_state(QuorumState(data_version=0, leader_epoch=1, current_voters=(1,)))}
         starts = sorted(base for base in self.segments if base >= self.log_start)
         for base, end in pairwise([*starts, 1 << 62]):
@@ -113,7 +113,7 @@ class MadePartition:
         return found
 
     def as_of(self, offset: int) -> "MadePartition":
-        """Give the partition as it was when the log ended there."""
+        """Return the partition as it was when the log ended at this offset."""
         return MadePartition(
             batches=[batch.below(offset) for batch in self.batches if batch.base_offset < offset],
             snapshots=[end for end in self.snapshots if end <= offset],
@@ -149,7 +149,7 @@ class MadePartition:
 
 @dataclass(kw_only=True)
 class MemoryCluster:
-    """A cluster of one node on a disk in memory."""
+    """A cluster of one node on an in-memory disk."""
 
     files: dict[str, bytes]
     cluster_id: str = CLUSTER_ID
@@ -166,7 +166,7 @@ class MemoryCluster:
         return disk
 
     def fleet(self, as_of: int | None = None) -> FleetCluster:
-        """Give it as the pipeline takes it."""
+        """Return it in the pipeline's form."""
         log_dir = FleetLogDir(location=Location(disk=self.disk(), path="/d0", uri="/d0"), meta=self._meta)
         node = FleetNode(node_id=1, log_dirs=(log_dir,), metadata_dir=log_dir)
         return FleetCluster(name="made", cluster_id=self.cluster_id, nodes=(node,), as_of=as_of)
@@ -185,9 +185,9 @@ class MemoryCluster:
 
 
 def random_partition(seed: int, level: int, batches: int = 25, *, moves: Sequence[int] = ()) -> MadePartition:
-    """Make a history by chance: transactions that end and that do not, leaders, snapshots, segments, codecs.
+    """Make a random history: completed and open transactions, leader changes, snapshots, segments, codecs.
 
-    `moves`: levels that metadata.version goes to now and then.
+    `moves`: levels that metadata.version changes to now and then.
     """
     random = Random(seed)
     maker = HistoryMaker(random, level, moves=moves)
@@ -207,7 +207,7 @@ def random_partition(seed: int, level: int, batches: int = 25, *, moves: Sequenc
 
 
 def garbled_partition(seed: int, level: int, *, lost: float, batches: int = 25) -> MadePartition:
-    """Make a history by chance of which some records are lost, and some come again later or are not what they were."""
+    """Make a random history in which some records are lost, repeated later or altered."""
     random = Random(seed)
     maker = HistoryMaker(random, level)
     made = MadePartition(level=level)
@@ -223,7 +223,7 @@ def garbled_partition(seed: int, level: int, *, lost: float, batches: int = 25) 
 
 
 def _garbled(versioned: Versioned, random: Random) -> Versioned:
-    """Break a promise between fields of a record now and then."""
+    """Occasionally break an invariant between fields of a record."""
     record, version = versioned
     if isinstance(record, PartitionRecord | PartitionChangeRecord) and random.random() < 0.1:
         breaks = random.choice(("directories", "replicas", "leader_recovery_state"))
@@ -251,7 +251,7 @@ def _add_something(made: MadePartition, maker: HistoryMaker, random: Random) -> 
 
 
 def _tagged(records: list[Versioned], random: Random) -> list[Versioned]:
-    """Give some records tagged fields that no release knows."""
+    """Add to some records tagged fields that no release knows."""
     for record, _ in records:
         if random.random() < 0.02:
             record.unknown_tagged_fields = ((random.randint(70, 72), random.randbytes(2)),)
@@ -259,7 +259,7 @@ def _tagged(records: list[Versioned], random: Random) -> list[Versioned]:
 
 
 def _add_transaction(made: MadePartition, maker: HistoryMaker, random: Random, options: dict) -> None:
-    """Add a transaction that ends, or is aborted: what its records made is not there then."""
+    """Add a transaction that commits or aborts; what an aborted one's records made does not exist."""
     is_aborted = random.random() < 0.5
     before = deepcopy(maker) if is_aborted else maker
     made.add((BeginTransactionRecord("by chance"), 0), *maker.batch(), **options)
@@ -277,7 +277,7 @@ def with_open_transaction(made: MadePartition, records: Sequence[Versioned]) -> 
 
 
 def damaged(files: dict[str, bytes], random: Random) -> dict[str, bytes]:
-    """Flip, cut, insert or append bytes in logs and snapshots, or lose a file, once or some times."""
+    """Flip, cut, insert or append bytes in logs and snapshots, or remove a file, once or several times."""
     files = dict(files)
     names = [name for name in files if name != "quorum-state"]
     for _ in range(random.choice((1, 1, 2, 5))):

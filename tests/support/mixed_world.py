@@ -1,4 +1,4 @@
-"""A shard with groups of both protocols and their offsets, and consumers of the classic protocol as clients behave.
+"""A shard with groups of both protocols and their offsets, and consumers of the classic protocol.
 
 For consumers of the new protocol see `consumer_world.Consumer`.
 """
@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.loader.partition_loader import PartitionLoader
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LogEntry
-from falkirk.coordinator.shard.client import ClientContext
-from falkirk.coordinator.shard.context import ShardContext
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LogEntry
+from falkirk.coordinator.runtime.client import ClientContext
+from falkirk.coordinator.runtime.context import ShardContext
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.protocol import codec, messages
 from falkirk.protocol.consumer_protocol import decode_embedded, encode_embedded
 from falkirk.protocol.coordinator_record import encode_key, encode_value
@@ -62,7 +62,7 @@ M = TypeVar("M", bound=WireMessage)
 
 
 def _written(record: CoordinatorRecord) -> KeyAndValue:
-    """Give what is written of an offset; of others nobody looks at it."""
+    """Return the compared fields of an offset commit; other values are returned as they are."""
     key, value = record.key, record.value
     if not isinstance(key, messages.OffsetCommitKey):
         return KeyAndValue(b"", None)
@@ -70,10 +70,10 @@ def _written(record: CoordinatorRecord) -> KeyAndValue:
 
 
 class MixedWorld(ConsumerWorld):
-    """Answers are in `answers`, by token. `crash`: at the next write, before anything of it is answered.
+    """Responses are in `answers`, by token. `crash`: when to crash at the next write, before its responses are sent.
 
-    "before" the batch is in the log, or "after" it is; then another coordinator takes over, and whoever waits is told
-    NOT_COORDINATOR. `refusal`: the log refuses all with it.
+    "before" the batch is in the log, or "after"; then another coordinator takes over, and pending requests get
+    NOT_COORDINATOR. `refusal`: the error with which the log refuses every append.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MixedWorld(ConsumerWorld):
 
     @property
     def classic_group(self) -> ClassicGroup:
-        """The group GROUP, which is classic."""
+        """The group named GROUP, which is classic."""
         group = self.context.groups[GROUP]
         assert isinstance(group, ClassicGroup)
         return group
@@ -100,7 +100,7 @@ class MixedWorld(ConsumerWorld):
     # --- requests
 
     def ask(self, method: str, request: WireMessage, version: int, *, client_id: str = "c") -> int:
-        """Send a request to the shard's method, as bytes; give its token."""
+        """Send a request to the shard's method, as bytes; return its token."""
         self._tokens += 1
         token = self._tokens
         cls = getattr(messages, type(request).__name__.replace("Request", "Response"))
@@ -113,7 +113,7 @@ class MixedWorld(ConsumerWorld):
         return token
 
     def answer(self, token: int, cls: type[M]) -> M:
-        """Give an answer, which has come."""
+        """Return a response; it must have arrived."""
         found = self.answers[token]
         assert isinstance(found, cls)
         return found
@@ -154,7 +154,7 @@ class MixedWorld(ConsumerWorld):
         return ErrorCode(response.topics[0].partitions[0].error_code)
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """Give all committed offsets of the group."""
+        """Return all committed offsets of the group."""
         group = OffsetFetchRequestGroup(group_id=GROUP, topics=None)
         client = ClientContext(api_version=9)
         outcome = self.shard.fetch_offsets(client, group, _HEARTBEAT_TOKEN, is_stable_required=False)
@@ -169,7 +169,7 @@ class MixedWorld(ConsumerWorld):
     # --- what happens
 
     def apply(self, outcome: Outcome) -> list[Reply]:
-        """Take an outcome as the runtime does."""
+        """Apply an outcome as the runtime does."""
         if outcome.records:
             if self.refusal is not None:
                 return self._refuse(outcome)
@@ -191,7 +191,7 @@ class MixedWorld(ConsumerWorld):
         self.apply(self.shard.topics_changed(self.topics, [name]))
 
     def reload(self, entries: list[LogEntry] | None = None) -> None:
-        """Let another coordinator take over, which reads the log, or what compaction left of it."""
+        """Let another coordinator load the log, or what compaction left of it."""
         self._answer_all(list(self.waiting), ErrorCode.NOT_COORDINATOR)
         self._load(self.context.now_ms, self.entries() if entries is None else entries)
         self.apply(self.shard.loaded())
@@ -238,13 +238,13 @@ class MixedWorld(ConsumerWorld):
         self.protocol = cast("ConsumerProtocol", _Heartbeats(self))
         loader = PartitionLoader(self.shard)
         for entry in entries:
-            failure = loader.take(entry)
+            failure = loader.apply(entry)
             assert failure is None, failure
         assert loader.finish() is None
 
 
 class _Heartbeats:
-    """What ConsumerWorld asks: it wants no answer but its own."""
+    """ConsumerWorld's requests, which need no response but their own."""
 
     def __init__(self, world: MixedWorld) -> None:
         self._world = world
@@ -270,15 +270,15 @@ class _Heartbeats:
 
 
 def group_state(world: MixedWorld) -> dict[str, object]:
-    """Give all that the log says of the groups, and their offsets, to be compared."""
+    """Return all group state in the log, and the offsets, in a comparable form."""
     return {"offsets": world.committed(), "groups": {id_: _state(group) for id_, group in world.context.groups.items()}}
 
 
 class ClassicConsumer:
-    """A consumer of the classic protocol. `owned`: what it works on, by topic id, until it gives it up.
+    """A consumer of the classic protocol. `owned`: its partitions by topic id, until it revokes them.
 
-    `assignor` "cooperative-sticky" gives up only what it has to, after it has learned that, and joins again for others
-    to get it; "range" gives up all before it joins. An answer that has not come yet is taken by `step`.
+    `assignor` "cooperative-sticky" revokes only what it must and then rejoins, so that others get it;
+    "range" revokes everything before it joins. `step` receives a response that has arrived.
     """
 
     def __init__(
@@ -307,7 +307,7 @@ class ClassicConsumer:
         self._members: list[JoinGroupResponseMember] = []
 
     def step(self) -> None:
-        """Take the answer that has come, or send what is next: JoinGroup, SyncGroup, or a Heartbeat."""
+        """Receive the response that has arrived, or send the next request: JoinGroup, SyncGroup or Heartbeat."""
         if self.is_dead:
             return
         if self._token is not None:
@@ -318,7 +318,7 @@ class ClassicConsumer:
             self._told(self.world.heartbeat(self.member_id, self.generation, instance=self.instance))
 
     def settle(self) -> None:
-        """Go on until it waits, is dead, or has nothing to do."""
+        """Step until it waits, is dead, or has nothing to do."""
         for _ in range(20):
             self.step()
             if self._token is not None and self._token not in self.world.answers:
@@ -327,12 +327,12 @@ class ClassicConsumer:
                 return
 
     def leave(self) -> None:
-        """Leave the group, and give up all."""
+        """Leave the group and revoke everything."""
         self.owned, self.is_dead = {}, True
         self.world.leave((self.member_id, self.instance))
 
     def names(self) -> dict[str, set[int]]:
-        """Give what it works on by the topics' names."""
+        """Return its partitions by topic name."""
         topics = self.world.topics
         return {topics.name_of(topic_id) or "": set(parts) for topic_id, parts in self.owned.items() if parts}
 
@@ -431,7 +431,7 @@ class ClassicConsumer:
 
 
 def stable_group(world: MixedWorld, *topics: str, count: int = 2, **given: Any) -> list[ClassicConsumer]:
-    """Give consumers of a classic group that is stable; `given`: what ClassicConsumer has."""
+    """Return the consumers of a stable classic group; `given`: fields of ClassicConsumer."""
     consumers = [ClassicConsumer(world, *(topics or ("foo",)), **given) for _ in range(count)]
     for _ in range(4):
         for consumer in consumers:
@@ -451,7 +451,7 @@ def _refused(cls: type[WireMessage], error: ErrorCode) -> WireMessage:
 
 
 def _assigned(members: Sequence[JoinGroupResponseMember], world: MixedWorld, *, is_eager: bool) -> Mapping[str, bytes]:
-    """Share out as a leader does, topic by topic; a cooperative one gives nobody what another still works on."""
+    """Assign as a leader does, topic by topic; a cooperative leader skips what another member still owns."""
     subscriptions = {each.member_id: decode_embedded(ConsumerProtocolSubscription, each.metadata) for each in members}
     claims = {
         (topic.topic, partition): member_id

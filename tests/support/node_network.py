@@ -1,6 +1,6 @@
-"""Nodes in one process, joined by a network of bytes without delay, on disks in memory.
+"""Nodes in one process, joined by a byte network without delay, on in-memory disks.
 
-Time moves when nothing else does.
+Time advances only when nothing else happens.
 
 network = NodeNetwork(release="4.3")
 network.add_controllers(3)
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from falkirk.metadata.writer import VersionedRecord
-from falkirk.node.config import BROKER, CONTROLLER, Listener, NodeConfig
+from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.node.config.node_config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
@@ -59,17 +59,17 @@ START_MS = 1_770_000_000_000
 
 
 def directory_id(node_id: int, number: int = 0) -> bytes:
-    """Give the id of a node's log directory, by its number if it has more than one."""
+    """Return the id of a node's log directory, by number if there are several."""
     return bytes([0x40, 0, 0, 0, 0, number, 0x40, 0, 0x80, 0, 0, 0]) + node_id.to_bytes(4, "big")
 
 
 def controller_endpoint(node_id: int) -> Endpoint:
-    """Give where a node listens as a controller."""
+    """Return a node's controller endpoint."""
     return Endpoint(f"node{node_id}", 9093)
 
 
 def broker_endpoint(node_id: int) -> Endpoint:
-    """Give where a node listens as a broker."""
+    """Return a node's broker endpoint."""
     return Endpoint(f"node{node_id}", 9092)
 
 
@@ -84,8 +84,7 @@ def format_disk(
 ) -> None:
     """Format a node's directories as `storage format` does.
 
-    `dynamic_voters`: kraft.version is 1, and these are the first voters (none: whoever joins later). None: they are
-    configured.
+    `dynamic_voters`: the first voters at kraft.version 1 (empty: the node joins later). None: static voters.
     """
     version = level or release.latest_metadata_version
     meta = make_meta_properties(
@@ -147,14 +146,14 @@ class Host:
 
     @property
     def running(self) -> Node:
-        """Give the node, which must run."""
+        """Return the node, which must be running."""
         assert self.node is not None, f"node {self.config.node_id} is down: {self.stop}"
         return self.node
 
 
 @dataclass(eq=False)
 class Client:
-    """Somebody who asks one node."""
+    """A client of one node."""
 
     network: NodeNetwork
     host: Host
@@ -164,31 +163,31 @@ class Client:
     is_closed: bool = False
 
     def send(self, message: WireMessage, version: int) -> int:
-        """Send a request; give its correlation id."""
+        """Send a request; return its correlation id."""
         correlation_id, data = self.connection.send_request(message, version)
         self.send_bytes(data)
         return correlation_id
 
     def send_bytes(self, data: bytes) -> None:
-        """Send anything."""
+        """Send raw bytes."""
         self.host.inbox.append(BytesReceived(self.connection_id, data))
 
     def ask(self, message: WireMessage, version: int) -> Any:
-        """Send a request and wait for the answer."""
+        """Send a request and wait for the response."""
         correlation_id = self.send(message, version)
         self.network.run_until(lambda: correlation_id in self.answers or self.is_closed)
         assert correlation_id in self.answers, "the connection was closed"
         return self.answers.pop(correlation_id)
 
-    def take(self, data: bytes) -> None:
-        """Take in what the node sent."""
+    def receive(self, data: bytes) -> None:
+        """Receive bytes from the node."""
         for event in self.connection.receive_data(data):
             assert isinstance(event, ResponseReceived)
             self.answers[event.correlation_id] = event.message()
 
 
 class NodeNetwork:
-    """All hosts of a cluster, and what is under way between them."""
+    """All hosts of a cluster, and the bytes in flight."""
 
     def __init__(self, *, release: str = "4.3", seed: int = 1) -> None:
         self.release = Release.parse(release)
@@ -224,7 +223,7 @@ class NodeNetwork:
         further_log_dirs: tuple[str, ...] = (),
         **settings: Any,
     ) -> Host:
-        """Add a host that is not started yet."""
+        """Add a host without starting it."""
         runs = release or self.release
         listeners = []
         if BROKER in roles:
@@ -263,7 +262,7 @@ class NodeNetwork:
         return host
 
     def kill(self, node_id: int) -> None:
-        """Take a node's power away."""
+        """Cut a node's power."""
         host = self.hosts[node_id]
         host.node = None
         host.inbox.clear()
@@ -276,42 +275,42 @@ class NodeNetwork:
         return self.start(node_id)
 
     def shut_down(self, node_id: int) -> None:
-        """Ask a node to stop, and wait until it has."""
+        """Ask a node to stop, and wait until it has stopped."""
         self.hosts[node_id].inbox.append(ShutdownRequested())
         self.run_until(lambda: self.hosts[node_id].node is None)
 
     def isolate(self, node_id: int) -> None:
-        """Cut a node off from all others."""
+        """Partition a node from all others."""
         for other in self.hosts:
             if other != node_id:
                 self.cut.add(frozenset((node_id, other)))
                 self.unlink(node_id, other)
 
     def unlink(self, node_id: int, other: int) -> None:
-        """End the connections between two nodes; both hear of it."""
+        """Close the connections between two nodes; both notice."""
         for end, peer in list(self._links.items()):
             if end[0] == node_id and isinstance(peer, tuple) and peer[0] == other:
                 self._unlink(end, "unreachable")
 
     def heal(self) -> None:
-        """Let everything through again."""
+        """Remove all network partitions."""
         self.cut.clear()
 
     # --- Looking at it
 
     @property
     def running(self) -> list[Host]:
-        """Give the hosts whose nodes run."""
+        """Return the hosts whose nodes run."""
         return [host for host in self.hosts.values() if host.node is not None]
 
     @property
     def active(self) -> Host | None:
-        """Give the host of the active controller; of two (an isolated one does not know yet) the newer one's."""
+        """Return the host of the active controller; of two (one may be isolated and not know yet), the newer."""
         active = [host for host in self.running if host.running.is_active_controller]
         return max(active, key=lambda host: host.running.raft.epoch, default=None)
 
     def facts(self, event: str) -> list[Fact]:
-        """Give what all nodes told of one event."""
+        """Return the facts of one event that all nodes reported."""
         return [fact for host in self.hosts.values() for fact in host.facts if fact.event == event]
 
     def client(self, node_id: int, listener: str = CONTROLLER_LISTENER) -> Client:
@@ -332,20 +331,20 @@ class NodeNetwork:
     # --- Running it
 
     def run_until(self, condition: Callable[[], object], *, within_ms: int = 60_000) -> None:
-        """Run until something is so. Fails if it does not come about in time."""
+        """Run until a condition holds. Fails if it does not in time."""
         deadline_ms = self.now_ms + within_ms
         while not condition():
             assert self.now_ms < deadline_ms, "it did not come about"
             self._run_once()
 
     def run_for(self, duration_ms: int) -> None:
-        """Run for a time."""
+        """Run for a duration."""
         end_ms = self.now_ms + duration_ms
         while self.now_ms < end_ms:
             self._run_once(end_ms)
 
     def settle(self) -> None:
-        """Run until nothing more happens by itself at this moment."""
+        """Run until nothing more happens at the current time."""
         while any(host.inbox for host in self.running):
             self._run_events()
 
@@ -406,12 +405,12 @@ class NodeNetwork:
     def _send(self, end: tuple[int, int], data: bytes) -> None:
         peer = self._links.get(end)
         if isinstance(peer, Client):
-            peer.take(data)
+            peer.receive(data)
         elif peer is not None:
             self.hosts[peer[0]].inbox.append(BytesReceived(peer[1], data))
 
     def _unlink(self, end: tuple[int, int], reason: str) -> None:
-        """End a connection; the other end hears of it."""
+        """Close a connection; the other end notices."""
         peer = self._links.pop(end, None)
         if isinstance(peer, Client):
             peer.is_closed = True

@@ -1,4 +1,4 @@
-"""A real local object store that speaks S3, on a port of its own, and the environment that leads PyArrow to it."""
+"""A real local S3 object store on a port of its own, and the environment that points PyArrow to it."""
 
 from contextlib import contextmanager
 
@@ -9,7 +9,7 @@ BUCKET = "fleet"
 
 
 class ObjectStore:
-    """Takes files; `environment` is what a process needs to read them."""
+    """Stores files; `environment` is what a process needs to read them."""
 
     def __init__(self, endpoint):
         self.environment = {
@@ -28,12 +28,12 @@ class ObjectStore:
         self._client.create_bucket(Bucket=BUCKET)
 
     def put(self, key, data):
-        """Store an object; give its URI."""
+        """Store an object; return its URI."""
         self._client.put_object(Bucket=BUCKET, Key=key, Body=data)
         return f"s3://{BUCKET}/{key}"
 
     def put_tree(self, prefix, folder):
-        """Store all files of a folder; give the URI of it."""
+        """Store all files of a folder; return its URI."""
         for path in folder.rglob("*"):
             if path.is_file():
                 self.put(f"{prefix}/{path.relative_to(folder).as_posix()}", path.read_bytes())

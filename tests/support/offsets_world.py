@@ -1,4 +1,4 @@
-"""A shard that is asked about offsets: requests as bytes, transactions, time that is moved, a log that is read anew."""
+"""A shard for offset requests: requests as bytes, transactions, a clock that tests move, a log to reload from."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -8,13 +8,13 @@ from consumer_world import FakeTopics
 from legal_compactions import entries_of
 
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord, TransactionEnd
-from falkirk.coordinator.shard.client import ClientContext
-from falkirk.coordinator.shard.context import ShardContext
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord, TransactionEnd
+from falkirk.coordinator.runtime.client import ClientContext
+from falkirk.coordinator.runtime.context import ShardContext
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
+from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
-from falkirk.coordinator.shard.settings import GroupSettings
 from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -49,7 +49,7 @@ def empty_shard(
     settings: GroupSettings | None = None,
     topics: FakeTopics | None = None,
 ) -> GroupCoordinatorShard:
-    """Make a shard of a release, with nothing in it."""
+    """Make an empty shard of a release."""
     context = ShardContext(
         release=Release.parse(release),
         kind=kind,
@@ -63,10 +63,10 @@ def empty_shard(
 
 
 def load(shard: GroupCoordinatorShard, entries: Iterable[LogEntry]) -> LoadFailure | None:
-    """Load a shard; say what it failed at."""
+    """Load a shard; return its failure, if any."""
     loader = PartitionLoader(shard)
     for entry in entries:
-        failure = loader.take(entry)
+        failure = loader.apply(entry)
         if failure is not None:
             return failure
     return loader.finish()
@@ -157,7 +157,7 @@ class OffsetsWorld:
         self.shard.end_transaction(producer, is_commit=commit)
 
     def delete(self, *partitions: int, group: str = GROUP, topic: str = "t") -> list[ErrorCode]:
-        """Give the error of the response, or else those of the partitions."""
+        """Return the response's error, or else those of the partitions."""
         topic_ = OffsetDeleteRequestTopic(
             name=topic, partitions=[OffsetDeleteRequestPartition(each) for each in partitions]
         )
@@ -177,7 +177,7 @@ class OffsetsWorld:
         epoch: int = -1,
         topic_id: bytes = ZERO_UUID,
     ) -> OffsetFetchResponseGroup:
-        """Fetch partitions of topic t; none named: all."""
+        """Fetch partitions of topic t, by default all."""
         topics = [OffsetFetchRequestTopics(name="t", topic_id=topic_id, partition_indexes=partitions)]
         request = OffsetFetchRequestGroup(
             group_id=group, member_id=member, member_epoch=epoch, topics=topics if partitions else None
@@ -191,7 +191,7 @@ class OffsetsWorld:
         return self.fetch_group(partition, **asked).topics[0].partitions[0]
 
     def offsets(self, group: str = GROUP) -> dict[tuple[str, int], int]:
-        """Give all that a group has committed."""
+        """Return all committed offsets of a group."""
         return {
             (topic.name, each.partition_index): each.committed_offset
             for topic in self.fetch_group(group=group).topics
@@ -201,7 +201,7 @@ class OffsetsWorld:
     # --- the world
 
     def apply(self, outcome: Outcome) -> Sequence[Reply]:
-        """Write and replay what comes of something."""
+        """Append and replay an outcome's records."""
         producer = outcome.producer
         first = len(self.log)
         entries = entries_of(
@@ -220,7 +220,7 @@ class OffsetsWorld:
         return outcome.replies
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass, and what is due happen when it is due."""
+        """Advance the clock; timers fire when they are due."""
         end = self.context.now_ms + ms
         timers = self.context.timers
         while (due := timers.next_due_ms) is not None and due <= end:
@@ -231,7 +231,7 @@ class OffsetsWorld:
         self.context.now_ms = end
 
     def reloaded(self, entries: Iterable[LogEntry] | None = None, release: str | None = None) -> "OffsetsWorld":
-        """Give a world whose shard was loaded from the log, or from what compaction left of it."""
+        """Return a world whose shard was loaded from the log, or from what compaction left of it."""
         other = OffsetsWorld(release or self.release, self.kind)
         other.settings = self.settings
         other.log = list(self.log)

@@ -1,8 +1,8 @@
-"""Bugs that are planted into the package to see the simulator find them: patches, and runs with one applied.
+"""Bugs planted into the package for the simulator to find: patches, and runs with one applied.
 
-A patch is a unified diff against src/falkirk under two lines of its own: which seed finds the bug and how a run then
-ends, and what the slip is. Hunks are found by their text, so that other changes of a file do not matter; a hunk whose
-text is not there, or is there twice, is an error.
+A patch is a unified diff against src/falkirk under two lines of its own: the seed that finds the bug with the expected
+verdict, and what the slip is. It names files without their folders and its hunks are found by their text, so it
+survives moves and unrelated changes of a file; a hunk whose text is missing or ambiguous is an error.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import falkirk
@@ -32,8 +33,8 @@ class Finder:
 
 sys.meta_path.insert(0, Finder)
 from falkirk.simulation.run import Verdict, simulate
-from falkirk.simulation.scenario import Scenario
-from falkirk.simulation.world import World
+from falkirk.simulation.plans.scenario import Scenario
+from falkirk.simulation.machine.world import World
 if kind == "zookeeper":
     from falkirk.simulation.zookeeper.run import simulate
 for seed in range(first, last):
@@ -60,13 +61,12 @@ for seed in range(first, last):
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """`seed` is known to find it; one of `kinds` begins the verdict and, if an invariant breaks, its name.
+    """`seed` is known to find it; one of `kinds` begins the verdict or, if an invariant breaks, its name.
 
-    A seed may come to see a bug in another way when the code changes: ` or ` stands between the kinds of a patch.
+    When the code changes, a seed may find a bug in another way: ` or ` separates the kinds of a patch.
 
-    `folder`: `data` where runs with data are to find it, `elr` where two brokers with eligible leader replicas are,
-    `groups` where a small cluster with a group is, `rolls` where an operator's whole story is, `zookeeper` where any
-    run of KIP-584's mode is.
+    `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
+    cluster with a group, `rolls` an operator's whole story, `zookeeper` any run of KIP-584's mode.
     """
 
     path: Path
@@ -81,23 +81,24 @@ class PlantedBug:
         return cls(path, int(head.group(1)), tuple(head.group(2).split(" or ")), path.parent.name)
 
     def apply(self, directory: Path) -> dict[str, str]:
-        """Write the changed modules into a directory; give the file of each, by the module's name."""
+        """Write the changed modules into a directory; return the file of each by module name."""
         modules = {}
         for part in re.split(r"(?m)^--- ", self.path.read_text())[1:]:
             heading, *hunks = re.split(r"(?m)^@@.*\n", part)
-            file = heading.split("+++ b/")[1].strip()
-            text = (PACKAGE / file).read_text()
-            for hunk in hunks:
-                text = _replaced(text, hunk, f"{self.path.name}: {file}")
-            changed = directory / file.replace("/", "_")
+            name = heading.split("+++ ")[1].strip()
+            found = [(file, text) for file in _files(name) if (text := _patched(file.read_text(), hunks))]
+            assert len(found) == 1, f"{self.path.name}: {len(found)} files {name} have the text of its hunks once"
+            file, text = found[0]
+            module = ".".join(("falkirk", *file.relative_to(PACKAGE).with_suffix("").parts))
+            changed = directory / f"{module}.py"
             changed.write_text(text)
-            modules["falkirk." + file.removesuffix(".py").replace("/", ".")] = str(changed)
+            modules[module] = str(changed)
         return modules
 
     def find(self, modules: dict[str, str], seeds: range) -> tuple[int, str] | None:
-        """Run seeds until one finds the bug; give the seed, and how its run ended."""
+        """Run seeds until one finds the bug; return the seed and its verdict."""
         arguments = json.dumps([seeds.start, seeds.stop, modules, self.folder])
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(Path(__file__).parent)])}
         done = subprocess.run(
             [sys.executable, "-c", _RUN, arguments], env=environment, capture_output=True, text=True, check=True
         )
@@ -107,9 +108,21 @@ class PlantedBug:
         return seed, f"{verdict}: {problem}"
 
 
-def _replaced(text: str, hunk: str, where: str) -> str:
-    lines = hunk.splitlines(keepends=True)
-    before = "".join(line[1:] for line in lines if line[0] in " -")
-    after = "".join(line[1:] for line in lines if line[0] in " +")
-    assert text.count(before) == 1, f"{where}: this text is there {text.count(before)} times:\n{before}"
-    return text.replace(before, after)
+@cache
+def _all_files() -> list[Path]:
+    return list(PACKAGE.rglob("*.py"))
+
+
+def _files(name: str) -> list[Path]:
+    return [file for file in _all_files() if file.name == name]
+
+
+def _patched(text: str, hunks: list[str]) -> str | None:
+    """Return the text with all hunks applied; None if the text of one is missing or ambiguous."""
+    for hunk in hunks:
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -")
+        if text.count(before) != 1:
+            return None
+        text = text.replace(before, "".join(line[1:] for line in lines if line[0] in " +"))
+    return text

@@ -1,4 +1,4 @@
-"""Kafka's invariants of a quorum, checked as each replica tells what it knows."""
+"""Kafka's invariants of a quorum, checked on each output of a replica."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RaftChecks:
-    """Raises AssertionError on the first output that breaks one."""
+    """Raises AssertionError on the first output that breaks an invariant."""
 
     def __init__(self) -> None:
         self.leaders: dict[int, int] = {}
@@ -25,13 +25,13 @@ class RaftChecks:
         self._high_watermarks: dict[int, int] = {}
 
     def forget(self, node_id: int) -> None:
-        """A disk is lost."""
+        """Forget a lost disk."""
         self._epochs.pop(node_id, None)
         self._high_watermarks.pop(node_id, None)
         self._votes = {key: vote for key, vote in self._votes.items() if key[0] != node_id}
 
     def election_state_written(self, node_id: int, state: ElectionState) -> None:
-        """MonotonicEpoch, and one vote for each epoch."""
+        """Check MonotonicEpoch, and one vote per epoch."""
         assert state.epoch >= self._epochs.get(node_id, 0), f"MonotonicEpoch: node {node_id} goes back to {state}"
         self._epochs[node_id] = state.epoch
         if state.voted_id is not None:
@@ -40,14 +40,14 @@ class RaftChecks:
         if state.leader_id is not None:
             self._single_leader(state.leader_id, state.epoch)
 
-    def leader_told(self, node_id: int, leader: LeaderAndEpoch) -> None:
-        """SingleLeader."""
+    def leader_reported(self, node_id: int, leader: LeaderAndEpoch) -> None:
+        """Check SingleLeader."""
         if leader.leader_id is not None:
             self._single_leader(leader.leader_id, leader.epoch)
         assert (leader.epoch_start_offset is not None) == (leader.leader_id == node_id)
 
     def before_log_change(self, node_id: int, log: LogInMemory, change: LogChange) -> None:
-        """Nothing that is committed is cut off; a snapshot holds at least that much."""
+        """Check that nothing committed is truncated, and that a snapshot covers at least that much."""
         known = self._high_watermarks.get(node_id, 0)
         match change:
             case Truncate(end_offset):
@@ -58,10 +58,10 @@ class RaftChecks:
                 last = self.committed.get(snapshot.offset)
                 assert last is None or last.epoch == snapshot.epoch
 
-    def high_watermark_told(
+    def high_watermark_reported(
         self, node_id: int, log: LogInMemory, offset: int, *, copies: list[LogInMemory] | None, voters: int
     ) -> None:
-        """MonotonicHighWatermark, MajorityReachedHighWatermark, ConsistentCommittedData."""
+        """Check MonotonicHighWatermark, MajorityReachedHighWatermark and ConsistentCommittedData."""
         assert offset <= log.end_offset
         for batch in log.batches:
             if batch.end_offset > offset:

@@ -1,4 +1,4 @@
-"""A replica's log, its snapshots and its quorum-state, kept in memory; survives what a crash leaves of it."""
+"""A replica's log, snapshots and quorum-state in memory; they survive a crash."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import NamedTuple
 
 from falkirk.protocol import codec
 from falkirk.protocol.control_record import decode_control_record
+from falkirk.protocol.level_change import LevelChange
 from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import read_batches
-from falkirk.raft.log_reader import LevelChange, SnapshotChunk, VotersChange
+from falkirk.protocol.snapshot_chunk import SnapshotChunk
+from falkirk.protocol.voters_change import VotersChange
 from falkirk.raft.output import Append, ElectionState, InstallSnapshot, LogChange, Truncate, WriteSnapshotChunk
 
 LOWERS = b"lowers metadata.version"
-"""A record's value that stands for one that does."""
+"""A record value that stands for a lowering."""
 _HEAD = struct.Struct(">hi")
 
 
@@ -31,7 +33,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class SnapshotContent:
-    """What a made-up snapshot holds: the voters, and something that stands for the records."""
+    """The content of a made-up snapshot: the voters, and a stand-in for the records."""
 
     kraft_version: int
     voters: VotersRecord | None
@@ -50,7 +52,7 @@ class SnapshotContent:
 
 
 class LogInMemory:
-    """A LogReader that also does what a RaftOutput says. All that it has is on disk."""
+    """A ReplicatedLog that also executes a RaftOutput. Everything in it counts as on disk."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -79,7 +81,7 @@ class LogInMemory:
 
     @property
     def lowerings(self) -> list[LevelChange]:
-        """Batches that say so."""
+        """The batches that lower the level."""
         return [LevelChange(batch.base_offset, batch.end_offset, 1) for batch in self.batches if LOWERS in batch.data]
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
@@ -147,7 +149,7 @@ class LogInMemory:
                 self.start_offset = snapshot.offset
 
     def create_snapshot(self, content: SnapshotContent, end_offset: int) -> OffsetAndEpoch:
-        """Snapshot up to a batch border, and cut the log there."""
+        """Snapshot up to a batch boundary, and cut the log there."""
         last = self.batch_of(end_offset - 1)
         assert last is not None
         assert last.end_offset == end_offset

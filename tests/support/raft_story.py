@@ -1,4 +1,4 @@
-"""A quorum driven by hand: one command a line, messages move when told to."""
+"""A quorum driven by hand: one command per line; messages move only on command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROUNDS_MAX = 300
 
 
 class RaftStory:
-    """Runs commands; each gives the lines that it prints."""
+    """Runs commands; each returns the lines that it prints."""
 
     def __init__(self) -> None:
         self.world = RaftWorld(1, is_manual=True)
@@ -53,21 +53,21 @@ class RaftStory:
         self.world.start_all()
 
     def do_version(self, node: str, message: str, version: str) -> None:
-        """The node knows a message no higher than that."""
+        """Limit a message of a node to this version."""
         self.world.hosts[int(node)].versions[message] = int(version)
 
     def do_timeout(self, node: str) -> None:
-        """Move the clock to what the node waits for next; only this node notices."""
+        """Advance the clock to a node's next deadline; only this node notices."""
         host = self.world.hosts[int(node)]
         self.world.now_ms = max(self.world.now_ms, host.wakeup_ms)
         self.world.tick(host.node_id)
 
     def do_wait(self, time: str) -> None:
-        """Let time pass unnoticed."""
+        """Advance the clock unnoticed."""
         self.world.now_ms += int(time)
 
     def do_pass(self, time: str) -> None:
-        """Let time pass; all notice, and messages arrive at once."""
+        """Advance the clock; all nodes notice, and messages arrive at once."""
         world = self.world
         end_ms = world.now_ms + int(time)
         self.do_deliver("quietly")
@@ -80,17 +80,17 @@ class RaftStory:
         world.now_ms = end_ms
 
     def do_cut(self, *nodes: str) -> None:
-        """Cut nodes off from the others, both ways."""
+        """Partition nodes from the others, in both directions."""
         others = [node_id for node_id in self.world.hosts if str(node_id) not in nodes]
         pairs = {(int(node), other) for node in nodes for other in others}
         self.world.cuts = pairs | {(target, source) for source, target in pairs}
 
     def do_mend(self) -> None:
-        """Undo all cuts."""
+        """Remove all partitions."""
         self.world.cuts.clear()
 
     def do_deliver(self, *words: str) -> list[str]:
-        """`deliver [1->2] [quietly]`: all, or what goes from one node to another, until nothing is on its way."""
+        """`deliver [1->2] [quietly]`: deliver everything, or one node's messages to another, until none is left."""
         path = next((word for word in words if "->" in word), None)
         lines = []
         for _ in range(_ROUNDS_MAX):
@@ -103,7 +103,7 @@ class RaftStory:
         raise AssertionError("messages without end")
 
     def do_drop(self, path: str) -> None:
-        """Lose what goes from one node to another."""
+        """Drop the messages from one node to another."""
         self.world.messages = [each for each in self.world.messages if _path(each) != path]
 
     def do_append(self, *values: str) -> list[str]:
@@ -199,7 +199,7 @@ def _answer_text(answer: WireMessage) -> str:
 
 
 def _body_text(body: WireMessage) -> str:
-    """Write what a story is about: the partition's fields that are not at their defaults."""
+    """Format the fields that matter to a story: the partition's, where they differ from the defaults."""
     topics = getattr(body, "topics", None) or getattr(body, "responses", None)
     if not topics:
         return ErrorCode(getattr(body, "error_code", 0)).name

@@ -1,11 +1,11 @@
-"""Replicas of one quorum in one process, at the level of messages: what is lost, late, doubled or out of order.
+"""Replicas of one quorum in one process, at the level of messages: lost, late, duplicated or reordered.
 
 Fault model. A message is lost, delayed (so overtaken), or delivered twice. A pair of nodes is cut off in one or both
 directions. A node crashes before it writes an output, between two of its writes, before or after it sends; what was
-written stays. A disk is wiped: the node comes back with nothing but a new directory id. Nodes snapshot
-their logs and cut them. Some speak lower versions only. Voters are added and removed.
+written stays. A disk is wiped: the node returns with nothing but a new directory id. Nodes snapshot their logs and cut
+them. Some speak lower versions only. Voters are added and removed.
 
-After each output the checks of `RaftChecks` run; they bear the names of Kafka's invariants.
+After each output the checks of `RaftChecks` run; they have the names of Kafka's invariants.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def directory_id(node_id: int, life: int = 1) -> bytes:
 
 @dataclass
 class Faults:
-    """Chances: `loss` and `duplication` per message, `crash` per output, the others every `pause_ms`."""
+    """Probabilities: `loss` and `duplication` per message, `crash` per output, the others every `pause_ms`."""
 
     pause_ms: int = 250
 
@@ -94,7 +94,7 @@ class Host:
 
 @dataclass(order=True)
 class Message:
-    """On its way. `data` is what is on the wire."""
+    """A message in flight. `data` is its encoding."""
 
     at_ms: int
     order: int
@@ -121,7 +121,7 @@ class _Ranked(random.Random):
 
 
 class RaftWorld:
-    """A cluster, its network and its time. All chance comes from `seed`."""
+    """A cluster, its network and its clock. All chance comes from `seed`."""
 
     def __init__(self, seed: int, *, faults: Faults | None = None, is_manual: bool = False) -> None:
         self.random = random.Random(seed)
@@ -150,7 +150,7 @@ class RaftWorld:
             self._add(node_id, is_controller=node_id in static, static_voters=static, **settings)
 
     def add_dynamic(self, voters: Iterable[int], observers: Iterable[int] = (), **settings: object) -> None:
-        """Make a cluster at kraft.version 1: voters are formatted with a bootstrap snapshot, observers with nothing."""
+        """Make a cluster at kraft.version 1: voters are formatted with a bootstrap snapshot, observers without."""
         nodes = {
             node_id: VoterNode(
                 key=ReplicaKey(node_id, directory_id(node_id)),
@@ -209,7 +209,7 @@ class RaftWorld:
         host.log.partial.clear()
 
     def wipe(self, node_id: int) -> None:
-        """Lose the disk; the node is formatted without voters, as a replacement is."""
+        """Lose the disk; the node is formatted without voters, like a replacement."""
         self.crash(node_id)
         host = self.hosts[node_id]
         life = host.config.directory_id[1] + 1
@@ -220,14 +220,14 @@ class RaftWorld:
 
     @property
     def leader(self) -> Host | None:
-        """Who leads the highest epoch, if anybody does."""
+        """The leader of the highest epoch, if any."""
         leading = [host for host in self.hosts.values() if host.replica is not None and host.replica.is_leader]
         return max(leading, key=lambda host: host.replica.epoch if host.replica else 0, default=None)
 
     # Time.
 
     def run(self, duration_ms: int, *, each_strike: Callable[[], None] = lambda: None) -> None:
-        """Let time pass: messages arrive, timers fire, faults strike."""
+        """Advance the clock: messages arrive, timers fire, faults strike."""
         end_ms = self.now_ms + duration_ms
         strike_ms = self.now_ms
         while self.now_ms < end_ms:
@@ -328,13 +328,13 @@ class RaftWorld:
     # What replicas want.
 
     def drain(self, host: Host) -> None:
-        """Do what a replica wants until it wants nothing more, or the node crashes over it."""
+        """Execute a replica's outputs until there are none, or the node crashes."""
         while host.replica is not None:
-            output = host.replica.take_output()
+            output = host.replica.pop_output()
             if not output.is_empty:
                 self._execute(host, output)
                 continue
-            self.facts += [f"{host.node_id} {fact.event} {dict(fact.fields)}" for fact in host.replica.take_facts()]
+            self.facts += [f"{host.node_id} {fact.event} {dict(fact.fields)}" for fact in host.replica.pop_facts()]
             wakeup_ms = host.replica.next_wakeup_ms
             host.wakeup_ms = 1 << 60 if wakeup_ms is None else wakeup_ms
             return
@@ -380,7 +380,7 @@ class RaftWorld:
         replica = host.replica
         assert replica is not None
         if output.leader is not None:
-            self.checks.leader_told(host.node_id, output.leader)
+            self.checks.leader_reported(host.node_id, output.leader)
         if output.installed_snapshot is not None:
             assert InstallSnapshot(output.installed_snapshot) in output.log_changes
             host.applied = output.installed_snapshot.offset
@@ -390,7 +390,7 @@ class RaftWorld:
                 for node_id in replica.voters
                 if (other := self.hosts[node_id]) and replica.voters[node_id].is_voter(other.key)
             ]
-            self.checks.high_watermark_told(
+            self.checks.high_watermark_reported(
                 host.node_id,
                 host.log,
                 output.high_watermark,
@@ -402,7 +402,7 @@ class RaftWorld:
     # Clients.
 
     def request(self, node_id: int, message: WireMessage, version: int | None = None) -> int:
-        """Put a request of a client to a node; its answer will be in `answers` under the number given."""
+        """Send a client request to a node; its response will be in `answers` under the returned number."""
         host = self.hosts[node_id]
         assert host.replica is not None
         self._client_token += 1
@@ -412,7 +412,7 @@ class RaftWorld:
         return self._client_token
 
     def append(self, values: list[bytes]) -> int | None:
-        """Append to the leader's log, if there is one; give the offset."""
+        """Append to the leader's log; returns the offset, None without a leader."""
         host = self.leader
         if host is None or host.replica is None:
             return None
@@ -421,7 +421,7 @@ class RaftWorld:
         return offset
 
     def snapshot(self, node_id: int) -> None:
-        """Snapshot a node's log up to its high watermark (or the batch border before), and cut the log there."""
+        """Snapshot a node's log up to its high watermark (or the batch boundary before), and cut the log there."""
         host = self.hosts[node_id]
         if host.replica is None or host.replica.high_watermark is None:
             return
@@ -437,7 +437,7 @@ class RaftWorld:
         self.drain(host)
 
     def snapshot_behind_lowerings(self, node_id: int) -> None:
-        """Do what a node does at once when it has applied a lowering: a snapshot, and no log before it."""
+        """Do what a node does as soon as it has applied a lowering: take a snapshot and drop the log before it."""
         host = self.hosts[node_id]
         replica, lowerings = host.replica, host.log.lowerings
         if replica is None or not lowerings or node_id in self.unmarked:
@@ -498,7 +498,7 @@ class RaftWorld:
         self.request(leader.node_id, request)
 
     def _wipe_one(self) -> None:
-        """Wipe a disk, if all voters have theirs, no change of them is under way, and one can be spared."""
+        """Wipe a disk if all voters have theirs, no voter change is in flight, and one can be spared."""
         leader = self.leader
         if leader is None or leader.replica is None:
             return
@@ -511,7 +511,7 @@ class RaftWorld:
             self.wipe(self.random.choice(list(self.hosts)))
 
     def heal(self) -> None:
-        """Let nothing fail from now on."""
+        """Stop all faults."""
         self.faults = Faults()
         self.cuts.clear()
         self.start_all()

@@ -1,4 +1,4 @@
-"""For hostile bytes, which may be read or be an error, but nothing else."""
+"""For hostile bytes, which may be readable or an error of one kind."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,7 +7,7 @@ E = TypeVar("E", bound=Exception)
 
 
 def raised(kind: type[E], function: Callable[[], object]) -> E | None:
-    """Give the error of this kind that a call raises, None if it raises none; any other error passes."""
+    """Return the error of this kind that a call raises, or None; other errors propagate."""
     try:
         function()
     except kind as error:

@@ -17,7 +17,7 @@ HEADERS = st.lists(st.tuples(st.text(max_size=5), NULLABLE), max_size=3).map(tup
 
 @st.composite
 def records(draw: st.DrawFn, first_offset: int = 0) -> Record:
-    """One record at or behind an offset."""
+    """One record at or after an offset."""
     offset = draw(st.integers(first_offset, first_offset + INT32_MAX))
     return Record(offset, draw(TIMESTAMPS), draw(NULLABLE), draw(NULLABLE), draw(HEADERS))
 

@@ -1,4 +1,4 @@
-"""A cluster of ours that keeps records: brokers 101, 102, ... and what a test asks of them.
+"""A cluster of ours that stores records: brokers 101, 102, ...
 
 cluster = ReplicaCluster(brokers=3)
 cluster.create("t", factor=3)
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from node_network import BROKER, BROKER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker_lifecycle import BrokerState
+from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from node_network import Client
 
     from falkirk.metadata.image.partition import Partition as PartitionState
-    from falkirk.node.replication.partition import Partition
-    from falkirk.node.replication.replica_manager import ReplicaManager
+    from falkirk.node.broker.replication.hosted_partition import HostedPartition
+    from falkirk.node.broker.replication.replica_manager import ReplicaManager
 
 
 class ReplicaCluster:
-    """One controller (or more) and some brokers that run."""
+    """One controller (or more) and some running brokers."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ReplicaCluster:
         self.add_brokers(dict.fromkeys(range(101, 101 + brokers)), **settings)
 
     def add_brokers(self, racks: dict[int, str | None], **settings: Any) -> None:
-        """Add brokers, each in a rack or none, and wait until they run."""
+        """Add brokers, each with a rack or none, and wait until they run."""
         for broker, rack in racks.items():
             self.brokers = (*self.brokers, broker)
             self.network.add(
@@ -81,45 +81,45 @@ class ReplicaCluster:
     # --- Time
 
     def run_until(self, condition: Callable[[], bool], within_ms: int = 30_000) -> None:
-        """Let time go on until something is so."""
+        """Run until a condition holds."""
         self.network.run_until(condition, within_ms=within_ms)
 
     def run(self, duration_ms: int) -> None:
-        """Let time go on."""
+        """Run for a duration."""
         end_ms = self.network.now_ms + duration_ms
         self.run_until(lambda: self.network.now_ms >= end_ms, within_ms=duration_ms + 1)
 
     # --- Looking at it
 
     def is_running(self, broker: int) -> bool:
-        """Say whether a broker is registered and unfenced."""
+        """True if a broker is registered and unfenced."""
         node = self.network.hosts[broker].node
         return node is not None and node.broker is not None and node.broker.state is BrokerState.RUNNING
 
     def replicas(self, broker: int) -> ReplicaManager:
-        """Give a broker's replicas."""
+        """Return a broker's replica manager."""
         role = self.network.hosts[broker].running.broker
         assert role is not None
         return role.replicas
 
     def log_dirs(self, broker: int) -> dict[str, bool]:
-        """Give which directories of a broker work."""
+        """Return whether each directory of a broker works."""
         return {log_dir: not state.error for log_dir, state in self.replicas(broker).log_dirs().items()}
 
-    def partition(self, broker: int, topic: str, index: int = 0) -> Partition:
-        """Give a partition as a broker has it."""
+    def partition(self, broker: int, topic: str, index: int = 0) -> HostedPartition:
+        """Return a broker's view of a partition."""
         found = self.replicas(broker).partition(TopicPartition(topic, index))
         assert not isinstance(found, ErrorCode), found
         return found
 
     def log(self, broker: int, topic: str, index: int = 0) -> UnifiedLog:
-        """Give a broker's log."""
+        """Return a broker's log."""
         log = self.partition(broker, topic, index).log
         assert log is not None
         return log
 
     def state(self, topic: str, index: int = 0) -> PartitionState:
-        """Give a partition as the controller has it."""
+        """Return the controller's view of a partition."""
         active = self.network.active
         assert active is not None
         partition = active.running.image.topics.partition(topic, index)
@@ -127,13 +127,13 @@ class ReplicaCluster:
         return partition
 
     def values(self, broker: int, topic: str, index: int = 0) -> list[bytes | None]:
-        """Give the values of all records that a broker has of a partition."""
+        """Return the values of all records in a broker's replica."""
         log = self.log(broker, topic, index)
         data = log.read(log.log_start_offset, 2**30, FetchIsolation.LOG_END, is_one_batch_needed=True).records
         return [record.value for batch in read_batches(data) for record in batch.records()]
 
     def facts(self, broker: int) -> list[str]:
-        """Give the names of what a broker told."""
+        """Return the names of the facts that a broker reported."""
         return [fact.event for fact in self.network.hosts[broker].facts]
 
     # --- Asking
@@ -151,7 +151,7 @@ class ReplicaCluster:
         replicas: dict[int, list[int]] | None = None,
         **configs: str,
     ) -> None:
-        """Make a topic, and wait until all its replicas are there. Underscores in names of configs are dots."""
+        """Create a topic, and wait until all its replicas exist. Underscores in config names stand for dots."""
         created = CreatableTopic(
             name=topic,
             num_partitions=-1 if replicas else partitions,
@@ -173,7 +173,7 @@ class ReplicaCluster:
         assert answer.responses[0].error_code == 0, answer
 
     def reassign(self, topic: str, replicas: list[int], index: int = 0) -> None:
-        """Give a partition other replicas."""
+        """Reassign a partition to other replicas."""
         wanted = reassignments.ReassignablePartition(index, tuple(replicas))
         request = AlterPartitionReassignmentsRequest(
             timeout_ms=30_000, topics=[reassignments.ReassignableTopic(topic, [wanted])]
@@ -183,7 +183,7 @@ class ReplicaCluster:
 
     @property
     def up(self) -> list[int]:
-        """The brokers that run."""
+        """The running brokers."""
         return [broker for broker in self.brokers if self.is_running(broker)]
 
     def begin_produce(
@@ -195,7 +195,7 @@ class ReplicaCluster:
         timeout_ms: int = 30_000,
         broker: int | None = None,
     ) -> Produced:
-        """Send records to the leader (or whom else), and do not wait for the answer."""
+        """Send records to the leader (or another broker), without waiting for the response."""
         records = [Record(place, self.network.now_ms, None, value, ()) for place, value in enumerate(values)]
         data = PartitionProduceData(index, build_batch(records, base_offset=0))
         request = ProduceRequest(
@@ -205,7 +205,7 @@ class ReplicaCluster:
         return Produced(client, client.send(request, 9))
 
     def produce(self, topic: str, *values: bytes, **how: Any) -> int:
-        """Send records and give the error code of the answer."""
+        """Send records and return the response's error code."""
         produced = self.begin_produce(topic, *values, **how)
         self.run_until(lambda: produced.error is not None)
         assert produced.error is not None
@@ -222,7 +222,7 @@ class ReplicaCluster:
         max_wait_ms: int = 0,
         min_bytes: int = 1,
     ) -> Any:
-        """Fetch as a consumer; give what is answered for the partition."""
+        """Fetch as a consumer; return the partition's response."""
         topic_id = self.network.hosts[broker].running.image.topics.by_name[topic].topic_id
         wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=2**20)
         request = FetchRequest(
@@ -236,7 +236,7 @@ class ReplicaCluster:
     # --- Breaking it
 
     def kill(self, broker: int) -> None:
-        """Take a broker's power away, and wait until the controller knows."""
+        """Cut a broker's power, and wait until the controller has noticed."""
         self.network.kill(broker)
         self.run_until(lambda: self._is_fenced(broker))
 
@@ -246,13 +246,13 @@ class ReplicaCluster:
         self.run_until(lambda: self.is_running(broker))
 
     def cut(self, *pairs: tuple[int, int]) -> None:
-        """Let nothing get through between these nodes."""
+        """Partition these nodes from each other."""
         for one, other in pairs:
             self.network.cut.add(frozenset((one, other)))
             self.network.unlink(one, other)
 
     def wait_for_leader(self, topic: str, *brokers: int, index: int = 0) -> int:
-        """Wait until one of these leads, and knows it; give who."""
+        """Wait until one of these leads and knows it; return its id."""
 
         def leads() -> bool:
             leader = self.state(topic, index).leader
@@ -262,7 +262,7 @@ class ReplicaCluster:
         return self.state(topic, index).leader
 
     def wait_for_isr(self, topic: str, *brokers: int, index: int = 0) -> None:
-        """Wait until these are in sync, as the controller and the leader have it."""
+        """Wait until these are the ISR, at the controller and the leader."""
 
         def are_in_sync() -> bool:
             state = self.state(topic, index)
@@ -290,7 +290,7 @@ class ReplicaCluster:
 
 
 class Produced:
-    """A produce request under way."""
+    """A produce request in flight."""
 
     def __init__(self, client: Client, correlation_id: int) -> None:
         self._client = client
@@ -298,6 +298,6 @@ class Produced:
 
     @property
     def error(self) -> int | None:
-        """The error code of the answer; None: there is none yet."""
+        """The response's error code; None while there is no response."""
         answer: Any = self._client.answers.get(self._correlation_id)
         return None if answer is None else answer.responses[0].partition_responses[0].error_code

@@ -1,9 +1,9 @@
-"""Small clusters whose nodes move between releases, and short ways to what an operator does with them."""
+"""Small clusters whose nodes move between releases, and shorthands for operator actions."""
 
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, RollPlan, SetLevel, StartTooEarly
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.roll_plan import AskTooEarly, Pause, Restart, RollPlan, SetLevel, StartTooEarly
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.run import SimulationResult, Verdict, simulate
-from falkirk.simulation.scenario import Scenario
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
@@ -32,7 +32,7 @@ def scenario(*steps, **changes) -> Scenario:
 
 
 def whole_story() -> Scenario:
-    """Down and up and down again with all that an operator meets: most slips show in one run or a few."""
+    """Down, up and down again with everything that an operator meets: most slips show in one or a few runs."""
     newest, older = Release.parse("4.4"), Release.parse("3.9")
     too_much = AskTooEarly(to=newest.latest_metadata_version)
     up = (too_much, Restart(node_ids=(22,), release=newest), level("4.4"), Pause(for_ms=500))

@@ -1,4 +1,4 @@
-"""What the bulk readers must give, made by the row reader and the row codec, a record at a time."""
+"""The expected output of the bulk readers, made by the row reader and row codec record by record."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ Row = dict[str, Any]
 
 
 def rows_of(batches):
-    """All rows of Arrow batches."""
+    """Return all rows of Arrow batches."""
     return [row for batch in batches for row in batch.to_pylist()]
 
 
 def record_rows(data: bytes, *, file_position: int = 0) -> list[tuple[Row, Any]]:
-    """Each record's row in `records`, and the record itself."""
+    """Return each record's row in `records`, with the record itself."""
     out = []
     for batch in read_batches(data):
         spans = split_records(batch.uncompressed(), batch.record_count)
@@ -67,7 +67,7 @@ def _tags(message: Any) -> list[Row] | None:
 
 
 def metadata_rows(data: bytes, tables: frozenset[str]) -> dict[str, list[Row]]:
-    """The rows of the metadata tables of sound bytes: those in `tables` by their record's name, others as "other"."""
+    """Return the metadata rows of sound bytes: by record name for those in `tables`, others under "other"."""
     out: dict[str, list[Row]] = {name: [] for name in [*tables, "other"]}
     for row, record in record_rows(data):
         if row["is_control"]:
@@ -99,7 +99,7 @@ _COMMITTED = ("committed_offset", "committed_leader_epoch", "commit_metadata")
 
 
 def group_rows(data: bytes) -> dict[str, list[Row]]:
-    """The rows of the two tables of `__consumer_offsets` of sound bytes."""
+    """Return the rows of the two `__consumer_offsets` tables of sound bytes."""
     out: dict[str, list[Row]] = {"OffsetCommit": [], "group": []}
     for row, record in record_rows(data):
         if row["is_control"]:

@@ -1,4 +1,4 @@
-"""`falkirk cluster up` as a process, for as long as a test wants it."""
+"""`falkirk cluster up` as a process."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TIMEOUT_S = 120
 
 
 class Running:
-    """A cluster that is up; `document`: what it printed."""
+    """A running cluster; `document`: what it printed."""
 
     def __init__(self, process: subprocess.Popen[str], document: dict[str, Any]) -> None:
         self.process = process
         self.document = document
 
     def ask(self, message: WireMessage, *, client_id: str = "falkirk") -> Any:
-        """Ask a broker."""
+        """Send a request to a broker."""
 
         async def ask() -> WireMessage:
             servers = parse_servers(self.document["bootstrap_servers"])
@@ -42,7 +42,7 @@ class Running:
         return asyncio.run(ask())
 
     def brokers(self) -> list[int]:
-        """Give the brokers that are alive."""
+        """Return the brokers that are alive."""
 
         async def ask() -> list[int]:
             async with AsyncAdmin(parse_servers(self.document["bootstrap_servers"]), ClientConfig()) as admin:
@@ -51,7 +51,7 @@ class Running:
         return asyncio.run(ask())
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
-        """Stop it; give its status and what it said on stderr."""
+        """Stop the cluster; return its exit status and its stderr."""
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, said
@@ -63,7 +63,7 @@ class Running:
 
 
 def children(pid: int) -> list[tuple[int, str]]:
-    """Give the processes that a process has started, with their command lines."""
+    """Return the child processes of a process, with their command lines."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -92,7 +92,7 @@ def up(*options: str | Path) -> Iterator[Running]:
 
 @contextmanager
 def serving(properties: Path, *options: str | Path) -> Iterator[dict[str, Any]]:
-    """Run one node with `falkirk serve`; give what it printed."""
+    """Run one node with `falkirk serve`; yield what it printed."""
     command = [str(PROGRAM), "serve", str(properties), "--json", *map(str, options)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as node:
         try:

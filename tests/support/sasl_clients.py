@@ -1,4 +1,4 @@
-"""Nodes whose listeners ask for SASL, and clients that say who they are."""
+"""Nodes with SASL listeners, and clients that authenticate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.config import BROKER, CONTROLLER
-from falkirk.node.security_settings import ListenerSecurity, SecuritySettings
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.config.security_settings import ListenerSecurity, SecuritySettings
 from falkirk.protocol.messages import (
     ApiVersionsRequest,
     SaslAuthenticateRequest,
@@ -38,7 +38,7 @@ def login(mechanism: str, name: str, password: str, *, is_token: bool = False) -
 
 
 def secured(*roles: str, count: int = 1, max_reauth_ms: dict[str, int] | None = None, **settings: Any) -> NodeNetwork:
-    """Start controllers that meet each other with PLAIN, the first of them with more roles."""
+    """Start controllers that authenticate to each other with PLAIN, the first of them with more roles."""
     security = ListenerSecurity(mechanisms=MECHANISMS, plain_users=PLAIN_USERS, max_reauth_ms=max_reauth_ms or {})
     config = SecuritySettings(
         listeners={CONTROLLER_LISTENER: security, BROKER_LISTENER: security},
@@ -59,7 +59,7 @@ def secured(*roles: str, count: int = 1, max_reauth_ms: dict[str, int] | None = 
 
 
 def add_scram_user(network: NodeNetwork, name: str, password: str, mechanism: str = "SCRAM-SHA-512") -> None:
-    """Write a credential to the log, and wait until the active controller has applied it."""
+    """Append a credential, and wait until the active controller has applied it."""
     scram = SCRAM_MECHANISMS[mechanism]
     made = make_credential(scram, password, b"salt", 4096)
     record = UserScramCredentialRecord(name, scram.number, made.salt, made.stored_key, made.server_key, made.iterations)
@@ -70,7 +70,7 @@ def add_scram_user(network: NodeNetwork, name: str, password: str, mechanism: st
 
 
 def authenticate(client: Client, who: Login, *, version: int = 2) -> Any:
-    """Go through a whole exchange; give the last answer."""
+    """Complete an authentication exchange; return the last response."""
     handshake = client.ask(SaslHandshakeRequest(who.mechanism), 1)
     assert handshake.error_code == 0, handshake
     side = who.start(Random(7))
@@ -85,7 +85,7 @@ def authenticate(client: Client, who: Login, *, version: int = 2) -> Any:
 
 
 def logged_in(network: NodeNetwork, who: Login, listener: str = CONTROLLER_LISTENER) -> Client:
-    """Connect as somebody."""
+    """Connect as a user."""
     client = network.client(1, listener)
     answer = authenticate(client, who)
     assert answer.error_code == 0, answer

@@ -9,13 +9,13 @@ Simulate = Callable[..., SimulationResult]
 
 
 def assert_passed(result: SimulationResult, *more: object) -> None:
-    """A failure names the seed and what it plays; `more` is told before that."""
+    """Fail with the seed and its scenario, after the lines in `more`."""
     told = [*map(str, more), f"seed {result.seed}: {result.scenario}", f"{result.verdict.value}: {result.problem}"]
     assert result.verdict is Verdict.PASSED, "\n".join(told)
 
 
 def passed(simulate: Simulate, seeds: Iterable[int]) -> Counter[str]:
-    """Run seeds; give how often each mark was reached."""
+    """Run seeds; return how often each mark was reached."""
     marks: Counter[str] = Counter()
     for seed in seeds:
         result = simulate(seed, keeps_timeline=False)

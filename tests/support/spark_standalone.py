@@ -1,6 +1,6 @@
-"""A standalone Spark cluster on this machine: a master and workers, each a JVM of its own.
+"""A standalone Spark cluster on this machine: a master and workers, each in its own JVM.
 
-PySpark's package has `spark-class` and none of the scripts that start clusters.
+PySpark's package has `spark-class`, but none of the scripts that start clusters.
 """
 
 import os
@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 90
 
 @contextmanager
 def standalone_cluster(folder, workers=2):
-    """Start a cluster, give the master's URL, stop all of it by pid."""
+    """Start a cluster, yield the master's URL, and stop all of it by pid."""
     started = []
     try:
         master = _start(folder, "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0")

@@ -1,14 +1,14 @@
-"""The tables of a cluster's metadata, row by row from the image that `logdir` reads: what the bulk must equal."""
+"""The tables of a cluster's metadata, row by row from the image that `logdir` reads; bulk results must equal them."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
 from falkirk.logdir.cluster import Cluster
-from falkirk.metadata.condition import Always, Condition, RowContext
 from falkirk.metadata.image.unknown_tags import has_unknown_tags
-from falkirk.metadata.loss_catalogue import CATALOGUE
-from falkirk.metadata.record_key import (
+from falkirk.metadata.losses.condition import Always, Condition, RowContext
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE
+from falkirk.metadata.records.record_key import (
     PRODUCER_IDS_KEY,
     ObjectKey,
     acl_key,
@@ -21,7 +21,7 @@ from falkirk.metadata.record_key import (
     scram_key,
     topic_key,
 )
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.pipeline.tables import TABLES
 from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.messages import (
@@ -43,8 +43,8 @@ from falkirk.storage.snapshot_file import SnapshotName, format_snapshot_name
 Row = dict[str, Any]
 
 
-class Told(NamedTuple):
-    """One record that counted."""
+class AppliedRecord(NamedTuple):
+    """One record that took effect."""
 
     record: WireMessage
     offset: int
@@ -58,19 +58,19 @@ class Told(NamedTuple):
 
 
 class History(NamedTuple):
-    """All that a cluster's files still have, in three parts; control records too."""
+    """Everything that a cluster's files still hold, in three parts; control records too."""
 
-    in_snapshot: list[Told]
-    earlier: list[Told]
-    behind: list[Told]
+    in_snapshot: list[AppliedRecord]
+    earlier: list[AppliedRecord]
+    behind: list[AppliedRecord]
 
     @property
-    def all(self) -> Iterable[Told]:
+    def all(self) -> Iterable[AppliedRecord]:
         return chain(*self)
 
 
 def reference_tables(cluster: Cluster) -> dict[str, list[Row]]:
-    """Give the rows of every table of the metadata, but log_dirs and problems, in no order (see `in_order`)."""
+    """Return the rows of every metadata table, except log_dirs and problems, in no order (see `in_order`)."""
     history = history_of(cluster)
     places = _Places(history)
     makers = {
@@ -91,7 +91,7 @@ def reference_tables(cluster: Cluster) -> dict[str, list[Row]]:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Give rows in an order that depends on nothing but what they say."""
+    """Return rows in an order that depends on their contents alone."""
     return sorted(rows, key=lambda row: repr(sorted(row.items(), key=lambda item: item[0])))
 
 
@@ -110,25 +110,25 @@ def history_of(cluster: Cluster) -> History:
     return History(*(list(_counted(_of_log(part))) for part in (snapshot, log.earlier, log.batches)))
 
 
-def _of_batches(batches) -> Iterator[Told]:
+def _of_batches(batches) -> Iterator[AppliedRecord]:
     for batch in batches:
         for offset, value in enumerate(batch.values, batch.base_offset):
-            yield Told(read_record(value), offset, batch.epoch, batch.timestamp, batch.source)
+            yield AppliedRecord(read_record(value), offset, batch.epoch, batch.timestamp, batch.source)
 
 
-def _of_log(batches) -> Iterator[Told]:
+def _of_log(batches) -> Iterator[AppliedRecord]:
     for file, batch in batches:
         for record in batch.records():
             if batch.is_control:
                 message = decode_control_record(record.key, record.value).message
             else:
                 message = read_record(record.value)
-            yield Told(message, record.offset, batch.leader_epoch, record.timestamp, file)
+            yield AppliedRecord(message, record.offset, batch.leader_epoch, record.timestamp, file)
 
 
-def _counted(records: Iterable[Told]) -> Iterator[Told]:
-    """Leave out transactions that were aborted or never ended, and their markers."""
-    held_back: list[Told] | None = None
+def _counted(records: Iterable[AppliedRecord]) -> Iterator[AppliedRecord]:
+    """Leave out aborted and incomplete transactions, and their markers."""
+    held_back: list[AppliedRecord] | None = None
     for told in records:
         if isinstance(told.record, BeginTransactionRecord):
             held_back = []
@@ -150,17 +150,17 @@ _ANY_PARTITION_RECORD: dict[str, Condition] = {"PartitionRecord": Always(), "Par
 
 
 class _Places:
-    """All records by the object that they are about."""
+    """All records by the object that they concern."""
 
     def __init__(self, history: History) -> None:
-        self._by_key: dict[ObjectKey, list[Told]] = {}
+        self._by_key: dict[ObjectKey, list[AppliedRecord]] = {}
         for told in history.all:
             key = object_key(told.record)
             if key is not None:
                 self._by_key.setdefault(key, []).append(told)
 
     def last(self, key: ObjectKey, writers: dict[str, Condition] | str) -> Row | None:
-        """Find the last of the writers: records by type, with a condition; or any record of one type."""
+        """Find the last writer: records by type, with a condition; or any record of one type."""
         wanted = {writers: Always()} if isinstance(writers, str) else writers
         for told in reversed(self._by_key.get(key, [])):
             condition = wanted.get(type(told.record).__name__)
@@ -247,7 +247,7 @@ def _feature_levels(cluster: Cluster, history: History) -> list[Row]:
     return [row | {"is_current": last[row["feature"]] == index} for index, row in enumerate(rows)]
 
 
-def _change(told: Told, levels: dict[str, int], *, begins_at_0: bool) -> list[Row]:
+def _change(told: AppliedRecord, levels: dict[str, int], *, begins_at_0: bool) -> list[Row]:
     record = told.record
     if isinstance(record, FeatureLevelRecord) and record.name != "kraft.version":
         name, level = record.name, record.feature_level
@@ -316,7 +316,7 @@ def _brokers(cluster: Cluster, history: History, places: _Places) -> list[Row]:
 
 
 def _fenced_since(cluster: Cluster, history: History) -> dict[int, int]:
-    """Give the time from which on each broker that is fenced has been so without a break, as far back as is told."""
+    """Return since when each fenced broker has been fenced without a break, as far back as the records go."""
     since: dict[int, int] = {}
     log = cluster.log
     for told in history.earlier:
@@ -331,7 +331,7 @@ def _fenced_since(cluster: Cluster, history: History) -> dict[int, int]:
     return since
 
 
-def _fence(told: Told, timestamp: int, since: dict[int, int]) -> None:
+def _fence(told: AppliedRecord, timestamp: int, since: dict[int, int]) -> None:
     record = told.record
     fenced = None
     if isinstance(record, RegisterBrokerRecord):

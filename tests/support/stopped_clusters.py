@@ -1,8 +1,11 @@
-"""Short ways to what the tests of stopped clusters ask for most."""
+"""Shorthands for tests of stopped clusters."""
 
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
+from falkirk.ledger.findings import Finding
+from falkirk.logdir.changes import NewSnapshot
 from falkirk.logdir.cluster import Cluster, read_cluster
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.locate import find_nodes
@@ -23,10 +26,25 @@ def plan_for(to: str, *paths: Path, read_by: str | None = None) -> Plan:
     return make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
 
 
+def texts(findings: Iterable[Finding]) -> list[str]:
+    return [finding.text for finding in findings]
+
+
 def hashes(folder: Path) -> dict[str, str]:
-    """Give the hash of each file's contents, by path."""
+    """Return the hash of each file by path."""
     return {
         path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+class MadeContents(NewSnapshot):
+    """File contents produced by a function when the file is written."""
+
+    def __init__(self, make: Callable[[], list[bytes]]) -> None:
+        object.__setattr__(self, "make", make)
+
+    @property
+    def chunks(self) -> list[bytes]:
+        return self.make()

@@ -1,4 +1,4 @@
-"""A selection of files that real Kafka wrote, and what its own decoders say of some of them."""
+"""Selected files of real Kafka, with what its own decoders make of some of them."""
 
 import gzip
 import json
@@ -12,12 +12,12 @@ SNAPSHOTS = sorted(STORAGE.rglob("*.checkpoint"))
 
 
 def label(path: Path) -> str:
-    """Name a file in a test's id."""
+    """Return a file's name for a test id."""
     return path.relative_to(STORAGE).as_posix()
 
 
 def kafka_reads() -> dict[str, list[dict[str, Any]]]:
-    """Give, for each file that was decoded, the lines of its batches and records in order."""
+    """Return, for each decoded file, the lines of its batches and records in order."""
     files: dict[str, list[dict[str, Any]]] = {}
     lines: list[dict[str, Any]] = []
     for text in gzip.decompress((STORAGE / "decoded-by-kafka.jsonl.gz").read_bytes()).splitlines():

@@ -1,4 +1,4 @@
-"""Certificates made for one test: an authority, who has its certificates, and the properties that name them."""
+"""Certificates made for one test: an authority, the holders of its certificates, and the properties that name them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STORE_PASSWORD = "store-secret"  # noqa: S105 - of stores that a test makes
 
 @dataclass(eq=False)
 class Authority:
-    """Signs; its own certificate is what others trust."""
+    """Signs certificates; its own is the trusted one."""
 
     ca: trustme.CA = field(default_factory=lambda: trustme.CA(key_type=trustme.KeyType.ECDSA))
 
@@ -38,12 +38,12 @@ class Authority:
         )
 
     def trusting(self) -> dict[str, str]:
-        """Give the properties of who trusts this authority."""
+        """Return the properties that trust this authority."""
         return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.certificate}
 
 
 def having(leaf: trustme.LeafCert) -> dict[str, str]:
-    """Give the properties of who has this certificate, in PEM, inline."""
+    """Return the properties with this certificate, as inline PEM."""
     return {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.key": leaf.private_key_pem.bytes().decode(),
@@ -71,5 +71,5 @@ def pkcs12_file(leaf: trustme.LeafCert, path: Path, password: str = STORE_PASSWO
 
 
 def one_line(pem: str) -> str:
-    """Write PEM as it stands in a properties file without escapes."""
+    """Return PEM on one line, as in a properties file."""
     return " ".join(pem.split("\n")).strip()

@@ -1,8 +1,8 @@
-"""Authorizers for tests that allow what they are told of topics and other resources."""
+"""Authorizers that allow given operations on topics and other resources."""
 
 from immutables import Map
 
-from falkirk.metadata.acl_types import (
+from falkirk.metadata.acls.acl_types import (
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -10,14 +10,14 @@ from falkirk.metadata.acl_types import (
     PatternType,
     ResourceType,
 )
-from falkirk.metadata.authorizer import Authorizer
+from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
 
 
 def topic_authorizer(
     allowed: dict[str, tuple[AclOperation, ...]], *, cluster: tuple[AclOperation, ...] = ()
 ) -> Authorizer:
-    """Allow operations by topic, and some on the cluster, to everyone."""
+    """Allow everyone operations by topic, and some on the cluster."""
     entries = [
         (ResourceType.TOPIC, name, operation) for name, operations in allowed.items() for operation in operations
     ]
@@ -26,7 +26,7 @@ def topic_authorizer(
 
 
 def resource_authorizer(*entries: tuple[ResourceType, str, AclOperation]) -> Authorizer:
-    """Allow operations on resources to everyone, and nothing else."""
+    """Allow everyone operations on resources, and nothing else."""
     acls = {
         bytes([number]) * 16: Acl(
             resource_type, name, PatternType.LITERAL, WILDCARD_PRINCIPAL, WILDCARD, operation, ALLOW

@@ -1,4 +1,4 @@
-"""Znodes: what Kafka 3.9.1 wrote, what could be in one, and what should not be."""
+"""Znodes: what Kafka 3.9.1 wrote, other valid ones, and invalid ones."""
 
 import copy
 import json
@@ -46,7 +46,7 @@ _STRANGE = st.one_of(
 
 @st.composite
 def damaged(draw, text: str):
-    """What was a good znode, with one value replaced, or left out, or the text itself hurt."""
+    """A valid znode with one value replaced or left out, or the text itself damaged."""
     if draw(st.integers(0, 3)) == 0:
         data = text.encode()
         start = draw(st.integers(0, len(data)))
@@ -69,7 +69,7 @@ def hostile(*texts: str):
 
 
 def read_or_refused(read, path):
-    """Give what a znode says; None if it is refused, as it has to be: in one line that begins with the path."""
+    """Return the parsed znode; None if it is refused, which must be one line that begins with the path."""
     found = []
     error = raised(ZnodeError, lambda: found.append(read()))
     if error is None:

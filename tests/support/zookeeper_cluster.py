@@ -1,4 +1,4 @@
-"""Brokers of ours on a real ZooKeeper, all on the loop of a test: started, stopped, and waited for without sleeping."""
+"""Brokers of ours on a real ZooKeeper, all on a test's event loop: started, stopped and awaited without sleeping."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from zookeeper_server import end_session, kazoo_client
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig
 from falkirk.client.feature_update import FeatureUpdate
-from falkirk.node.zookeeper.node import ZooKeeperNode
-from falkirk.node.zookeeper.properties import read_zookeeper_properties
 from falkirk.protocol.upgrade_type import UpgradeType
-from falkirk.server import event_loop
+from falkirk.server import process as event_loop
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.versions.release import Release
+from falkirk.zookeeper_node.config.properties import read_zookeeper_properties
+from falkirk.zookeeper_node.node import ZooKeeperNode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.node.effects import Stop
-    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.exchange import ZooKeeperEvent
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.server.node_driver import NodeDriver
     from falkirk.server.zookeeper_session import ZooKeeperSession
+    from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEvent
 
 TIMEOUT_S = 60
 DOWNGRADE = UpgradeType.SAFE_DOWNGRADE
@@ -92,23 +92,23 @@ class LiveNode:
 
     @property
     def epoch(self) -> int:
-        """What it tells clients."""
+        """The epoch that it reports to clients."""
         return self.node.membership.finalized_features.epoch
 
     @property
     def levels(self) -> dict[str, tuple[int, int]]:
-        """The same: minimum and maximum of each finalized feature."""
+        """The finalized features that it reports: minimum and maximum level of each."""
         known = self.node.membership.finalized_features.levels
         return {name: (found.min_level, found.max_level) for name, found in known.items()}
 
     @property
     def client_id(self) -> tuple[int, bytes]:
-        """Its session and that one's password: what another needs to end it."""
+        """Its session id and password, with which another client can end the session."""
         return self.session._current._client.client_id
 
 
 class _WatchedNode(ZooKeeperNode):
-    """Tells after each step that something may be another."""
+    """Signals after each step."""
 
     def __init__(self, look: Callable[[], None], config: ZooKeeperNodeConfig, now_ms: int) -> None:
         super().__init__(config, random=random.SystemRandom(), now_ms=now_ms)
@@ -121,7 +121,7 @@ class _WatchedNode(ZooKeeperNode):
 
 
 class LiveCluster:
-    """Brokers on one ZooKeeper. `defaults` are in the properties of each."""
+    """Brokers on one ZooKeeper. `defaults` are properties of each."""
 
     def __init__(self, connect: str, **defaults: str) -> None:
         self.connect = connect
@@ -135,7 +135,7 @@ class LiveCluster:
     def begin(
         self, node_id: int, *, release: str = "3.9", properties: Mapping[str, str] | None = None, **changed: str
     ) -> LiveNode:
-        """Start a broker, in the place of one with its id that has ended. `changed`: keys with _ for their dots."""
+        """Start a broker; one with its id must have ended. `changed`: property keys with _ for dots."""
         given = {
             "broker.id": str(node_id),
             "listeners": "PLAINTEXT://127.0.0.1:0",
@@ -150,13 +150,13 @@ class LiveCluster:
         return node
 
     async def start(self, *node_ids: int, **changed: Any) -> None:
-        """Start brokers, and wait until they serve and something is finalized, or known not to be."""
+        """Start brokers; wait until they serve and know the finalized features, or that there are none."""
         for node_id in node_ids:
             self.begin(node_id, **changed)
         await self.until(lambda: self.has_joined(*node_ids))
 
     def has_joined(self, *node_ids: int) -> bool:
-        """Say whether these serve, know each other and a controller."""
+        """True if these serve and know each other and a controller."""
         for node_id in node_ids:
             node = self.nodes[node_id]
             assert node.stop is None, node.stop
@@ -174,16 +174,16 @@ class LiveCluster:
 
     @property
     def controller(self) -> LiveNode | None:
-        """Who thinks that it is the controller."""
+        """The node that considers itself the controller."""
         active = (node for node in self.nodes.values() if node.stop is None and node.is_serving)
         return next((node for node in active if node.node.is_active_controller), None)
 
     def look(self) -> None:
-        """Let those look who wait for something."""
+        """Wake all waiters."""
         self._looked.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something is so; it is looked at after each step of a node."""
+        """Wait for a condition, which is checked after each step of a node."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 while not holds():
@@ -194,13 +194,13 @@ class LiveCluster:
             raise AssertionError(f"it did not come:\n{logs}") from None
 
     async def until_epoch(self, epoch: int) -> None:
-        """Wait until all that run tell this epoch, or a later one."""
+        """Wait until all running nodes report this epoch or a later one."""
         await self.until(lambda: all(node.epoch >= epoch for node in self.nodes.values() if node.stop is None))
 
     # --- What clients and strangers do
 
     async def update(self, timeout_ms: int = 30_000, /, **levels: int) -> dict[str, tuple[int, str] | None]:
-        """Ask for updates through any broker; a level in the negative is a downgrade to it, 0 a deletion."""
+        """Send updates through any broker; a negative level is a downgrade to it, 0 a deletion."""
         updates = {
             name: FeatureUpdate(abs(level), UpgradeType.UPGRADE if level > 0 else DOWNGRADE)
             for name, level in levels.items()
@@ -212,8 +212,8 @@ class LiveCluster:
             for name, failure in result.values.items()
         }
 
-    async def told_by(self, node_id: int) -> FeatureMetadata:
-        """Ask one broker which features there are (ApiVersions)."""
+    async def reported_by(self, node_id: int) -> FeatureMetadata:
+        """Read the features that one broker reports (ApiVersions)."""
         async with AsyncAdmin([self.nodes[node_id].endpoint], self.client) as admin:
             return await admin.describe_features()
 
@@ -221,7 +221,7 @@ class LiveCluster:
         return next(node for node in self.nodes.values() if node.stop is None and node.is_serving)
 
     async def by_hand(self, change: Callable[[Any], Any]) -> Any:
-        """Do something as a stranger with a client of its own, below the chroot."""
+        """Do something with a separate ZooKeeper client, below the chroot."""
 
         def work() -> Any:
             with kazoo_client(self.connect) as client:
@@ -230,13 +230,13 @@ class LiveCluster:
         return await asyncio.to_thread(work)
 
     async def expire(self, node: LiveNode) -> None:
-        """End a broker's session, as if it had expired."""
+        """End a broker's session as if it had expired."""
         await asyncio.to_thread(end_session, self.connect, *node.client_id)
 
 
 @asynccontextmanager
 async def live_cluster(connect: str, **defaults: str) -> AsyncIterator[LiveCluster]:
-    """Have a cluster; all of its brokers end with the block."""
+    """Yield a cluster; all of its brokers end with the block."""
     cluster = LiveCluster(connect, **defaults)
     try:
         yield cluster
@@ -248,5 +248,5 @@ async def live_cluster(connect: str, **defaults: str) -> AsyncIterator[LiveClust
 
 
 def run(story: Callable[[], Awaitable[None]]) -> None:
-    """Run a story on a loop as `falkirk serve` has it."""
+    """Run a story on an event loop like that of `falkirk serve`."""
     event_loop.run(story())

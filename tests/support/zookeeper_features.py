@@ -1,4 +1,4 @@
-"""Supported and finalized features of clusters on ZooKeeper, written shortly or drawn."""
+"""Supported and finalized features of clusters on ZooKeeper, in short notation or drawn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LEVELS = st.integers(1, 4)
 
 
 def ranges(**levels: tuple[int, int]) -> Supported:
-    """Give what a broker supports, as `a=(1, 2)`."""
+    """Return the features that a broker supports, from `a=(1, 2)`."""
     return {name: SupportedRange(*each) for name, each in levels.items()}
 
 
 def finalized(**levels: tuple[int, int]) -> FeatureState:
-    """Give the state of an enabled cluster, min and max level by name."""
+    """Return the state of an enabled cluster, from min and max level by name."""
     return FeatureState(is_enabled=True, features={name: FinalizedRange(*each) for name, each in levels.items()})
 
 

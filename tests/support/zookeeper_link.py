@@ -1,4 +1,4 @@
-"""A way to ZooKeeper that a test can cut at a write: before the server hears of it, or before its answer is heard."""
+"""A connection to ZooKeeper that a test can cut at a write: before the server receives it, or before its response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MULTI = 14
 
 
 class Link:
-    """Passes everything on, request by request and answer by answer."""
+    """Forwards every request and response."""
 
     def __init__(self, server: str) -> None:
         self._host, _, port = server.partition(":")
@@ -24,10 +24,10 @@ class Link:
         self.address = ""
 
     def cut(self, path: str, *, is_done: bool, then: Callable[[], None] = lambda: None) -> None:
-        """Cut the connection at the next Multi that names `path`, after `then`; `is_done`: ZooKeeper does it before."""
+        """Cut the connection at the next Multi that names `path`, after `then`; `is_done`: it is still executed."""
         self._cut = (path.encode(), is_done, then)
 
-    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
         connection = asyncio.current_task()
         assert connection is not None
@@ -36,21 +36,21 @@ class Link:
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             server_reader, server_writer = await asyncio.open_connection(self._host, self._port)
             writers.append(server_writer)
-            await self._serve(reader, writer, server_reader, server_writer)
+            await self._forward(reader, writer, server_reader, server_writer)
         for one in writers:
             one.close()
             with suppress(OSError):
                 await one.wait_closed()
         self._connections.discard(connection)
 
-    async def _serve(
+    async def _forward(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         server_reader: asyncio.StreamReader,
         server_writer: asyncio.StreamWriter,
     ) -> None:
-        """Pass on until one of both ends is gone, or it is to be cut."""
+        """Forward until either end is gone or the connection is to be cut."""
         cut_at: list[bytes] = []
 
         async def ask() -> None:
@@ -75,7 +75,7 @@ class Link:
             then()
 
     async def close(self) -> None:
-        """Cut what is left."""
+        """Close what remains open."""
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections)
@@ -83,9 +83,9 @@ class Link:
 
 @asynccontextmanager
 async def zookeeper_link(server: str) -> AsyncIterator[Link]:
-    """Have a link to a server; `link.address` is what to connect to in its place."""
+    """Yield a link to a server; connect to `link.address` instead."""
     link = Link(server)
-    listening = await asyncio.start_server(link.take, "127.0.0.1", 0)
+    listening = await asyncio.start_server(link.serve, "127.0.0.1", 0)
     link.address = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     try:
         yield link

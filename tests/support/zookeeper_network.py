@@ -1,4 +1,4 @@
-"""Brokers on ZooKeeper in one process, on a ZooKeeper of values; time moves when nothing else does.
+"""Brokers on an in-memory ZooKeeper in one process; time advances only when nothing else happens.
 
 network = ZooKeeperNetwork()
 network.start(1, falkirk_supported_features="gc:1-2")
@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
+from ensemble_client import EnsembleClient
 from node_network import Client
 
 from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.node.effects import Close, Fact, Send, Started, Stop
 from falkirk.node.events import ConnectionAccepted, ShutdownRequested
-from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession
-from falkirk.node.zookeeper.node import ZooKeeperNode
-from falkirk.node.zookeeper.operations import Multi
-from falkirk.node.zookeeper.properties import read_security_settings, read_zookeeper_properties
-from falkirk.simulation.zookeeper.client import EnsembleClient
-from falkirk.simulation.zookeeper.ensemble import Ensemble
+from falkirk.simulation.zookeeper.world.ensemble import Ensemble
 from falkirk.versions.release import Release
+from falkirk.zookeeper_node.config.properties import read_security_settings, read_zookeeper_properties
+from falkirk.zookeeper_node.node import ZooKeeperNode
+from falkirk.zookeeper_node.session.exchange import AskZooKeeper, CloseSession, OpenSession
+from falkirk.zookeeper_node.session.operations import Multi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
-    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
 LISTENER = "PLAINTEXT"
 START_MS = 1_770_000_000_000
@@ -40,9 +40,9 @@ START_MS = 1_770_000_000_000
 
 @dataclass(eq=False)
 class ZooKeeperHost:
-    """A machine with one broker; `is_cut_off`: its ZooKeeper cannot be reached.
+    """A machine with one broker; `is_cut_off`: it cannot reach its ZooKeeper.
 
-    What it asks of `held_path` and below is not carried out before `release`.
+    Its operations on `held_path` and below are held until `release`.
     """
 
     config: ZooKeeperNodeConfig
@@ -59,7 +59,7 @@ class ZooKeeperHost:
     next_connection_id: int = 0
 
     def holds(self, asked: AskZooKeeper) -> bool:
-        """Say whether an operation has to wait."""
+        """True if an operation has to wait."""
         operation = asked.operation
         return (
             self.held_path is not None
@@ -68,7 +68,7 @@ class ZooKeeperHost:
         )
 
     def told(self, event: str) -> list[Fact]:
-        """Give the facts of one kind."""
+        """Return the facts of one kind."""
         return [fact for fact in self.facts if fact.event == event]
 
 
@@ -91,7 +91,7 @@ class ZooKeeperNetwork:
         held_path: str | None = None,
         **given: str,
     ) -> ZooKeeperHost:
-        """Start a broker; keys of server.properties may be given with _ for every dot."""
+        """Start a broker; property keys may have _ for every dot."""
         read = read_zookeeper_properties(
             {
                 "broker.id": str(node_id),
@@ -115,13 +115,13 @@ class ZooKeeperNetwork:
     def start(
         self, node_id: int, properties: Mapping[str, str] | None = None, *, release: str = "3.9", **given: str
     ) -> ZooKeeperHost:
-        """Start a broker, and let it come to serve or to its end."""
+        """Start a broker, and run until it serves or has ended."""
         host = self.add(node_id, properties, release=release, **given)
         self.settle()
         return host
 
     def crash(self, node_id: int) -> None:
-        """End a broker without a word; its session lives on until it expires."""
+        """End a broker without notice; its session lives until it expires."""
         del self.hosts[node_id]
 
     def shut_down(self, node_id: int) -> Stop:
@@ -133,14 +133,14 @@ class ZooKeeperNetwork:
         return host.stop
 
     def connect(self, node_id: int) -> None:
-        """Let a broker that was cut off reach its ZooKeeper."""
+        """Reconnect a broker that was cut off."""
         host = self.hosts[node_id]
         host.is_cut_off = False
         host.link.execute(OpenSession(), self.now_ms)
         self.settle()
 
     def release(self, node_id: int) -> None:
-        """Carry out what was held."""
+        """Execute the held operations."""
         host = self.hosts[node_id]
         host.held_path = None
         held, host.held = host.held, []
@@ -149,7 +149,7 @@ class ZooKeeperNetwork:
         self.settle()
 
     def settle(self) -> None:
-        """Let everything happen that happens now."""
+        """Run everything that happens at the current time."""
         rounds = 0
         while any(host.inbox for host in self.hosts.values()):
             for host in list(self.hosts.values()):
@@ -159,7 +159,7 @@ class ZooKeeperNetwork:
             assert rounds < 1000, "it never comes to rest"
 
     def run_for(self, time_ms: int) -> None:
-        """Let time pass."""
+        """Run for a duration."""
         end_ms = self.now_ms + time_ms
         self.settle()
         while True:
@@ -174,7 +174,7 @@ class ZooKeeperNetwork:
                 return
 
     def run_until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass until something is so, a minute at most."""
+        """Run until a condition holds, a minute at most."""
         self.settle()
         for _ in range(600):
             if condition():
@@ -193,12 +193,12 @@ class ZooKeeperNetwork:
         return client
 
     def finalized(self, path: str = "/features") -> tuple[FeatureState, int] | None:
-        """Give what stands in ZooKeeper, and its version."""
+        """Return the features in ZooKeeper, and the version of their znode."""
         znode = self.ensemble.znode(path)
         return None if znode is None else (decode_features(znode.data, path), znode.version)
 
     def execute(self, host: ZooKeeperHost, effect: Effect | ZooKeeperEffect) -> None:
-        """Do what a node wants."""
+        """Execute an effect of a node."""
         match effect:
             case OpenSession() if host.is_cut_off:
                 pass
@@ -207,7 +207,7 @@ class ZooKeeperNetwork:
             case OpenSession() | CloseSession() | AskZooKeeper():
                 host.link.execute(effect, self.now_ms)
             case Send(connection_id, data):
-                host.clients[connection_id].take(data)
+                host.clients[connection_id].receive(data)
             case Close(connection_id):
                 host.clients[connection_id].is_closed = True
             case Fact():

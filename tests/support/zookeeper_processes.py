@@ -1,4 +1,4 @@
-"""Brokers of ours on ZooKeeper as processes of `falkirk serve`: to be killed, and to be stopped and continued."""
+"""Brokers of ours on ZooKeeper as `falkirk serve` processes, to be killed, or paused and resumed."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ class BrokerProcess:
         self.endpoint = Endpoint("127.0.0.1", port)
 
     def kill(self) -> None:
-        """End it as it is."""
+        """Kill the process."""
         self.process.kill()
 
     def pause(self) -> None:
-        """Let it do nothing."""
+        """Pause the process."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume the process."""
         self.process.send_signal(signal.SIGCONT)
 
     async def cluster(self) -> ClusterDescription:
-        """Ask it who there is."""
+        """Send DescribeCluster."""
         async with AsyncAdmin([self.endpoint], _CLIENT) as admin:
             return await admin.describe_cluster()
 
     async def features(self) -> FeatureMetadata:
-        """Ask it which features there are."""
+        """Read the features that it reports."""
         async with AsyncAdmin([self.endpoint], _CLIENT) as admin:
             return await admin.describe_features()
 
@@ -60,7 +60,7 @@ class BrokerProcess:
 async def broker_processes(
     directory: Path, connect: str, count: int, *options: str, **properties: str
 ) -> AsyncIterator[dict[int, BrokerProcess]]:
-    """Start brokers 1, 2, ... with `options` of `falkirk serve`; those that are left end with the block."""
+    """Start brokers 1, 2, ... with `options` of `falkirk serve`; the remaining ones end with the block."""
     begun: list[asyncio.subprocess.Process] = []
     brokers: dict[int, BrokerProcess] = {}
     try:
@@ -81,7 +81,7 @@ async def broker_processes(
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until what processes say is so."""
+    """Wait for a condition on what processes report."""
     async with asyncio.timeout(TIMEOUT_S):
         while True:
             try:

@@ -1,6 +1,6 @@
 """A real ZooKeeper for tests; the fixtures `zookeeper` and `chroot` are the usual way to it.
 
-Tests bear the marks zookeeper, slow and xdist_group("zookeeper").
+The fixtures bring the mark `zookeeper`; a test that starts a server without them bears it itself.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ JAVA_OPTIONS = ("-Dzookeeper.forceSync=no", "-Dreadonlymode.enabled=true")
 
 
 class PausableServer(ZooKeeperServer):
-    """One that can be made to hang."""
+    """A server that can be paused."""
 
     def pause(self) -> None:
-        """Let it do nothing, without closing its connections."""
+        """Pause it, without closing its connections."""
         os.kill(self.pid, signal.SIGSTOP)
         # All of its threads have stopped when that is told.
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         os.kill(self.pid, signal.SIGCONT)
 
     def start_again_if_ended(self) -> None:
-        """Let no test suffer from one that failed before it."""
+        """Restart it if an earlier test left it ended."""
         if self._process is None or self._process.poll() is not None:
             self.kill()
             self.start()
 
 
 def made_server(directory: Path, **settings: str) -> PausableServer:
-    """Give a server that is not started; its port stays free while it is down. `settings`: lines of zoo.cfg."""
+    """Return a server without starting it; its port stays reserved while it is down. `settings`: lines of zoo.cfg."""
     (port,) = free_ports(1)
     return PausableServer(
         directory,
@@ -77,7 +77,7 @@ def running_server(directory: Path, **settings: str) -> Iterator[PausableServer]
 
 @contextmanager
 def read_only_server(directory: Path) -> Iterator[PausableServer]:
-    """Run one server of three whose others are not there: it takes no writes."""
+    """Run one server of three whose others are missing: it accepts no writes."""
     ports = free_ports(6)
     peers = {f"server.{number + 1}": f"127.0.0.1:{ports[number]}:{ports[number + 3]}" for number in range(3)}
     (directory / "data").mkdir()
@@ -87,7 +87,7 @@ def read_only_server(directory: Path) -> Iterator[PausableServer]:
 
 
 def new_chroot(server: ZooKeeperServer) -> str:
-    """Give what to write in zookeeper.connect: the server, and a chroot that nobody else has, already made."""
+    """Return a zookeeper.connect value: the server with a new chroot, already created."""
     name = f"/test-{uuid.uuid4().hex[:12]}"
     with kazoo_client(server.address) as client:
         client.create(name)
@@ -95,9 +95,9 @@ def new_chroot(server: ZooKeeperServer) -> str:
 
 
 def end_session(connect: str, session_id: int, password: bytes) -> None:
-    """End a client's session, as if it had expired: another one takes it, and closes it with the same bytes.
+    """End a client's session as if it had expired: take it over and close it with the same bytes.
 
-    The session's owner takes it back as fast as it can, so that it may need several tries.
+    The owner takes its session back as fast as it can, so this may need several tries.
     """
     host, _, port = connect.partition("/")[0].partition(":")
     taking = struct.pack(">iqiqi", 0, 0, 10_000, session_id, len(password)) + password + b"\0"
@@ -118,7 +118,7 @@ def end_session(connect: str, session_id: int, password: bytes) -> None:
 
 @contextmanager
 def kazoo_client(connect: str, **options: object) -> Iterator[KazooClient]:
-    """Look into a ZooKeeper, and change it, as a stranger: a connected kazoo client."""
+    """Yield a connected kazoo client, to inspect and change a ZooKeeper from outside."""
     client = KazooClient(connect, **options)
     client.start(timeout=30)
     try:

@@ -253,9 +253,9 @@ def test_releases_answer_updates_of_features_in_their_own_ways() -> None:
 
     assert since(lambda release: release.updates_features_together) == "4.0"
     assert since(lambda release: release.updates_kraft_version) == "4.1"
-    assert since(lambda release: release.tells_both_levels) == "4.2"
+    assert since(lambda release: release.names_both_levels) == "4.2"
 
 
 def test_members_commit_at_past_epochs_since_4_3() -> None:
-    assert not Release.parse("4.2").takes_commits_of_past_epochs
-    assert Release.parse("4.3").takes_commits_of_past_epochs
+    assert not Release.parse("4.2").accepts_commits_of_past_epochs
+    assert Release.parse("4.3").accepts_commits_of_past_epochs

@@ -1,4 +1,4 @@
-"""The command line: one module per command group, text or one JSON document, exit codes that scripts can trust."""
+"""The command line: a module or a folder for each command; text or one JSON document; fixed exit codes."""
 
 from falkirk.cli.application import main
 

@@ -1,7 +1,6 @@
-"""The `falkirk` program: the list of its commands, and what happens around each of them.
+"""The `falkirk` program: its commands, their exit status, and the one place that prints errors.
 
-Only the module of the command that was asked for is imported, so that the first answer comes at once; for the others
-the list below is all that `falkirk --help` needs.
+Only the module of the chosen command is imported, so that start-up is fast; `falkirk --help` needs the table alone.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 import falkirk
-from falkirk.cli.exit_code import ExitCode
-from falkirk.cli.failure import explain
+from falkirk.cli.console.exit_code import ExitCode
+from falkirk.cli.console.failure import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One word after `falkirk`. Its module has an `app` (a group of commands) or a function `command` (one command)."""
+    """The first word after `falkirk`. Its module has an `app` (a group of commands) or a function `command`."""
 
     name: str
     module: str
@@ -33,14 +32,14 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command("features", "falkirk.cli.features", "Feature levels, changed and explained (kafka-features)."),
-    Command("groups", "falkirk.cli.groups", "Consumer groups and their offsets (kafka-consumer-groups)."),
-    Command("storage", "falkirk.cli.storage", "What formatting a node needs to know (kafka-storage)."),
-    Command("serve", "falkirk.cli.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
-    Command("cluster", "falkirk.cli.cluster", "Run a whole cluster on this machine."),
-    Command("zookeeper", "falkirk.cli.zookeeper", "A ZooKeeper and brokers on it, for a try-out (KIP-584)."),
-    Command("logdir", "falkirk.cli.logdir", "Stopped data directories: inspect, downgrade, verify, undo."),
-    Command("fleet", "falkirk.cli.fleet", "Many clusters' files as tables on Spark, and a report."),
+    Command("features", "falkirk.cli.features.commands", "Feature levels, changed and explained (kafka-features)."),
+    Command("groups", "falkirk.cli.groups.commands", "Consumer groups and their offsets (kafka-consumer-groups)."),
+    Command("storage", "falkirk.cli.storage.commands", "What formatting a node needs to know (kafka-storage)."),
+    Command("serve", "falkirk.cli.cluster.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
+    Command("cluster", "falkirk.cli.cluster.commands", "Run a whole cluster on this machine."),
+    Command("zookeeper", "falkirk.cli.cluster.zookeeper", "A ZooKeeper and brokers on it, for a try-out (KIP-584)."),
+    Command("logdir", "falkirk.cli.logdir.commands", "Stopped data directories: inspect, downgrade, verify, undo."),
+    Command("fleet", "falkirk.cli.fleet.commands", "Many clusters' files as tables on Spark, and a report."),
     Command(
         "dump-log",
         "falkirk.cli.dump_log",
@@ -49,18 +48,23 @@ COMMANDS: Final = (
     ),
     Command(
         "api-versions",
-        "falkirk.cli.api_versions",
+        "falkirk.cli.api_versions.command",
         "What nodes speak (kafka-broker-api-versions).",
         is_group=False,
     ),
-    Command("simulate", "falkirk.cli.simulate", "A cluster with faults in one process, from a seed.", is_group=False),
+    Command(
+        "simulate",
+        "falkirk.cli.simulate",
+        "A cluster with faults in one process, from a seed.",
+        is_group=False,
+    ),
     Command("rehearse", "falkirk.cli.rehearse", "Play a roll on a real cluster's metadata.", is_group=False),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit with its code (falkirk.cli.exit_code)."""
+    """Run one command and exit with its code (falkirk.cli.console.exit_code)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(words)
     try:
@@ -95,7 +99,7 @@ def _exit_code(ending: SystemExit) -> int:
 
 
 def _application(words: list[str]) -> typer.Typer:
-    """Build the program with the one command in it that the first word names."""
+    """Build the program with the command that the first word names, and stubs of the others."""
     # Plain help: Rich's takes twice as long to come up as all the rest.
     application = typer.Typer(
         add_completion=False,

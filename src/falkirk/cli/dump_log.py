@@ -1,4 +1,4 @@
-"""`falkirk dump-log`: what kafka-dump-log does (its class is DumpLogSegments), and the same as JSON."""
+"""`falkirk dump-log`: as kafka-dump-log (class DumpLogSegments), and the same as JSON."""
 
 import os
 import sys
@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from falkirk.cli.exit_code import ExitCode
-from falkirk.cli.failure import WrongUsageError
-from falkirk.cli.options import JsonOption
+from falkirk.cli.console.exit_code import ExitCode
+from falkirk.cli.console.failure import WrongUsageError
+from falkirk.cli.console.options import JsonOption
 from falkirk.dump.document_dump import DocumentDump
 from falkirk.dump.dump_source import DumpSource, dump_source
 from falkirk.dump.index_dump import MESSAGE_BYTES_MAX
@@ -83,6 +83,7 @@ ReleaseOption = Annotated[
         show_default=False,
     ),
 ]
+_STRING_DECODERS: Final = frozenset({"kafka.serializer.StringDecoder", "org.apache.kafka.tools.api.StringDecoder"})
 
 
 def command(
@@ -108,8 +109,8 @@ def command(
 ) -> None:
     """Print what is in log segments, metadata snapshots and the files beside them.
 
-    The text is that of Kafka's dump tool. What is wrong with a file is said on stderr with file and byte, and makes
-    the exit status 1 where the file is damaged; a tail that was not written to its end is told, and no failure.
+    The text is that of Kafka's dump tool. What is wrong with a file is printed on stderr with file and byte, and the
+    exit status is 1 if a file is damaged; a tail that was not written completely is reported, but is no failure.
     """
     wanted = {
         DecoderKind.OFFSETS: offsets_decoder,
@@ -141,13 +142,10 @@ def command(
     try:
         is_failure = (_print_document if json else _print_text)(tool, options, sources)
     except BrokenPipeError:
-        # Whoever reads has read enough; the program's end takes care of what is not written yet.
+        # The reader closed the pipe; `main` discards what is not written yet.
         is_failure = True
     if is_failure:
         raise typer.Exit(ExitCode.FAILED)
-
-
-_STRING_DECODERS: Final = frozenset({"kafka.serializer.StringDecoder", "org.apache.kafka.tools.api.StringDecoder"})
 
 
 def _refuse_classes(names: list[str]) -> None:
@@ -163,12 +161,12 @@ def _refuse_missing(tool: DumpTool, kinds: list[DecoderKind]) -> None:
 
 
 def _absolute(path: str) -> str:
-    """Give a path as Java's File does: dots are left in it."""
+    """Return an absolute path as Java's File does: dots are left in it."""
     return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118  Path would take some of them out
 
 
 def _print_text(tool: DumpTool, options: DumpOptions, sources: Iterable[DumpSource]) -> bool:
-    """Print to both streams, in order; say whether something was damaged. Raises CorruptFileError and OSError."""
+    """Print to both streams, in order; return whether something is damaged. Raises CorruptFileError and OSError."""
     out = sys.stdout.buffer
     is_failure = False
     try:

@@ -1,4 +1,4 @@
-"""`falkirk simulate`: a cluster in one process, its chance and its faults from a seed."""
+"""`falkirk simulate`: a cluster in one process, all chance and faults from a seed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from falkirk.cli.exit_code import ExitCode
-from falkirk.cli.failure import CommandFailedError
-from falkirk.cli.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
-from falkirk.cli.output import choose_output
+from falkirk.cli.console.exit_code import ExitCode
+from falkirk.cli.console.failure import CommandFailedError
+from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
+from falkirk.cli.console.output import choose_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from falkirk.simulation.run import SimulationResult
+
+_WORST_FIRST: Final = {"WRONG": ExitCode.FAILED, "CRASHED": ExitCode.CRASHED, "STUCK": ExitCode.LOST_PROGRESS}
+"""The exit code of each Verdict, by name."""
 
 
 def command(
@@ -52,12 +55,8 @@ def command(
         raise NotPassedError(failed, _WORST_FIRST[worst], zookeeper=zookeeper)
 
 
-_WORST_FIRST: Final = {"WRONG": ExitCode.FAILED, "CRASHED": ExitCode.CRASHED, "STUCK": ExitCode.LOST_PROGRESS}
-"""By the name of a Verdict."""
-
-
 class NotPassedError(CommandFailedError):
-    """Runs did not pass."""
+    """Some runs did not pass."""
 
     def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode, *, zookeeper: bool) -> None:
         seeds = ", ".join(str(result.seed) for result in failed)
@@ -68,12 +67,12 @@ class NotPassedError(CommandFailedError):
 
 @dataclass(frozen=True, slots=True)
 class Simulations:
-    """One run or several."""
+    """A `Result`: one run or several."""
 
     results: Sequence[SimulationResult]
 
     def text(self) -> Iterator[str]:
-        """Give the timelines and a line about each run."""
+        """Yield the timeline of each run, and a line about it."""
         for result in self.results:
             yield from result.timeline
             counts = ", ".join(f"{count} {name}" for name, count in result.counts.items())
@@ -83,7 +82,7 @@ class Simulations:
                 yield result.problem
 
     def document(self) -> object:
-        """Give all that is known of each run."""
+        """Return all fields of each run."""
         return {
             "runs": [
                 {

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from falkirk.cli.failure import CommandFailedError
-from falkirk.cli.options import JsonOption
+from falkirk.cli.console.failure import CommandFailedError
+from falkirk.cli.console.options import JsonOption
 from falkirk.protocol import codec, json_form, messages
 from falkirk.protocol.errors import ProtocolError
 from falkirk.protocol.metadata_record import encode_frame
@@ -96,7 +96,7 @@ def _run(
 
 
 def _worked(work: Callable[[Line, Release], None], source: Iterable[bytes], chosen: Release | None) -> Iterator[Line]:
-    """Do the work on each line; a head line says the release unless one was chosen. Raises CommandFailedError."""
+    """Convert each line; a head line names the release unless `chosen` does. Raises CommandFailedError."""
     release = chosen or all_releases()[-1]
     parse = msgspec.json.Decoder(Line).decode
     for number, text in enumerate(source, 1):
@@ -171,7 +171,7 @@ def _header_class(line: Line) -> type[WireMessage]:
 
 
 def _frame(cls: type[WireMessage], version: int, *, is_data: bool) -> bytes | None:
-    """Give what stands before a record's body in a log; None for what is not a record.
+    """Return what precedes a record's body in a log; None for a message that is no record.
 
     Until 4.0 coordinator keys were plain data, and their version was the record's type.
     """

@@ -1,1 +1,1 @@
-"""Speaking to a cluster: connections that negotiate versions, and the Admin on them. Does I/O."""
+"""Connections to nodes that negotiate API versions, and Admin clients on them. Does I/O."""

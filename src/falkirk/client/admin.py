@@ -1,4 +1,4 @@
-"""Asks a cluster about itself.
+"""The Admin client for asyncio.
 
 async with AsyncAdmin(parse_servers("broker:9092"), ClientConfig()) as admin:
     cluster = await admin.describe_cluster()
@@ -50,28 +50,28 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
 
-# Nodes that are asked at the same time.
+# Requests in parallel.
 _PARALLEL_MAX: Final = 16
 _DESCRIBE_CLUSTER: Final = 60
 _DESCRIBE_QUORUM: Final = 55
 _UPDATE_FEATURES: Final = 57
 _METADATA_TOPIC: Final = "__cluster_metadata"
-_TELLS_FENCED: Final = 2
-# Says which kind of node is meant from version 1 on.
+_WITH_FENCED: Final = 2
+# Has the endpoint type from version 1 on.
 _WITH_ENDPOINT_TYPE: Final = SupportedRange(1, 2)
 
 
 class EndpointType(Enum):
-    """Which nodes the bootstrap servers are. Source: KIP-919."""
+    """The kind of node that the bootstrap servers are. Source: KIP-919."""
 
     BROKER = 1
     CONTROLLER = 2
 
 
 class AsyncAdmin:
-    """Connections to the nodes of one cluster, made when they are needed and closed at the end of the block.
+    """Connections to the nodes of one cluster, opened on demand and closed at the end of the block.
 
-    All that asks raises ClientError (the node is named), or UnsupportedApiError for what a node is too old for.
+    Every request raises ClientError, which names the node, or UnsupportedApiError if the node is too old for it.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class AsyncAdmin:
         self.config = config
         self._endpoint_type = endpoint_type
         self._connections: dict[Endpoint, NodeConnection] = {}
-        # The newest that any node has told: clients ignore what is of an older epoch.
+        # The newest of any node: clients ignore features of an older epoch.
         self._features: FeatureMetadata | None = None
 
     async def __aenter__(self) -> Self:
@@ -101,14 +101,14 @@ class AsyncAdmin:
         await asyncio.gather(*(connection.close() for connection in connections))
 
     def connection(self, endpoint: Endpoint) -> NodeConnection:
-        """Give the connection to a node."""
+        """Return the connection to a node."""
         found = self._connections.get(endpoint)
         if found is None:
             found = self._connections[endpoint] = NodeConnection(endpoint, self.config)
         return found
 
     async def any_node(self) -> NodeConnection:
-        """Give the first bootstrap server that can be talked to. Raises NoNodeReachedError with what each one said."""
+        """Return the first bootstrap server that answers. Raises NoNodeReachedError with the failure of each."""
         failures: list[ClientError] = []
         for endpoint in self._bootstrap:
             connection = self.connection(endpoint)
@@ -121,13 +121,13 @@ class AsyncAdmin:
         raise NoNodeReachedError(failures)
 
     async def request(self, message: WireMessage) -> WireMessage:
-        """Ask any of the bootstrap servers; what the answer says is the caller's."""
+        """Send a request to any bootstrap server; an error code in the response is left to the caller."""
         return await (await self.any_node()).request(message)
 
     async def describe_cluster(self, *, include_fenced: bool = False) -> ClusterDescription:
-        """Give the brokers, or the controllers if the bootstrap servers are such.
+        """Return the brokers, or the controllers if the bootstrap servers are controllers.
 
-        `include_fenced`: brokers that are registered and not in service, too; nodes before 4.0 do not tell of them.
+        `include_fenced`: fenced brokers, too; nodes before 4.0 do not list them.
         """
         connection = await self.any_node()
         offered = (await connection.versions()).api_ranges
@@ -138,9 +138,9 @@ class AsyncAdmin:
             include_fenced
             and self._endpoint_type is EndpointType.BROKER
             and _DESCRIBE_CLUSTER in offered
-            and _TELLS_FENCED in offered[_DESCRIBE_CLUSTER]
+            and _WITH_FENCED in offered[_DESCRIBE_CLUSTER]
         )
-        # A node that cannot be told which kind is meant is a broker's listener, or too old to list controllers.
+        # A node without endpoint types is a broker's listener, or too old to list controllers.
         wanted = _WITH_ENDPOINT_TYPE if self._endpoint_type is EndpointType.CONTROLLER else None
         response = await connection.request(request, wanted=wanted, is_idempotent=True)
         assert isinstance(response, DescribeClusterResponse)
@@ -151,9 +151,9 @@ class AsyncAdmin:
     async def api_versions(
         self, nodes: Iterable[ClusterNode], *, with_progress: bool = False
     ) -> Mapping[int, NodeVersions | ClientError]:
-        """Ask each node what it speaks; what went wrong stands in the place of its answer. By node id.
+        """Return the API versions of each node, or the error of one that does not answer; by node id.
 
-        `with_progress`: nodes of ours tell how far they are with the metadata log, too.
+        `with_progress`: falkirk's nodes report their progress in the metadata log, too.
         """
         slots = asyncio.Semaphore(_PARALLEL_MAX)
 
@@ -172,7 +172,7 @@ class AsyncAdmin:
         return {node.node_id: answer for node, answer in zip(asked, answers, strict=True)}
 
     async def controller(self) -> NodeConnection:
-        """Give the active controller, or the broker that stands for it. Raises NoControllerError."""
+        """Return the active controller, or the broker that forwards to it. Raises NoControllerError."""
         cluster = await self.describe_cluster()
         node = cluster.node(cluster.controller_id)
         if node is None:
@@ -180,8 +180,8 @@ class AsyncAdmin:
         return self.connection(node.endpoint)
 
     async def describe_quorum(self) -> QuorumDescription:
-        """Give how far the replicas of the metadata log are."""
-        node = await self._node_that_decides()
+        """Return the log end offsets of the replicas of the metadata log."""
+        node = await self._deciding_node()
         asked = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
         response = await node.request(DescribeQuorumRequest(topics=[asked]), is_idempotent=True)
         assert isinstance(response, DescribeQuorumResponse)
@@ -194,28 +194,28 @@ class AsyncAdmin:
         return QuorumDescription.of(partition, response.nodes)
 
     async def describe_features(self, node_id: int | None = None) -> FeatureMetadata:
-        """Give what the cluster has agreed on, and what one node supports: a bootstrap server, or the controller.
+        """Return the finalized features, and the supported features of one node: a bootstrap server, or the controller.
 
-        The epoch never falls from one call to the next: a node that lags behind is told what others have said.
-        With `node_id` that node is asked, and what it knows itself is told. Raises UnknownNodeError.
+        The epoch never falls from one call to the next: newer finalized features of earlier calls win over a node that
+        lags. With `node_id` the answer is that node's own. Raises UnknownNodeError.
         """
         if node_id is not None:
             return FeatureMetadata.of(await (await self._node(node_id)).refreshed_versions())
-        node = await self._node_that_decides()
+        node = await self._deciding_node()
         self._features = FeatureMetadata.of(await node.refreshed_versions()).not_older_than(self._features)
         return self._features
 
     async def newest_features(self) -> FeatureMetadata:
-        """Give the same, with what is finalized as the controller knows it if that is of a higher epoch.
+        """Return the same, with the controller's finalized features if their epoch is higher.
 
-        The controller is the first to know (KIP-584). One that cannot be asked now is passed over.
+        The controller is the first to know (KIP-584). One that does not answer is ignored.
         """
         asked = await self.describe_features()
         try:
-            told = FeatureMetadata.of(await (await self.controller()).refreshed_versions())
+            known = FeatureMetadata.of(await (await self.controller()).refreshed_versions())
         except (ConnectionFailedError, NoControllerError):
             return asked
-        self._features = asked.not_older_than(told)
+        self._features = asked.not_older_than(known)
         return self._features
 
     async def update_features(
@@ -226,14 +226,14 @@ class AsyncAdmin:
         timeout_ms: int = 60_000,
         forced_snapshot: bool = False,
     ) -> UpdateFeaturesResult:
-        """Change finalized features (one at least), or with `validate_only` say whether they could be changed.
+        """Change finalized features (at least one), or with `validate_only` check whether they could be changed.
 
-        `forced_snapshot`: real brokers may be made to follow a lowered metadata.version by a snapshot. It is sent
-        again if the controller has changed or a connection breaks; what stands then is done, whoever did it. Raises
-        UnsupportedUpdateError if the controller is too old for what is asked, NoControllerError if there is none.
+        `forced_snapshot`: consents that real brokers follow a lowered metadata.version by a snapshot. The request is
+        sent again if the controller has changed or a connection breaks; levels that are reached by then count as
+        changed. Raises UnsupportedUpdateError if the controller is too old, NoControllerError if there is none.
         Source: KIP-584, KIP-778.
         """
-        assert updates, "there is something to update"
+        assert updates, "there is at least one update"
         asking = partial(self._update_features, updates, validate_only=validate_only, forced_snapshot=forced_snapshot)
         clock = asyncio.get_running_loop().time
         backoff_s = self.config.retry_backoff_ms / 1000
@@ -243,9 +243,9 @@ class AsyncAdmin:
             remaining_ms = max(int((deadline_s - clock()) * 1000), 1)
             is_last = clock() + backoff_s >= deadline_s
             try:
-                result = await asking(await (self.controller() if is_routed else self._first_asked()), remaining_ms)
+                result = await asking(await (self.controller() if is_routed else self._update_target()), remaining_ms)
                 if is_last or not result.is_not_controller:
-                    return await self._settled(updates, result) if was_cut_off else result
+                    return await self._confirmed(updates, result) if was_cut_off else result
                 is_routed = True
             except RequestTimedOutError:
                 raise
@@ -255,25 +255,27 @@ class AsyncAdmin:
                 was_cut_off |= isinstance(failure, ConnectionFailedError) and not validate_only
             await asyncio.sleep(backoff_s)
 
-    async def _node_that_decides(self) -> NodeConnection:
-        """Give the active controller, or any broker: it passes on what it does not decide."""
+    async def _deciding_node(self) -> NodeConnection:
+        """Return the active controller, or any broker: it forwards what it does not decide."""
         return await (self.any_node() if self._endpoint_type is EndpointType.BROKER else self.controller())
 
-    async def _first_asked(self) -> NodeConnection:
-        """Give who takes updates: any broker that has a quorum to pass them on to, else the controller."""
+    async def _update_target(self) -> NodeConnection:
+        """Return any broker if it can forward to a quorum, else the controller."""
         node = await self.any_node()
         offered = (await node.versions()).api_ranges
         return await self.controller() if _UPDATE_FEATURES in offered and _DESCRIBE_QUORUM not in offered else node
 
-    async def _settled(
+    async def _confirmed(
         self, updates: Mapping[str, FeatureUpdate], result: UpdateFeaturesResult
     ) -> UpdateFeaturesResult:
-        """Take for done what stands: controllers on ZooKeeper refuse to do again what a lost answer was about."""
+        """Count levels that are reached as changed: a controller on ZooKeeper refuses a repeated update as invalid."""
         if not any(failure and failure.error_code == ErrorCode.INVALID_REQUEST for failure in result.values.values()):
             return result
         finalized = (await self.newest_features()).finalized_features
         levels = {name: finalized[name].max_version_level if name in finalized else 0 for name in updates}
-        return result.with_done({name for name, update in updates.items() if update.max_version_level == levels[name]})
+        return result.without_failures_of(
+            {name for name, update in updates.items() if update.max_version_level == levels[name]}
+        )
 
     async def _node(self, node_id: int) -> NodeConnection:
         node = (await self.describe_cluster()).node(node_id)

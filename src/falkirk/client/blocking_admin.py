@@ -1,4 +1,4 @@
-"""The Admin for programs without an event loop: each call waits for its answer.
+"""The Admin client without an event loop: each call blocks until its answer.
 
 with Admin(parse_servers("broker:9092"), ClientConfig()) as admin:
     level = admin.describe_features().finalized_features["metadata.version"].max_version_level
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Admin:
-    """An AsyncAdmin with an event loop of its own; what its methods do and raise stands there. For one thread."""
+    """An AsyncAdmin on an event loop of its own, for one thread. Methods return and raise as those of AsyncAdmin."""
 
     def __init__(
         self,
@@ -43,24 +43,24 @@ class Admin:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; nothing can be asked any more."""
+        """Close all connections; no request can follow."""
         with self._runner:
             self._runner.run(self._admin.close())
 
     def describe_cluster(self) -> ClusterDescription:
-        """Give the brokers, or the controllers if the bootstrap servers are such."""
+        """Return the brokers, or the controllers if the bootstrap servers are controllers."""
         return self._runner.run(self._admin.describe_cluster())
 
     def api_versions(self, nodes: Iterable[ClusterNode]) -> Mapping[int, NodeVersions | ClientError]:
-        """Ask each node what it speaks."""
+        """Return the API versions of each node, or its error."""
         return self._runner.run(self._admin.api_versions(nodes))
 
     def describe_features(self) -> FeatureMetadata:
-        """Give what the cluster has agreed on, and what one node supports."""
+        """Return the finalized features, and the supported features of one node."""
         return self._runner.run(self._admin.describe_features())
 
     def newest_features(self) -> FeatureMetadata:
-        """Give the same, with what is finalized as the controller knows it."""
+        """Return the same, with the controller's finalized features if they are newer."""
         return self._runner.run(self._admin.newest_features())
 
     def update_features(
@@ -71,7 +71,7 @@ class Admin:
         timeout_ms: int = 60_000,
         forced_snapshot: bool = False,
     ) -> UpdateFeaturesResult:
-        """Change finalized features, or say whether they could be changed."""
+        """Change finalized features, or check whether they could be changed."""
         return self._runner.run(
             self._admin.update_features(
                 updates, validate_only=validate_only, timeout_ms=timeout_ms, forced_snapshot=forced_snapshot

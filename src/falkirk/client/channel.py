@@ -1,4 +1,4 @@
-"""One TCP connection to a node, until it breaks: requests out, answers back to those who wait for them."""
+"""One TCP connection to a node, until it breaks: requests out, responses back in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ConnectionFailedError, RequestTimedOutError
-from falkirk.client.transport import open_transport, tls_reason
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.errors import RemoteProtocolError
 
@@ -23,7 +22,7 @@ _CLOSE_S: Final = 1.0
 
 
 class Channel:
-    """Made by `open`. Many may ask at the same time: answers come in the order of the requests."""
+    """Made by `open`. Requests may be in flight at the same time; responses come in their order."""
 
     def __init__(
         self, endpoint: Endpoint, config: ClientConfig, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -43,17 +42,17 @@ class Channel:
     @classmethod
     async def open(cls, endpoint: Endpoint, config: ClientConfig) -> Channel:
         """Connect. Raises ConnectionFailedError."""
-        return cls(endpoint, config, *await open_transport(endpoint, config))
+        return cls(endpoint, config, *await _open_streams(endpoint, config))
 
     @property
     def is_open(self) -> bool:
-        """Say whether requests can be sent, as far as we know."""
+        """Whether requests can be sent, as far as this side knows."""
         return self._end is None
 
-    async def ask(self, message: WireMessage, version: int, *, timeout_ms: int | None = None) -> WireMessage:
-        """Send a request and wait for its answer; `timeout_ms` None: as long as request.timeout.ms says.
+    async def request(self, message: WireMessage, version: int, *, timeout_ms: int | None = None) -> WireMessage:
+        """Send a request and return the response. `timeout_ms`: None: request.timeout.ms.
 
-        Raises ConnectionFailedError if the connection breaks or the answer cannot be read, RequestTimedOutError if it
+        Raises ConnectionFailedError if the connection breaks or the response cannot be read, RequestTimedOutError if it
         does not come in time, LocalProtocolError for a message that the version cannot hold.
         """
         wait_ms = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
@@ -68,13 +67,13 @@ class Channel:
             raise RequestTimedOutError(self.endpoint, reason) from error
         try:
             return response.message()
-        except RemoteProtocolError as error:
-            reason = f"the answer to {name} cannot be read: {error}"
+        except RemoteProtocolError as protocol_error:
+            reason = f"the answer to {name} cannot be read: {protocol_error}"
             self._break(reason)
-            raise ConnectionFailedError(self.endpoint, reason) from error
+            raise ConnectionFailedError(self.endpoint, reason) from protocol_error
 
     async def close(self) -> None:
-        """Close; whoever still waits gets ConnectionFailedError."""
+        """Close the connection; requests in flight get ConnectionFailedError."""
         self._break("the connection was closed on our side")
         with suppress(asyncio.CancelledError):
             await self._task
@@ -104,10 +103,10 @@ class Channel:
                         answered.set_result(event)
         except RemoteProtocolError as error:
             reason = f"the node sent what cannot be read: {error}"
-        except ssl.SSLError as error:
-            reason = f"the node ended the connection over TLS: {tls_reason(error)}"
-        except OSError as error:
-            reason = f"the connection broke: {error.strerror or error}"
+        except ssl.SSLError as ssl_error:
+            reason = f"the node ended the connection over TLS: {_tls_reason(ssl_error)}"
+        except OSError as os_error:
+            reason = f"the connection broke: {os_error.strerror or os_error}"
         self._break(reason)
 
     def _break(self, reason: str) -> None:
@@ -120,3 +119,27 @@ class Channel:
             answered = self._waiting.popleft()
             if not answered.done():
                 answered.set_exception(ConnectionFailedError(self.endpoint, reason))
+
+
+async def _open_streams(endpoint: Endpoint, config: ClientConfig) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Open a TCP connection, with TLS if it is configured. Raises ConnectionFailedError."""
+    try:
+        async with asyncio.timeout(config.socket_connection_setup_timeout_ms / 1000):
+            return await asyncio.open_connection(endpoint.host, endpoint.port, ssl=config.tls)
+    except TimeoutError as error:
+        reason = f"no connection within {config.socket_connection_setup_timeout_ms} ms"
+        raise ConnectionFailedError(endpoint, reason) from error
+    except ssl.SSLError as ssl_error:
+        raise ConnectionFailedError(endpoint, f"no connection over TLS: {_tls_reason(ssl_error)}") from ssl_error
+    except (OSError, ValueError) as os_error:
+        reason = getattr(os_error, "strerror", None) or str(os_error)
+        raise ConnectionFailedError(endpoint, f"cannot connect: {reason}") from os_error
+
+
+def _tls_reason(error: ssl.SSLError) -> str:
+    """Word the error of OpenSSL."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate is not valid: {error.verify_message}"
+    if error.reason == "WRONG_VERSION_NUMBER":
+        return "the other side does not speak TLS"
+    return (error.reason or str(error)).replace("_", " ").lower()

@@ -1,4 +1,4 @@
-"""Which nodes a cluster has, as one of them tells it."""
+"""The nodes of a cluster, as one of them reports them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterNode:
-    """A broker or a controller, at the address that it wants to be called at.
+    """A broker or a controller, at its advertised address.
 
-    `is_fenced`: a broker that is registered and not in service; such are listed only where they are asked for.
+    `is_fenced`: a broker that is registered and not in service; listed only on request.
     """
 
     node_id: int
@@ -26,9 +26,9 @@ class ClusterNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDescription:
-    """Nodes by rising id. `controller_id`: the active controller, or the broker that passes requests on to it.
+    """Nodes by rising id. `controller_id`: the active controller, or the broker that forwards requests to it.
 
-    None stands for what the node does not know or is too old to tell.
+    None for what the node does not know or is too old to report.
     """
 
     cluster_id: str | None
@@ -36,12 +36,12 @@ class ClusterDescription:
     nodes: tuple[ClusterNode, ...]
 
     def node(self, node_id: int | None) -> ClusterNode | None:
-        """Give one of the nodes; None if it is not among them."""
+        """Return a node; None if the cluster does not have it."""
         return next((node for node in self.nodes if node.node_id == node_id), None)
 
     @classmethod
     def of_describe_cluster(cls, response: DescribeClusterResponse) -> ClusterDescription:
-        """Take it from an answer without an error."""
+        """Convert a response without an error."""
         nodes = (
             ClusterNode(
                 node_id=each.broker_id,
@@ -59,7 +59,7 @@ class ClusterDescription:
 
     @classmethod
     def of_metadata(cls, response: MetadataResponse) -> ClusterDescription:
-        """Take it from the answer of a broker that is too old for DescribeCluster (before 2.8)."""
+        """Convert the response of a broker that is too old for DescribeCluster (before 2.8)."""
         nodes = (
             ClusterNode(node_id=each.node_id, endpoint=Endpoint(each.host, each.port), rack=each.rack)
             for each in response.brokers

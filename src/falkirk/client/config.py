@@ -1,4 +1,4 @@
-"""How to connect, under the names of Kafka's client configuration."""
+"""The configuration of connections, under the names of Kafka's client configs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 PLAINTEXT: Final = "PLAINTEXT"
 SECURITY_PROTOCOLS: Final = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-# Ours: versions of APIs that are not to be used, as in KIP-35's "deprecation by configuration".
+# falkirk's own: versions of APIs not to use, as in KIP-35's "deprecation by configuration".
 AVOID_API_VERSIONS: Final = "avoid.api.versions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
-    """Times are in ms. `avoided`: versions that are not used though both sides have them, by API key.
+    """Times are in ms. `avoided`: versions not to use although both sides have them, by API key.
 
     `tls`: None for plain text; `login`: None without SASL.
     """
@@ -44,7 +44,7 @@ class ClientConfig:
     avoided: AvoidedVersions = field(default_factory=dict)
 
     def within(self, timeout_ms: int) -> ClientConfig:
-        """Give these settings where a whole call has `timeout_ms`: nothing in it may take longer."""
+        """Return this configuration with no timeout above `timeout_ms`, for a call that has that long in all."""
         return replace(
             self,
             request_timeout_ms=min(self.request_timeout_ms, timeout_ms),
@@ -53,7 +53,7 @@ class ClientConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ClientConfig:
-        """Read a client's properties; names that we have no use for are passed over.
+        """Read client properties; unknown names are ignored.
 
         Reads the key stores that they name. Raises ClientConfigError naming the key, and its value if it is no secret.
         """
@@ -77,7 +77,7 @@ class ClientConfig:
 
 
 def avoided_versions(text: str) -> AvoidedVersions:
-    """Read `Fetch:12-13,Metadata:9`. Raises ClientConfigError."""
+    """Parse `Fetch:12-13,Metadata:9`. Raises ClientConfigError."""
     try:
         return parse_avoided(text, {name.removesuffix("Request"): key for key, name in REQUESTS.items()})
     except AvoidedVersionsError as error:
@@ -85,7 +85,7 @@ def avoided_versions(text: str) -> AvoidedVersions:
 
 
 def parse_servers(text: str) -> tuple[Endpoint, ...]:
-    """Read `host:port,[::1]:port`. Raises ClientConfigError."""
+    """Parse `host:port,[::1]:port`. Raises ClientConfigError."""
     endpoints = tuple(_parse_server(server.strip()) for server in text.split(",") if server.strip())
     if not endpoints:
         raise ClientConfigError("no server to connect to was named")
@@ -93,7 +93,7 @@ def parse_servers(text: str) -> tuple[Endpoint, ...]:
 
 
 def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
-    # Here and not above: whoever connects in plain text need not wait for it to be loaded.
+    # Imported late: connections in plain text do not need it.
     from falkirk.client.tls import client_context  # noqa: PLC0415
 
     return client_context(properties.get)

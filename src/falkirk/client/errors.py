@@ -1,4 +1,4 @@
-"""What can go wrong between us and a cluster; each error names the node."""
+"""Errors between a client and a cluster; each names the node."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """Base of everything that the client raises on purpose; its text is one line for an operator."""
+    """Base of the client's errors; the text is one line for an operator."""
 
 
 class ClientConfigError(ClientError):
-    """A property of the connection has a value that we cannot work with."""
+    """A property of the connection has an invalid or unsupported value."""
 
 
 class ConnectionFailedError(ClientError):
-    """No connection to the node, or it broke, or what came over it cannot be read."""
+    """The connection cannot be opened, broke, or carried bytes that do not parse."""
 
     def __init__(self, endpoint: Endpoint, reason: str) -> None:
         self.endpoint = endpoint
@@ -30,7 +30,7 @@ class ConnectionFailedError(ClientError):
 
 
 class NotAuthenticatedError(ClientError):
-    """The node does not take us for who we say we are, or we do not take it for a node that knows us."""
+    """SASL failed: the node rejected the credentials, or could not prove that it knows them."""
 
     def __init__(self, endpoint: Endpoint, reason: str) -> None:
         self.endpoint = endpoint
@@ -53,7 +53,7 @@ class NodeRefusedError(ClientError):
 
 
 class NoNodeReachedError(ClientError):
-    """None of the bootstrap servers answered; one line for each."""
+    """No bootstrap server answered; one line for each."""
 
     def __init__(self, failures: Sequence[ClientError]) -> None:
         self.failures = tuple(failures)
@@ -61,7 +61,7 @@ class NoNodeReachedError(ClientError):
 
 
 class NoControllerError(ClientError):
-    """The node does not know who the active controller is, or at which address."""
+    """The node knows no active controller, or not its address."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -69,7 +69,7 @@ class NoControllerError(ClientError):
 
 
 class UnknownNodeError(ClientError):
-    """The cluster has no node of this id, among those that the bootstrap servers are of."""
+    """The cluster has no node of this id, of the kind that the bootstrap servers are."""
 
     def __init__(self, endpoint: Endpoint, node_id: int) -> None:
         self.endpoint = endpoint
@@ -78,13 +78,13 @@ class UnknownNodeError(ClientError):
 
 
 class UnsupportedUpdateError(ClientError):
-    """The controller has version 0 of UpdateFeatures alone, which cannot say what was asked for."""
+    """The controller has version 0 of UpdateFeatures alone, which cannot express the request."""
 
-    def __init__(self, endpoint: Endpoint, asked: str) -> None:
+    def __init__(self, endpoint: Endpoint, requested: str) -> None:
         self.endpoint = endpoint
-        self.asked = asked
+        self.requested = requested
         super().__init__(
-            f"{endpoint}: {asked} needs version 1 of UpdateFeatures, and the controller has version 0 alone"
+            f"{endpoint}: {requested} needs version 1 of UpdateFeatures, and the controller has version 0 alone"
         )
 
 

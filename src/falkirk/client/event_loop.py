@@ -1,4 +1,4 @@
-"""Runs a coroutine on the fastest event loop that there is: uvloop's, or asyncio's own."""
+"""Run coroutines on uvloop where it is installed, else on asyncio's own event loop."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:  # Any: as asyncio.run
-    """Run it to its end and give its result."""
+    """Run a coroutine on a new event loop, and return its result."""
     with new_runner() as runner:
         return runner.run(coroutine)
 
 
 def new_runner() -> asyncio.Runner:
-    """Give what runs several coroutines on one such loop; the caller closes it."""
+    """Return a runner for several coroutines on one event loop; the caller closes it."""
     try:
         import uvloop  # noqa: PLC0415 - it may not be there
     except ImportError:

@@ -1,4 +1,4 @@
-"""Which features a cluster has agreed on and which a node supports, as one node tells it. Source: KIP-584."""
+"""Finalized features of a cluster and supported features of a node, as that node reports them. Source: KIP-584."""
 
 from __future__ import annotations
 
@@ -8,26 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.client.node_versions import NodeVersions
+    from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
 
 
 @dataclass(frozen=True, slots=True)
 class SupportedVersionRange:
-    """Levels of a feature that the node which was asked can run, both ends included."""
+    """The levels of a feature that one node supports, both ends included."""
 
     min_version: int
     max_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class FinalizedVersionRange:
-    """Levels of a feature that the whole cluster runs: those below the minimum are deprecated.
-
-    From nodes with a quorum both ends are the same (KIP-778); on ZooKeeper they may differ (KIP-584).
-    """
-
-    min_version_level: int
-    max_version_level: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +32,7 @@ class FeatureMetadata:
 
     @classmethod
     def of(cls, versions: NodeVersions) -> FeatureMetadata:
-        """Take it from what a node told of itself."""
+        """Return the features in a node's answer to ApiVersions."""
         return cls(
             finalized_features=versions.finalized_features,
             finalized_features_epoch=versions.finalized_features_epoch,
@@ -54,7 +43,7 @@ class FeatureMetadata:
         )
 
     def not_older_than(self, known: FeatureMetadata | None) -> FeatureMetadata:
-        """Give it with what is known to be finalized, if that is of a higher epoch: a node may lag behind."""
+        """Return this with the finalized features of `known` if their epoch is higher: a node may lag."""
         if known is None or known.finalized_features_epoch is None:
             return self
         if (

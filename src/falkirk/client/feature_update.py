@@ -1,10 +1,10 @@
-"""Changes of finalized features: what is asked for, how it is sent in each version, and what came of each of them.
+"""Updates of finalized features: their requests in each version, and the result for each feature.
 
     update = FeatureUpdate(21, UpgradeType.SAFE_DOWNGRADE)
     result = await admin.update_features({"metadata.version": update}, validate_only=True)
-    result.values["metadata.version"]  # None, or why not
+    result.values["metadata.version"]  # None, or the failure
 
-Sources: KIP-584, KIP-778; version 2 of UpdateFeatures has no results of its own for each feature.
+Sources: KIP-584, KIP-778; version 2 of UpdateFeatures has no results for single features.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 LEVEL_MAX: Final = (1 << 15) - 1
 DRY_RUN: Final = "a dry run"
-"""How `missing_in_version_0` calls one."""
+"""What `missing_in_version_0` calls a dry run."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class FeatureUpdate:
-    """The level that a feature is to have; 0 switches it off, and is a downgrade.
+    """The level that a feature is to have; 0 disables it, and is a downgrade.
 
-    `allow_downgrade` is the deprecated way of KIP-584: true stands for a safe downgrade.
+    `allow_downgrade` is KIP-584's deprecated flag: true stands for a safe downgrade.
     Raises ValueError for a level that no update can have, in the words of Kafka's client.
     """
 
@@ -66,14 +66,14 @@ class FeatureUpdate:
 
     @property
     def allow_downgrade(self) -> bool:
-        """Say whether the level may fall. Deprecated since KIP-778: ask for `upgrade_type`."""
+        """Whether the level may fall. Deprecated since KIP-778: use `upgrade_type`."""
         warnings.warn("allow_downgrade: ask for upgrade_type instead", DeprecationWarning, stacklevel=2)
         return self.upgrade_type is not UpgradeType.UPGRADE
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureUpdateFailure:
-    """Why a feature was not changed. `message` is the server's, or the error's name if it gave none."""
+    """Why a feature was not changed. `message`: the server's, or the name of the error."""
 
     error_code: int
     message: str
@@ -81,9 +81,9 @@ class FeatureUpdateFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateFeaturesResult:
-    """What came of each update, by name of the feature: None if it was done, or passed the validation.
+    """The failure of each update, by feature: None if it succeeded, or passed the validation.
 
-    `details`: what is lost and what is in the way, itemised; None from servers that do not tell, as Kafka's.
+    `details`: losses and blockers, itemised; None from servers that do not report them, as Kafka's.
     """
 
     endpoint: Endpoint
@@ -92,13 +92,13 @@ class UpdateFeaturesResult:
 
     @property
     def is_not_controller(self) -> bool:
-        """Say whether the node that answered is not the active controller, so that nothing was done."""
+        """Whether the node is not the active controller, so that nothing was done."""
         return all(
             failure is not None and failure.error_code == ErrorCode.NOT_CONTROLLER for failure in self.values.values()
         )
 
-    def with_done(self, features: Container[str]) -> UpdateFeaturesResult:
-        """Give it where these have the levels that were asked for: that they cannot go there is no failure then."""
+    def without_failures_of(self, features: Container[str]) -> UpdateFeaturesResult:
+        """Return the result without the INVALID_REQUEST failures of features that have the requested level."""
         values = {
             name: None if failure and failure.error_code == ErrorCode.INVALID_REQUEST and name in features else failure
             for name, failure in self.values.items()
@@ -120,7 +120,7 @@ def update_request(
     validate_only: bool,
     forced_snapshot: bool,
 ) -> UpdateFeaturesRequest:
-    """Give the request; version 0 must not be asked for what `missing_in_version_0` names."""
+    """Return the request. With `version_0` it must not need anything that `missing_in_version_0` names."""
     return UpdateFeaturesRequest(
         timeout_ms=timeout_ms,
         feature_updates=[
@@ -138,20 +138,20 @@ def update_request(
 
 
 def missing_in_version_0(updates: Iterable[FeatureUpdate], *, validate_only: bool) -> str | None:
-    """Say what is asked for that a server with version 0 alone would not do, or do otherwise; None: nothing."""
+    """Return what version 0 cannot express, or a server with version 0 would do differently; None if nothing."""
     if any(update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE for update in updates):
         return "an UNSAFE downgrade"
     return DRY_RUN if validate_only else None
 
 
 def read_result(endpoint: Endpoint, updates: Iterable[str], response: UpdateFeaturesResponse) -> UpdateFeaturesResult:
-    """Give what came of each update, sorted by name, from any version of the answer."""
+    """Return the result of each update, sorted by name, from any version of the response."""
     if response.error_code != ErrorCode.NONE or not response.results:
         outcome = _outcome(response.error_code, response.error_message)
         values = dict.fromkeys(sorted(updates), outcome)
     else:
-        told = {result.feature: _outcome(result.error_code, result.error_message) for result in response.results}
-        values = {feature: told.get(feature, _untold(feature)) for feature in sorted(updates)}
+        outcomes = {result.feature: _outcome(result.error_code, result.error_message) for result in response.results}
+        values = {feature: outcomes.get(feature, _no_result(feature)) for feature in sorted(updates)}
     return UpdateFeaturesResult(
         endpoint=endpoint, values=values, details=decode_details(response.unknown_tagged_fields)
     )
@@ -161,6 +161,6 @@ def _outcome(error_code: int, message: str | None) -> FeatureUpdateFailure | Non
     return None if error_code == ErrorCode.NONE else FeatureUpdateFailure(error_code, message or error_name(error_code))
 
 
-def _untold(feature: str) -> FeatureUpdateFailure:
+def _no_result(feature: str) -> FeatureUpdateFailure:
     text = f"The controller response did not contain a result for feature {feature}"
     return FeatureUpdateFailure(ErrorCode.UNKNOWN_SERVER_ERROR, text)

@@ -1,4 +1,4 @@
-"""Keys and certificates as Kafka's configuration names them: PEM inline or in a file, and PKCS12 files.
+"""Key stores and trust stores of Kafka's configuration: PEM inline or in a file, and PKCS12 files.
 
 Rules and texts are those of Kafka's DefaultSslEngineFactory.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
     Settings = Callable[[str], str | None]
-    """Gives the text of a key such as `ssl.keystore.type`."""
+    """Returns the value of a key such as `ssl.keystore.type`."""
 
 PEM: Final = "PEM"
 # A file of type JKS may be either: Java reads both.
@@ -32,14 +32,14 @@ _CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A private key and its certificates, own first, in PEM."""
+    """A private key and its certificates, the own one first, in PEM."""
 
     pem: bytes = field(repr=False)
     password: str | None = field(default=None, repr=False)
 
 
 def read_key_store(settings: Settings) -> KeyPair | None:
-    """Read the node's own key; None if there is none. Raises ClientConfigError."""
+    """Return the node's own key; None if none is configured. Raises ClientConfigError."""
     kind, path = settings("ssl.keystore.type") or "JKS", settings("ssl.keystore.location")
     password, key_password = settings("ssl.keystore.password"), settings("ssl.key.password")
     key, chain = settings("ssl.keystore.key"), settings("ssl.keystore.certificate.chain")
@@ -67,7 +67,7 @@ def read_key_store(settings: Settings) -> KeyPair | None:
 
 
 def read_trust_store(settings: Settings) -> str | None:
-    """Give the certificates that are trusted, in PEM; None for those of the machine. Raises ClientConfigError."""
+    """Return the trusted certificates in PEM; None for those of the machine. Raises ClientConfigError."""
     kind, path = settings("ssl.truststore.type") or "JKS", settings("ssl.truststore.location")
     password, certificates = settings("ssl.truststore.password"), settings("ssl.truststore.certificates")
     if certificates is not None:
@@ -88,13 +88,13 @@ def read_trust_store(settings: Settings) -> str | None:
     return b"".join(one.public_bytes(Encoding.PEM) for one in found).decode()
 
 
-def _require(holds: bool, text: str) -> None:  # noqa: FBT001 - it reads like the sentence that it is
+def _require(holds: bool, text: str) -> None:  # noqa: FBT001 - it reads like an assertion
     if not holds:
         raise ClientConfigError(text)
 
 
 def _lines(text: str | None) -> str:
-    """Give PEM its lines back: properties files may have it in one line, with spaces in their place."""
+    """Restore the lines of PEM: properties files may have it in one line, with spaces for line breaks."""
     words = (text or "").replace("-----BEGIN ", "\n-----BEGIN~").replace("-----END ", "\n-----END~").split("\n")
     lines = []
     for line in words:

@@ -1,4 +1,4 @@
-"""What a node told of itself in its answer to ApiVersions."""
+"""A node's answer to ApiVersions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from falkirk.client.feature_metadata import FinalizedVersionRange
 from falkirk.protocol.messages import REQUESTS, message_class
 from falkirk.protocol.metadata_progress_tags import decode_metadata_progress
 from falkirk.versions.supported_range import SupportedRange
@@ -20,12 +19,23 @@ if TYPE_CHECKING:
 API_VERSIONS: Final = 18
 
 
+@dataclass(frozen=True, slots=True)
+class FinalizedVersionRange:
+    """The finalized levels of a feature: those below the minimum are deprecated.
+
+    From nodes with a quorum both ends are the same (KIP-778); on ZooKeeper they may differ (KIP-584).
+    """
+
+    min_version_level: int
+    max_version_level: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeVersions:
-    """APIs by key; features by name, in the node's order. `finalized_features_epoch` is None if none was told.
+    """APIs by key; features by name, in the node's order. `finalized_features_epoch`: None if there was none.
 
-    Below version 4 of the answer, supported features whose lowest level is 0 are not told. `metadata_progress`: how far
-    the node is with the metadata log; None if it was not asked, or is none of ours.
+    Below version 4 of the response, supported features whose lowest level is 0 are missing. `metadata_progress`: the
+    node's progress in the metadata log; None if it was not requested, or the node is none of falkirk's.
     """
 
     api_ranges: Mapping[int, SupportedRange]
@@ -36,7 +46,7 @@ class NodeVersions:
 
     @classmethod
     def of(cls, response: ApiVersionsResponse) -> NodeVersions:
-        """Take it from an answer without an error."""
+        """Convert a response without an error."""
         epoch = response.finalized_features_epoch
         return cls(
             api_ranges={key.api_key: SupportedRange(key.min_version, key.max_version) for key in response.api_keys},
@@ -53,19 +63,9 @@ class NodeVersions:
         )
 
 
-def fallback_version(asked: int, response: ApiVersionsResponse) -> int | None:
-    """Give the version in which to ask again after UNSUPPORTED_VERSION; None: there is no lower one.
-
-    Nodes from 2.4 on tell their versions of ApiVersions with that error (KIP-511); others speak version 0.
-    """
-    told = next((key for key in response.api_keys if key.api_key == API_VERSIONS), None)
-    highest = 0 if told is None else min(max(told.max_version, 0), asked - 1)
-    return highest if highest < asked else None
-
-
 @cache
 def known_range(api_key: int) -> SupportedRange | None:
-    """Give the versions of an API that we can read and write; None: we do not know it."""
+    """Return the versions of an API that falkirk can read and write; None for an unknown API."""
     name = REQUESTS.get(api_key)
     if name is None:
         return None
@@ -74,6 +74,6 @@ def known_range(api_key: int) -> SupportedRange | None:
 
 
 def api_name(api_key: int) -> str | None:
-    """Give the name of an API as Kafka's tools print it; None: we do not know it."""
+    """Return the name of an API as Kafka's tools print it; None for an unknown API."""
     name = REQUESTS.get(api_key)
     return None if name is None else name.removesuffix("Request")

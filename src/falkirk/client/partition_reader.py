@@ -1,4 +1,4 @@
-"""Reads a partition from its leader as a consumer would, from its beginning to what can be read when it is asked."""
+"""Read a partition from its leader as a consumer would, from its start up to its current high watermark."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _CONSUMER: Final = -1
 async def read_partition(
     admin: AsyncAdmin, partition: TopicPartition, *, timeout_ms: int = API_TIMEOUT_MS
 ) -> list[RecordBatch]:
-    """Give a partition's batches up to its high watermark, those of aborted transactions among them.
+    """Return a partition's batches up to its high watermark, aborted transactions included.
 
-    `timeout_ms` counts anew with each piece. Raises ClientError: NodeRefusedError for a partition that cannot be read;
-    RemoteProtocolError for batches that are none.
+    `timeout_ms` counts anew with each fetch. Raises ClientError: NodeRefusedError for a partition that cannot be read;
+    RemoteProtocolError for batches that do not parse.
     """
     reading = _Reading(admin, partition)
     while True:
@@ -58,7 +58,7 @@ class _Reading:
         return self.target is not None and self.end_offset is not None and self.end_offset >= self.target
 
     async def advance(self, retries: Retries) -> bool:
-        """Take the next piece; False: there was none, and it is to be tried again."""
+        """Fetch once; return False if it failed and is to be tried again."""
         try:
             leader = await self._leader(retries)
             if self.end_offset is None:
@@ -78,14 +78,14 @@ class _Reading:
             if retries.is_last:
                 raise
             return False
-        # What comes later is not ours, or a busy partition would have no end.
+        # Later records are left out, or the read of a busy partition would not end.
         self.target = answer.high_watermark if self.target is None else self.target
-        if not self._take(answer):
-            # Nothing stands between what we have and the high watermark: records there were compacted away.
+        if not self._add(answer):
+            # There is nothing between the end offset and the high watermark: records there were compacted away.
             self.end_offset = max(self.target, self.end_offset)
         return True
 
-    def _take(self, answer: PartitionData) -> bool:
+    def _add(self, answer: PartitionData) -> bool:
         records, position = memoryview(answer.records or b""), 0
         before = len(self.batches)
         while position < len(records):
@@ -107,8 +107,8 @@ class _Reading:
         return leader
 
     async def _start(self, retries: Retries) -> int:
-        told = await list_offsets(self.admin, [self.partition], EARLIEST, timeout_ms=retries.request_timeout_ms)
-        start = told[self.partition]
+        starts = await list_offsets(self.admin, [self.partition], EARLIEST, timeout_ms=retries.request_timeout_ms)
+        start = starts[self.partition]
         if isinstance(start, Refusal):
             raise await self._refused("ListOffsets", start)
         return start

@@ -1,4 +1,4 @@
-"""Which partitions topics have, who leads them, and where their logs begin and end.
+"""Partitions of topics, their leaders, and the start and end of their logs.
 
 Sources: Metadata (key 3), ListOffsets (key 2).
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-"""Times that ListOffsets takes in the place of a timestamp."""
+"""Special timestamps of ListOffsets."""
 
 LEADER_MOVED: Final = frozenset(
     {
@@ -40,7 +40,7 @@ LEADER_MOVED: Final = frozenset(
         ErrorCode.OFFSET_NOT_AVAILABLE,
     }
 )
-"""Somebody else leads, or nobody yet: it is to be asked again who."""
+"""Another broker leads, or none yet: fetch the metadata again."""
 
 _METADATA_VERSIONS: Final = SupportedRange(4, 12)
 _LIST_OFFSETS_VERSIONS: Final = SupportedRange(1, 9)
@@ -48,7 +48,7 @@ _LIST_OFFSETS_VERSIONS: Final = SupportedRange(1, 9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicDescription:
-    """A topic's partitions by number, and the leader of each; None: nobody leads it."""
+    """A topic, and the leader of each partition by number; None for a partition without a leader."""
 
     name: str
     topic_id: bytes
@@ -58,7 +58,7 @@ class TopicDescription:
 async def describe_topics(
     admin: AsyncAdmin, topics: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
 ) -> dict[str, TopicDescription | Refusal]:
-    """Give the partitions of topics; none is created. Raises ClientError if no broker can be asked."""
+    """Return the partitions of topics; none is created. Raises ClientError if no broker answers."""
     wanted = sorted(set(topics))
     if not wanted:
         return {}
@@ -83,10 +83,10 @@ async def describe_topics(
 async def list_offsets(
     admin: AsyncAdmin, partitions: Iterable[TopicPartition], time: int, *, timeout_ms: int = API_TIMEOUT_MS
 ) -> dict[TopicPartition, int | Refusal]:
-    """Give an offset for each partition.
+    """Return an offset for each partition.
 
-    `time`: where the log ends (LATEST), where it begins (EARLIEST), or the first record of a timestamp (ms since 1970)
-    or later, -1 if there is none. Raises ClientError for a leader that cannot be reached in time.
+    `time`: LATEST for the log end, EARLIEST for the log start, or a timestamp (ms since 1970) for the first record of
+    that time or later, -1 if there is none. Raises ClientError for a leader that cannot be reached in time.
     """
     retries = Retries(admin.config, timeout_ms)
     found: dict[TopicPartition, int | Refusal] = {}
@@ -116,7 +116,7 @@ async def list_offsets(
 
 
 def leader_of(topics: Mapping[str, TopicDescription | Refusal], partition: TopicPartition) -> ClusterNode | Refusal:
-    """Give a partition's leader, or why there is none."""
+    """Return a partition's leader, or why there is none."""
     topic = topics.get(partition.topic, Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     if isinstance(topic, Refusal):
         return topic

@@ -1,4 +1,4 @@
-"""How far the replicas of the metadata log are, as the active controller knows it (KIP-595)."""
+"""The replicas of the metadata log, as the active controller describes them (KIP-595)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumDescription:
-    """Log end offsets by node id: what each replica has told in its last fetch. `high_watermark` is committed.
+    """Log end offsets by node id, as of each replica's last fetch.
 
-    `voter_endpoints`: the first listener of each voter, as far as it is known; servers before 3.9 tell none.
+    `voter_endpoints`: the first listener of each voter, as far as it is known; servers before 3.9 report none.
     """
 
     leader_id: int
@@ -29,7 +29,7 @@ class QuorumDescription:
 
     @classmethod
     def of(cls, partition: PartitionData, nodes: Iterable[Node]) -> QuorumDescription:
-        """Take it from an answer without an error."""
+        """Convert a response without an error."""
         return cls(
             leader_id=partition.leader_id,
             leader_epoch=partition.leader_epoch,

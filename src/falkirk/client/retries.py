@@ -1,4 +1,4 @@
-"""How long a call goes on asking, where leaders and coordinators move."""
+"""How long a call retries while leaders and coordinators move."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ API_TIMEOUT_MS: Final = 60_000
 
 
 class Retries:
-    """Counts from its making; needs a running event loop."""
+    """Counts from its construction, which needs a running event loop."""
 
     def __init__(self, config: ClientConfig, timeout_ms: int) -> None:
         self._clock = asyncio.get_running_loop().time
@@ -23,12 +23,12 @@ class Retries:
 
     @property
     def is_last(self) -> bool:
-        """Say whether there is no time for another attempt."""
+        """Whether there is no time for another attempt."""
         return self._clock() + self._backoff_s >= self._deadline_s
 
     @property
     def request_timeout_ms(self) -> int:
-        """Give how long one request may take."""
+        """How long one request may take."""
         left_ms = int((self._deadline_s - self._clock()) * 1000)
         return max(min(left_ms, self._request_timeout_ms), 1)
 

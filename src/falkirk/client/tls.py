@@ -1,4 +1,4 @@
-"""TLS by the ssl.* keys of Kafka's configuration, for both ends of a connection."""
+"""TLS contexts of Kafka's ssl.* configs, for clients and listeners."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CLIENT_AUTH: Final = {
     "required": ssl.CERT_REQUIRED,
 }
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-# All that OpenSSL has by default: it cannot be told to use some of them only.
+# All that OpenSSL has by default: it cannot restrict them.
 _TLS_1_3_SUITES: Final = frozenset({"TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"})
 
 
 def server_context(settings: Settings, *, client_auth: str | None = None) -> ssl.SSLContext:
-    """Make what a listener needs; `client_auth` in the place of ssl.client.auth. Raises ClientConfigError."""
+    """Return the context of a listener; `client_auth` overrides ssl.client.auth. Raises ClientConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # No session is taken up again: who shows a certificate shows it on every connection.
+    # No session is resumed: a client shows its certificate on every connection.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     _restrict(context, settings)
@@ -47,7 +47,7 @@ def server_context(settings: Settings, *, client_auth: str | None = None) -> ssl
 
 
 def client_context(settings: Settings) -> ssl.SSLContext:
-    """Make what is needed to connect. Raises ClientConfigError."""
+    """Return the context of a client. Raises ClientConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _restrict(context, settings)
     algorithm = settings("ssl.endpoint.identification.algorithm")
@@ -118,7 +118,7 @@ def _trust(context: ssl.SSLContext, settings: Settings) -> None:
 
 
 def _load_key(context: ssl.SSLContext, key_pair: KeyPair) -> None:
-    # A password that is given always: without one OpenSSL asks at the terminal.
+    # Always with a password: without one OpenSSL prompts at the terminal.
     try:
         with _as_file(key_pair.pem) as path:
             context.load_cert_chain(path, password=key_pair.password or "")
@@ -129,7 +129,7 @@ def _load_key(context: ssl.SSLContext, key_pair: KeyPair) -> None:
 
 @contextmanager
 def _as_file(data: bytes) -> Iterator[str]:
-    """Give bytes a path: OpenSSL takes keys from files alone. In memory where the machine has that."""
+    """Write bytes to a file and yield its path: OpenSSL loads keys from files only. In memory where the machine can."""
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("key")
         try:

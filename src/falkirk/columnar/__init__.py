@@ -1,1 +1,1 @@
-"""Bytes of logs and snapshots to Arrow columns, in bulk; equal to the row codec by test."""
+"""Logs and snapshots as Arrow columns, decoded in bulk; tests hold every row equal to the row codec's."""

@@ -1,7 +1,7 @@
 """Batch headers of a buffer as columns: one hop per batch, then all fields at once.
 
-The hop reads four bytes a batch (its length). CRCs are checked by default: at 12 GB/s they cost less than the hop
-where batches are large, and about a microsecond a batch where they are small.
+The hop reads four bytes of each batch (its length). Checking a CRC costs less than the hop where batches are large
+(12 GB/s), and about a microsecond a batch where they are small.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHUNK_BYTES = 32 * 1024 * 1024
-"""Batches are handled in chunks of about this size: enough of them to hop their records in step, while a worker stays
-within a few times as much memory."""
+"""Batches are read in chunks of about this size: large enough to hop the records of many batches in step, small enough
+that a worker needs only a few times as much memory.
+"""
 
 HEADER_DTYPE = np.dtype(
     [
@@ -55,10 +56,12 @@ HEADER_DTYPE = np.dtype(
 )
 """All header fields in file order, without padding: 61 bytes."""
 
+_length_at = struct.Struct(">i").unpack_from
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTable:
-    """Headers of the sound batches of one chunk, in file order."""
+    """Headers of the valid batches of one chunk, in file order."""
 
     # The whole buffer; `position` counts in it.
     buffer: memoryview
@@ -69,11 +72,10 @@ class BatchTable:
     header: NDArray[np.void]
 
     def __len__(self) -> int:
-        """Count the batches."""
         return len(self.position)
 
     def select(self, batches: NDArray[np.bool_] | slice) -> BatchTable:
-        """Give some of the batches."""
+        """Return the table of some of the batches."""
         return BatchTable(
             buffer=self.buffer,
             file_position=self.file_position,
@@ -82,29 +84,29 @@ class BatchTable:
         )
 
     def column(self, name: str) -> NDArray[Any]:  # Any: the field's own type, in native byte order
-        """Give one header field."""
+        """Return one header field in native byte order."""
         values = self.header[name]
         return values.astype(values.dtype.newbyteorder("="))
 
     @property
     def end(self) -> NDArray[np.int64]:
-        """Where each batch ends in the buffer."""
+        """Position behind each batch in the buffer."""
         end: NDArray[np.int64] = self.position + self.header["length"] + LENGTH_END
         return end
 
     @property
     def is_compressed(self) -> NDArray[np.bool_]:
-        """Batches whose records stand compressed."""
+        """True for batches whose records are compressed."""
         return self._has(COMPRESSION_MASK)
 
     @property
     def is_control(self) -> NDArray[np.bool_]:
-        """Batches of control records."""
+        """True for batches of control records."""
         return self._has(CONTROL_BIT)
 
     @property
     def is_log_append_time(self) -> NDArray[np.bool_]:
-        """Batches whose records all have the timestamp that the broker set: the max timestamp."""
+        """True for batches whose records all have the broker's timestamp, which is the max timestamp."""
         return self._has(LOG_APPEND_TIME_BIT)
 
     def _has(self, bits: int) -> NDArray[np.bool_]:
@@ -120,10 +122,10 @@ def iter_batch_tables(
     check_crc: bool = True,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[BatchTable]:
-    """Hop through a buffer of whole batches and give their headers in chunks.
+    """Yield the headers of a buffer of whole batches, in chunks.
 
-    Batches whose CRC or counts are wrong are left out and become problems; where a header is impossible or the buffer
-    ends inside a batch, the read ends and the problem names the byte.
+    A batch with a wrong CRC or wrong counts is left out and becomes a problem. At an impossible header, or where the
+    buffer ends inside a batch, reading ends and the problem names the byte.
     """
     view = memoryview(buffer).cast("B")
     array = np.frombuffer(view, np.uint8)
@@ -140,11 +142,8 @@ def iter_batch_tables(
             return
 
 
-_length_at = struct.Struct(">i").unpack_from
-
-
 def _hop(view: memoryview, position: int, chunk_bytes: int) -> tuple[NDArray[np.int64], int, bool]:
-    """Give the positions of the next batches, the position behind them, and whether the next one is impossible."""
+    """Return the positions of the next batches, the position behind them, and whether the next header is impossible."""
     limit = len(view)
     target = min(position + chunk_bytes, limit)
     found: list[int] = []
@@ -163,7 +162,7 @@ def _hop(view: memoryview, position: int, chunk_bytes: int) -> tuple[NDArray[np.
 
 
 def _magic_at(array: NDArray[np.uint8], found: NDArray[np.int64]) -> int:
-    """Give the index of the first batch whose magic is wrong (its length means nothing), or their count."""
+    """Return the index of the first batch with a wrong magic (its length means nothing), or the number of batches."""
     wrong = np.flatnonzero(array[found + 16] != MAGIC)
     return int(wrong[0]) if len(wrong) else len(found)
 
@@ -198,7 +197,7 @@ def _without_corrupt(table: BatchTable, report: ReadReport, *, check_crc: bool) 
 
 
 def report_corrupt(table: BatchTable, index: int, report: ReadReport, *, check_crc: bool = False) -> None:
-    """Say why one batch of the table gives no records."""
+    """Report why one batch of the table has no rows."""
     position = int(table.position[index])
     reason, at = reason_refused(
         lambda: read_batch(table.buffer, position, check_crc=check_crc).records(),
@@ -210,7 +209,7 @@ def report_corrupt(table: BatchTable, index: int, report: ReadReport, *, check_c
 
 
 def _counts_are_sound(table: BatchTable) -> NDArray[np.bool_]:
-    """Check what `protocol.record_batch.read_batch` checks of each header."""
+    """Check of each header what `protocol.record_batch.read_batch` checks."""
     base = table.column("base_offset")
     delta = table.column("last_offset_delta").astype(np.int64)
     count = table.column("record_count").astype(np.int64)

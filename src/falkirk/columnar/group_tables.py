@@ -1,8 +1,8 @@
 """Records of `__consumer_offsets` as typed tables.
 
-Offset commits, which make up the bulk of the topic, are decoded in bulk: key and value of all their versions. All other
+Offset commits, which make up the bulk of the topic, are decoded in bulk: key and value of all versions. All other
 records (classic, consumer, share and streams groups) keep their value as bytes beside the group's name and the key in
-JSON, because what a value means depends on the release (`versions.layouts`). Unknown types are counted and named.
+JSON, because the meaning of a value depends on the release (`versions.layouts`). Unknown types are counted and named.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.columnar.arrow_arrays import constant_array, view_array
-from falkirk.columnar.field_plan import field_plan
+from falkirk.columnar.kernels.field_plan import field_plan
+from falkirk.columnar.kernels.spans import gather_fixed
 from falkirk.columnar.message_columns import UNKNOWN_TAGS, message_columns
 from falkirk.columnar.record_columns import joined_batch, place_columns, table_batch
 from falkirk.columnar.record_frames import iter_record_blocks
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from falkirk.columnar.field_plan import FieldPlan
+    from falkirk.columnar.kernels.field_plan import FieldPlan
     from falkirk.columnar.record_columns import Arrays
     from falkirk.columnar.record_frames import RecordBlock
     from falkirk.protocol.schema import WireMessage
@@ -39,51 +40,6 @@ OFFSETS: Final = "OffsetCommit"
 GROUPS: Final = "group"
 GROUP_TABLES: Final[dict[str, pa.Schema]] = {OFFSETS: OFFSET_COMMITS, GROUPS: GROUP_RECORDS}
 """Table -> schema."""
-
-
-def iter_group_tables(
-    buffer: Any,  # Any: whatever has the buffer protocol
-    *,
-    tables: frozenset[str] = frozenset(GROUP_TABLES),
-    report: ReadReport | None = None,
-    jit: bool = False,
-    file_position: int = 0,
-    check_crc: bool = True,
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Read a segment of `__consumer_offsets`; give (table, rows), each table's rows in file order.
-
-    Options as `metadata_tables.iter_metadata_tables`. A record that does not parse is a problem of its own, because
-    the coordinator's own reader may still skip it, or fail on the whole partition: that is for the caller to say.
-    """
-    report = ReadReport(strict=True) if report is None else report
-    for block in iter_record_blocks(buffer, report, jit=jit, file_position=file_position, check_crc=check_crc):
-        reader = _BlockReader(block, report)
-        commits, others = reader.split()
-        if OFFSETS in tables:
-            found = [reader.commits(*key, rows) for key, rows in commits.items()]
-            parts = [part for part in found if part is not None]
-            if parts:
-                yield OFFSETS, joined_batch(OFFSET_COMMITS, parts)
-        if GROUPS in tables and len(others):
-            batch = reader.others(others)
-            if batch is not None:
-                yield GROUPS, batch
-
-
-def offset_commits(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: see iter_group_tables
-    """Give the offset commits, tombstones too. Options as `iter_group_tables`."""
-    return _one_table(buffer, OFFSETS, options)
-
-
-def group_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: same
-    """Give all other records of the topic. Options as `iter_group_tables`."""
-    return _one_table(buffer, GROUPS, options)
-
-
-def _one_table(buffer: Any, table: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:  # Any: same
-    for _, rows in iter_group_tables(buffer, tables=frozenset({table}), **options):
-        yield rows
-
 
 _INT16: Final = np.dtype(">i2")
 # In place of a value's version: for a null value, and for bytes that are too few to hold one.
@@ -103,6 +59,33 @@ _VALUE_COLUMNS: Final = {
     "topic_id": "topic_id",
     UNKNOWN_TAGS: UNKNOWN_TAGS,
 }
+_LEGACY_DEFAULTS: Final[dict[str, object]] = {"leader_epoch": -1, "expire_timestamp": -1, "topic_id": bytes(16)}
+
+
+def iter_group_tables(
+    buffer: Any,  # Any: whatever has the buffer protocol
+    *,
+    tables: frozenset[str] = frozenset(GROUP_TABLES),
+    report: ReadReport,
+    file_position: int = 0,
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Read a segment of `__consumer_offsets`; yield (table, rows), each table's rows in file order.
+
+    Options as in `metadata_tables.iter_metadata_tables`. A record that does not parse is a problem of its own: whether
+    a coordinator skips it or fails to load the whole partition is for the caller to decide.
+    """
+    for block in iter_record_blocks(buffer, report, file_position=file_position):
+        reader = _BlockReader(block, report)
+        commits, others = reader.split()
+        if OFFSETS in tables:
+            found = [reader.commits(*key, rows) for key, rows in commits.items()]
+            parts = [part for part in found if part is not None]
+            if parts:
+                yield OFFSETS, joined_batch(OFFSET_COMMITS, parts)
+        if GROUPS in tables and len(others):
+            batch = reader.others(others)
+            if batch is not None:
+                yield GROUPS, batch
 
 
 class _BlockReader:
@@ -113,7 +96,7 @@ class _BlockReader:
         self._report = report
 
     def split(self) -> tuple[dict[tuple[int, int], NDArray[np.int64]], NDArray[np.int64]]:
-        """Give the rows of offset commits by (record type, value version), and the rows of all other records."""
+        """Return the rows of offset commits by (record type, value version), and the rows of all other records."""
         parts = self._block.parts
         record_type = self._int16(parts.key_at, parts.key_size)
         version = self._int16(parts.value_at, parts.value_size)
@@ -133,12 +116,11 @@ class _BlockReader:
         return commits, np.flatnonzero(left)
 
     def commits(self, type_: int, version: int, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Arrays] | None:
-        """Decode offset commits of one kind; give the rows that could be read, and their columns."""
+        """Decode offset commits of one kind; return the rows that parse, and their columns."""
         block = self._block
         keys = message_columns(
             _key_plan(type_),
             _KEY_TYPES,
-            block.kernels,
             data=block.data,
             start=block.parts.key_at[rows] + _INT16.itemsize,
             end=block.key_end[rows],
@@ -168,7 +150,6 @@ class _BlockReader:
         columns = message_columns(
             field_plan(cls, version),
             {name: column for name, column in types.items() if name in cls.__struct_fields__},
-            block.kernels,
             data=block.data,
             start=block.parts.value_at[rows] + _INT16.itemsize,
             end=block.value_end[rows],
@@ -186,7 +167,7 @@ class _BlockReader:
         return columns.kept, arrays
 
     def others(self, rows: NDArray[np.int64]) -> pa.RecordBatch | None:
-        """Give the records that are no offset commits; None where none of them has a key of a known type."""
+        """Return the records that are not offset commits; None if none has a key of a known type."""
         found = [(row, *described) for row in rows.tolist() if (described := self._described(row)) is not None]
         if not found:
             return None
@@ -195,13 +176,11 @@ class _BlockReader:
         for index, name in enumerate(("record_type", "record_name", "group", "key", "value_version"), 1):
             arrays[name] = pa.array([each[index] for each in found], GROUP_RECORDS.field(name).type)
         parts = self._block.parts
-        arrays["value"] = view_array(
-            self._block.kernels, self._block.data, parts.value_at[kept], parts.value_size[kept]
-        )
+        arrays["value"] = view_array(self._block.data, parts.value_at[kept], parts.value_size[kept])
         return table_batch(GROUP_RECORDS, arrays)
 
     def _described(self, row: int) -> tuple[int, str, str, str, int | None] | None:
-        """Give type, name, group and key of a record, and the version of its value."""
+        """Return type, name, group and key of a record, and the version of its value."""
         key = self._read_key(row)
         if key is None:
             return None
@@ -218,10 +197,10 @@ class _BlockReader:
         return info.key, info.name.removesuffix("Key"), group, msgspec.json.encode(form).decode(), version
 
     def _int16(self, at: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Read the number that a key or value begins with."""
+        """Read the int16 at the start of each key or value."""
         found = np.where(size < 0, _TOMBSTONE, _UNREADABLE)
         rows = np.flatnonzero(size >= _INT16.itemsize)
-        found[rows] = self._block.kernels.gather_fixed(self._block.data, at[rows], _INT16)
+        found[rows] = gather_fixed(self._block.data, at[rows], _INT16)
         return found
 
     def _count(self, type_: int, version: int, count: int) -> None:
@@ -247,17 +226,14 @@ class _BlockReader:
         except UnknownCoordinatorRecordError as error:
             position, offset = self._block.file_byte(row, at), int(self._block.offset[row])
             self._report.add_unknown(error.record_type, error.version, error.reason, position=position, offset=offset)
-        except RemoteProtocolError as error:
-            where = f" in {error.path}" if error.path else ""
-            self._report_bad(row, at + error.offset, error.reason + where)
+        except RemoteProtocolError as protocol_error:
+            where = f" in {protocol_error.path}" if protocol_error.path else ""
+            self._report_bad(row, at + protocol_error.offset, protocol_error.reason + where)
         return None
 
     def _report_bad(self, row: int, at: int, reason: str) -> None:
         position, offset = self._block.file_byte(row, at), int(self._block.offset[row])
         self._report.add(Problem(kind="bad record", position=position, offset=offset, reason=reason))
-
-
-_LEGACY_DEFAULTS: Final[dict[str, object]] = {"leader_epoch": -1, "expire_timestamp": -1, "topic_id": bytes(16)}
 
 
 def _value_class(type_: int) -> type[WireMessage]:

@@ -1,7 +1,7 @@
-"""Many messages of one version to Arrow arrays, one per field.
+"""Many messages of one version as Arrow arrays, one per field.
 
-The kernels locate all fields of all messages; here they are copied out, a field at a time. What the kernels refuse goes
-to the row codec, message by message: it says why the bytes are no message, or reads what the columns do not (tagged
+The kernels locate all fields of all messages; here they are copied out, field by field. Messages that the kernels
+refuse go to the row codec one by one: it reports why the bytes do not parse, or reads what columns do not hold (tagged
 fields that the schema does not know, which are rare and need objects anyway).
 """
 
@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from falkirk.columnar.arrow_arrays import constant_array, fixed_array, list_array, numbers_dtype, text_array
 from falkirk.columnar.kernels import ABSENT
+from falkirk.columnar.kernels.field_scan import FieldScan, scan_fields
+from falkirk.columnar.kernels.spans import gather_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from falkirk.columnar.field_plan import FieldPlan, PlannedField
-    from falkirk.columnar.kernels import FieldScan, Kernels
+    from falkirk.columnar.kernels.field_plan import FieldPlan, PlannedField
     from falkirk.protocol.schema import WireMessage
 
     Arrays = dict[str, pa.Array[Any]]  # Any: of the field's own type
@@ -33,7 +34,7 @@ UNKNOWN_TAGS_TYPE: Final = pa.list_(pa.struct([pa.field("tag", pa.int64()), pa.f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageColumns:
-    """The messages that could be read: one array for each attribute of the class, in the order of the rows."""
+    """The messages that parse: one array for each attribute of the class, in row order."""
 
     # False for the rows that `by_row` could not read either; they are not in the arrays.
     kept: NDArray[np.bool_]
@@ -43,21 +44,20 @@ class MessageColumns:
 def message_columns(
     plan: FieldPlan,
     types: dict[str, pa.DataType],
-    kernels: Kernels,
     *,
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     by_row: Callable[[int], WireMessage | None],
 ) -> MessageColumns:
-    """Decode the messages between `start` and `end`; `types` names the attributes wanted and their Arrow types.
+    """Decode the messages between `start` and `end`; `types` maps the wanted attributes to their Arrow types.
 
-    `by_row` decodes the message of one row by the row codec; it gives None where it has reported a problem.
+    `by_row` decodes the message of one row by the row codec; it returns None if it has reported a problem.
     """
-    scan = kernels.scan_fields(plan, data, start, end)
+    scan = scan_fields(plan, data, start, end)
     while True:
         rows = np.flatnonzero(scan.sound)
-        arrays = _Columns(plan, types, kernels, data=data, scan=scan, rows=rows).arrays()
+        arrays = _Columns(plan, types, data=data, scan=scan, rows=rows).arrays()
         if arrays is not None:
             break
     if len(rows) == len(start):
@@ -72,7 +72,7 @@ def _with_rows(
     rows: NDArray[np.int64],
     by_row: Callable[[int], WireMessage | None],
 ) -> MessageColumns:
-    """Put the messages that the row codec reads in their places among the others."""
+    """Merge the messages that the row codec reads into the arrays, in row order."""
     read = {int(row): by_row(int(row)) for row in np.flatnonzero(~sound)}
     messages = {row: message for row, message in read.items() if message is not None}
     if not messages:
@@ -95,13 +95,12 @@ def _python_value(message: WireMessage, name: str) -> Any:  # Any: of the field'
 
 
 class _Columns:
-    """The arrays of some rows of a scan."""
+    """Builds the arrays of some rows of a scan."""
 
     def __init__(
         self,
         plan: FieldPlan,
         types: dict[str, pa.DataType],
-        kernels: Kernels,
         *,
         data: NDArray[np.uint8],
         scan: FieldScan,
@@ -109,14 +108,13 @@ class _Columns:
     ) -> None:
         self._plan = plan
         self._types = types
-        self._kernels = kernels
         self._data = data
         self._scan = scan
         self._rows = rows
         self._all = len(rows) == len(scan.sound)
 
     def arrays(self) -> Arrays | None:
-        """Give the arrays; or None, with the rows made unsound whose strings are not UTF-8."""
+        """Return the arrays; None if strings are not UTF-8, with their rows now unsound."""
         found: Arrays = {}
         fields = self._plan.fields
         index = 0
@@ -147,9 +145,9 @@ class _Columns:
         return self._scan.at[index] if self._all else self._scan.at[index][self._rows]
 
     def _fixed(self, run: tuple[PlannedField, ...], at: NDArray[np.int64]) -> Arrays:
-        """Copy adjacent fixed-width fields in one go, then take them apart."""
+        """Copy adjacent fixed-width fields in one go, then split them."""
         dtype = np.dtype([(field.attribute, numbers_dtype(field.type)) for field in run])
-        values = self._kernels.gather_fixed(self._data, at, dtype)
+        values = gather_fixed(self._data, at, dtype)
         return {field.attribute: fixed_array(values[field.attribute], self._types[field.attribute]) for field in run}
 
     def _tagged_fixed(self, field: PlannedField, index: int) -> pa.Array[Any]:  # Any: of the field's own type
@@ -162,19 +160,19 @@ class _Columns:
         else:
             values = np.full(len(at), field.default, dtype)
         if len(there):
-            values[there] = self._kernels.gather_fixed(self._data, at[there], dtype)
+            values[there] = gather_fixed(self._data, at[there], dtype)
         return fixed_array(values, self._types[field.attribute])
 
     def _counted(self, field: PlannedField, index: int) -> pa.Array[Any] | None:  # Any: of the field's own type
         count = self._scan.count[index] if self._all else self._scan.count[index][self._rows]
         if field.default is ... or field.default is not None:
-            # An array or a text that is not there is empty; only where the schema says so it is null.
+            # An absent array or text is empty, or null where that is the schema's default.
             count = np.where(count == ABSENT, 0, count)
         type_ = self._types[field.attribute]
         if field.is_array:
             assert isinstance(type_, pa.ListType)
-            return list_array(self._kernels, self._data, self._at(index), count, wire_type=field.type, type_=type_)
-        array, broken = text_array(self._kernels, self._data, self._at(index), count, type_)
+            return list_array(self._data, self._at(index), count, wire_type=field.type, type_=type_)
+        array, broken = text_array(self._data, self._at(index), count, type_)
         if broken is not None:
             self._scan.sound[self._rows[broken]] = False
         return array
@@ -184,7 +182,7 @@ class _Columns:
 
 
 def _fixed_run(fields: tuple[PlannedField, ...], index: int) -> int:
-    """Count the fixed-width fields from `index` on."""
+    """Count the adjacent fixed-width fields from `index` on."""
     run = 0
     while index + run < len(fields) and fields[index + run].form == "fixed":
         run += 1

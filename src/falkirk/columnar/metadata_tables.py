@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.columnar import schemas
-from falkirk.columnar.field_plan import field_plan
+from falkirk.columnar.kernels.field_plan import field_plan
 from falkirk.columnar.message_columns import message_columns
 from falkirk.columnar.metadata_frames import metadata_frames, read_record
 from falkirk.columnar.other_records import other_records
 from falkirk.columnar.record_columns import joined_batch, place_columns
 from falkirk.columnar.record_frames import iter_record_blocks
-from falkirk.columnar.report import ReadReport
 from falkirk.protocol.messages import METADATA_RECORDS, message_class
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.columnar.metadata_frames import MetadataFrames
     from falkirk.columnar.record_frames import RecordBlock
+    from falkirk.columnar.report import ReadReport
 
 OTHER: Final = "other"
 METADATA_TABLES: Final[dict[str, pa.Schema]] = {
@@ -38,26 +38,23 @@ METADATA_TABLES: Final[dict[str, pa.Schema]] = {
 }
 """Table -> schema. All but one are named after their record."""
 OTHER_TYPES: Final = frozenset(number for number, name in METADATA_RECORDS.items() if name not in METADATA_TABLES)
-"""Numbers of the record types that have no table of their own."""
+"""Record types without a table of their own."""
+_NUMBERS: Final = {name: record_type for record_type, name in METADATA_RECORDS.items()}
 
 
 def iter_metadata_tables(
     buffer: Any,  # Any: whatever has the buffer protocol
     *,
     tables: frozenset[str] = frozenset(METADATA_TABLES),
-    report: ReadReport | None = None,
-    jit: bool = False,
+    report: ReadReport,
     file_position: int = 0,
-    check_crc: bool = True,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Read a metadata log or snapshot of whole batches; give (table, rows), each table's rows in file order.
+    """Read a metadata log or snapshot of whole batches; yield (table, rows), each table's rows in file order.
 
-    Only the `tables` wanted are decoded; the records of the others are counted in `report.record_counts`. Without a
-    report the first problem raises RemoteProtocolError at its byte of the file. `file_position` is the byte of the
-    file where the buffer was cut out; `jit` decodes with numba.
+    Only the `tables` wanted are decoded; the records of the others are counted in `report.record_counts`.
+    `file_position` is the byte of the file where the buffer was cut out. Problems go to `report`.
     """
-    report = ReadReport(strict=True) if report is None else report
-    for block in iter_record_blocks(buffer, report, jit=jit, file_position=file_position, check_crc=check_crc):
+    for block in iter_record_blocks(buffer, report, file_position=file_position):
         frames = metadata_frames(block, report)
         for table in METADATA_TABLES:
             if table in tables:
@@ -66,35 +63,10 @@ def iter_metadata_tables(
                     yield table, batch
 
 
-def partition_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: see iter_metadata_tables
-    """Give the PartitionRecords, versions 0 to 2. Options as `iter_metadata_tables`."""
-    return _one_table(buffer, "PartitionRecord", options)
-
-
-def topic_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: same
-    """Give the TopicRecords. Options as `iter_metadata_tables`."""
-    return _one_table(buffer, "TopicRecord", options)
-
-
-def config_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: same
-    """Give the ConfigRecords. Options as `iter_metadata_tables`."""
-    return _one_table(buffer, "ConfigRecord", options)
-
-
-def partition_change_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: same
-    """Give the PartitionChangeRecords, versions 0 to 2. Options as `iter_metadata_tables`."""
-    return _one_table(buffer, "PartitionChangeRecord", options)
-
-
-def other_metadata_records(buffer: Any, **options: Any) -> Iterator[pa.RecordBatch]:  # Any: same
-    """Give the records of all other types in their JSON form. Options as `iter_metadata_tables`."""
-    return _one_table(buffer, OTHER, options)
-
-
 def typed_rows(
     block: RecordBlock, frames: MetadataFrames, record_type: int, schema: pa.Schema, report: ReadReport
 ) -> pa.RecordBatch | None:
-    """Decode a block's records of one type in bulk, all their versions; None where it has none."""
+    """Decode a block's records of one type in bulk, all their versions; None if it has none."""
     cls = message_class(METADATA_RECORDS[record_type])
     types = {name: schema.field(name).type for name in cls.__struct_fields__}
     parts = []
@@ -102,7 +74,6 @@ def typed_rows(
         columns = message_columns(
             field_plan(cls, version),
             types,
-            block.kernels,
             data=block.data,
             start=frames.body_at[rows],
             end=block.value_end[rows],
@@ -115,15 +86,7 @@ def typed_rows(
     return joined_batch(schema, parts) if parts else None
 
 
-def _one_table(buffer: Any, table: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:  # Any: as above
-    for _, rows in iter_metadata_tables(buffer, tables=frozenset({table}), **options):
-        yield rows
-
-
-_TYPES: Final = {name: record_type for record_type, name in METADATA_RECORDS.items()}
-
-
 def _rows(block: RecordBlock, frames: MetadataFrames, table: str, report: ReadReport) -> pa.RecordBatch | None:
     if table == OTHER:
         return other_records(block, frames, OTHER_TYPES, report)
-    return typed_rows(block, frames, _TYPES[table], METADATA_TABLES[table], report)
+    return typed_rows(block, frames, _NUMBERS[table], METADATA_TABLES[table], report)

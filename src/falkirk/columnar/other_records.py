@@ -1,4 +1,4 @@
-"""Metadata records that are too few to be worth columns of their own, as rows of their JSON form."""
+"""Metadata records of the less frequent types, as rows of their JSON form."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ KEY_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "ClearElrRecord": ("topicName",),
     "UnregisterControllerRecord": ("controllerId",),
 }
-"""Fields, by their names in JSON, that say which object a record is about; none where there is but one."""
+"""JSON names of the fields that identify the object a record is about; none if there is only one such object."""
+_COLUMNS: Final = ("record_version", "record_type", "record_name", "key", "json", "unknown_tagged_fields")
 
 
 class OtherMessage(NamedTuple):
-    """A record that was decoded by the row codec, and its row in the block."""
+    """A record decoded by the row codec, and its row in the block."""
 
     row: int
     record_type: int
@@ -63,7 +64,7 @@ class OtherMessage(NamedTuple):
 def other_messages(
     block: RecordBlock, frames: MetadataFrames, record_types: frozenset[int], report: ReadReport
 ) -> list[OtherMessage]:
-    """Decode the records of some types by the row codec, in the order of the block; problems go to `report`."""
+    """Decode the records of some types by the row codec, in block order; problems go to `report`."""
     found = []
     for (record_type, version), rows in frames.rows.items():
         if record_type in record_types:
@@ -79,7 +80,7 @@ def other_messages(
 def other_records(
     block: RecordBlock, frames: MetadataFrames, record_types: frozenset[int], report: ReadReport
 ) -> pa.RecordBatch | None:
-    """Give the records of some types as rows of their JSON form; None where the block has none of them."""
+    """Return the records of some types as rows of their JSON form; None if the block has none."""
     found = other_messages(block, frames, record_types, report)
     if not found:
         return None
@@ -90,13 +91,10 @@ def other_records(
     return table_batch(OTHER_METADATA_RECORDS, arrays)
 
 
-_COLUMNS: Final = ("record_version", "record_type", "record_name", "key", "json", "unknown_tagged_fields")
-
-
 def _decoded(
     block: RecordBlock, frames: MetadataFrames, cls: type[WireMessage], version: int, row: int
 ) -> WireMessage | None:
-    """Decode a record whose frame is known; None if it does not parse, and has to be read again to say why."""
+    """Decode a record whose frame is known; None if it does not parse (`read_record` then finds the reason)."""
     body = block.data[int(frames.body_at[row]) : int(block.value_end[row])].tobytes()
     try:
         return codec.decode(cls, version, body)

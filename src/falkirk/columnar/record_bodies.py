@@ -1,4 +1,4 @@
-"""Where the records of batches lie, uncompressed: in the buffer itself, or in bytes made for some batches."""
+"""Uncompressed records of batches: in the buffer itself, or in bytes decompressed for some batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_PLACE = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordBodies:
-    """The records of some batches: those of batch i fill `data[start[i]:end[i]]`, if the batch is what it says."""
+    """The records of some batches: those of batch i fill `data[start[i]:end[i]]`, if its header is right."""
 
     table: BatchTable
     data: NDArray[np.uint8]
@@ -37,10 +37,9 @@ class RecordBodies:
 
 
 def iter_record_bodies(table: BatchTable, report: ReadReport) -> Iterator[RecordBodies]:
-    """Find the records of a chunk's batches, and decompress them where they are compressed.
+    """Yield the records of a chunk's batches, decompressed.
 
-    Data that does not decompress makes its batch a problem. What is decompressed at a time stays within CHUNK_BYTES and
-    one batch more, however much the chunk holds.
+    A batch that does not decompress is a problem. At most CHUNK_BYTES and one batch more are decompressed at a time.
     """
     if not table.is_compressed.any():
         # Positions in the chunk's own bytes fit 32 bits, unless one batch alone does not.

@@ -1,4 +1,4 @@
-"""Columns that every table has: where a record stands, and what its batch says about it."""
+"""Columns that every table has: the position of a record, and what its batch header says about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def place_columns(block: RecordBlock, rows: NDArray[np.int64]) -> Arrays:
-    """Give position, offset, epoch and timestamp of some records of a block."""
+    """Return position, offset, epoch and timestamp of some records of a block."""
     return {
         "position": fixed_array(block.position[rows], pa.int64()),
         "offset": fixed_array(block.offset[rows], pa.int64()),
@@ -28,12 +28,12 @@ def place_columns(block: RecordBlock, rows: NDArray[np.int64]) -> Arrays:
 
 
 def table_batch(schema: pa.Schema, arrays: Arrays) -> pa.RecordBatch:
-    """Put arrays in the order of a schema."""
+    """Order arrays by a schema."""
     return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def joined_batch(schema: pa.Schema, parts: list[tuple[NDArray[np.int64], Arrays]]) -> pa.RecordBatch:
-    """Join arrays that hold some rows each, given with the number of each row, in the order of the rows."""
+    """Join arrays of some rows each, given with the rows' numbers, in row order."""
     if len(parts) == 1:
         return table_batch(schema, parts[0][1])
     order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")

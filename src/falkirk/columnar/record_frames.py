@@ -1,18 +1,20 @@
-"""Records of a buffer as positions: what every reader of this package starts from.
+"""Records of a buffer as positions: every reader of this package starts from them.
 
-All records of a chunk are located and checked before any of them is given out, so that a batch that turns out to be
-corrupt gives no rows at all, as in the row reader. What follows works on blocks of fewer records.
+All records of a chunk are located and checked before any of them is yielded, so that a corrupt batch has no rows at
+all, as in the row reader. Later steps work on blocks of fewer records.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from falkirk.columnar.batch_table import CHUNK_BYTES, iter_batch_tables, report_corrupt
-from falkirk.columnar.kernels import NULL, RecordScan, load_kernels, select_scan
+from falkirk.columnar.batch_table import iter_batch_tables, report_corrupt
+from falkirk.columnar.kernels import NULL
+from falkirk.columnar.kernels.record_hop import hop_records
+from falkirk.columnar.kernels.record_scan import RecordScan, scan_records, select_scan
 from falkirk.columnar.record_bodies import NO_PLACE, iter_record_bodies
 from falkirk.columnar.record_headers import scan_headers
 
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from falkirk.columnar.batch_table import BatchTable
-    from falkirk.columnar.kernels import Kernels
     from falkirk.columnar.record_bodies import RecordBodies
     from falkirk.columnar.report import ReadReport
+
+# More rows would leave the processor's cache, fewer would pay more for the calls between them.
+_ROWS_PER_BLOCK: Final = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,6 @@ class RecordBlock:
     """The records of some batches. Positions count in `data`; arrays have one row a record, in file order."""
 
     data: NDArray[np.uint8]
-    kernels: Kernels
     batches: BatchTable
     # Index of each record's batch in `batches`.
     batch: NDArray[np.int64]
@@ -47,21 +50,20 @@ class RecordBlock:
     parts: RecordScan
 
     def __len__(self) -> int:
-        """Count the records."""
         return len(self.batch)
 
     @property
     def key_end(self) -> NDArray[np.int64]:
-        """Where each key ends in `data`; where it would start, for a null."""
+        """Position behind each key in `data`; where it would start, for a null."""
         return self.parts.key_at + np.maximum(self.parts.key_size, 0)
 
     @property
     def value_end(self) -> NDArray[np.int64]:
-        """Where each value ends in `data`; where it would start, for a null."""
+        """Position behind each value in `data`; where it would start, for a null."""
         return self.parts.value_at + np.maximum(self.parts.value_size, 0)
 
     def batch_column(self, name: str) -> NDArray[Any]:  # Any: the header field's type
-        """Give a field of the batch header for every record."""
+        """Return a field of the batch header for every record."""
         return self.batches.column(name)[self.batch]
 
     def key(self, row: int) -> bytes | None:
@@ -73,7 +75,7 @@ class RecordBlock:
         return _span(self.data, int(self.parts.value_at[row]), int(self.parts.value_size[row]))
 
     def file_byte(self, row: int, at: int) -> int:
-        """Turn a position in `data` within a record into a byte of the file; the batch's own if it is compressed."""
+        """Translate a position in `data` to a byte of the file; in a compressed batch, to the byte of the batch."""
         shift = int(self.file_shift[row])
         return int(self.position[row]) if shift == NO_PLACE else at + shift
 
@@ -82,43 +84,37 @@ def iter_record_blocks(
     buffer: Any,  # Any: whatever has the buffer protocol
     report: ReadReport,
     *,
-    jit: bool = False,
     file_position: int = 0,
-    check_crc: bool = True,
-    chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[RecordBlock]:
     """Locate the records of a buffer of whole batches, block by block.
 
     `file_position` is the byte of the file where the buffer was cut out. Corrupt batches and a torn tail go to
     `report` (see `iter_batch_tables`).
     """
-    kernels = load_kernels(jit=jit)
-    for table in iter_batch_tables(
-        buffer, report, file_position=file_position, check_crc=check_crc, chunk_bytes=chunk_bytes
-    ):
+    for table in iter_batch_tables(buffer, report, file_position=file_position):
         for bodies in iter_record_bodies(table, report):
-            records = _records(bodies, kernels, report)
+            records = _records(bodies, report)
             report.records += len(records)
             report.control_records += int(records.is_control.sum())
-            for low in range(0, len(records), kernels.rows_per_block):
-                yield _select(records, slice(low, low + kernels.rows_per_block))
+            for low in range(0, len(records), _ROWS_PER_BLOCK):
+                yield _select(records, slice(low, low + _ROWS_PER_BLOCK))
 
 
 def _span(data: NDArray[np.uint8], at: int, size: int) -> bytes | None:
     return None if size == NULL else data[at : at + size].tobytes()
 
 
-def _records(bodies: RecordBodies, kernels: Kernels, report: ReadReport) -> RecordBlock:
-    """Locate the records of all batches; batches that do not hold what they say are left out and reported."""
+def _records(bodies: RecordBodies, report: ReadReport) -> RecordBlock:
+    """Locate the records of all batches; batches that do not hold what their header says are left out and reported."""
     table = bodies.table
     count = table.column("record_count").astype(np.int64)
-    start, whole = kernels.hop_records(bodies.data, bodies.start, bodies.end, count)
+    start, whole = hop_records(bodies.data, bodies.start, bodies.end, count)
     batch = np.repeat(np.arange(len(count)), count)
     end = np.empty_like(start)
     end[:-1] = start[1:]
     end[(np.cumsum(count) - 1)[count > 0]] = bodies.end[count > 0]
 
-    parts = kernels.scan_records(bodies.data, start, end)
+    parts = scan_records(bodies.data, start, end)
     offset, timestamp = _offsets_and_timestamps(table, batch, parts)
     if parts.header_count.any():
         scan_headers(bodies.data, parts, end)
@@ -128,7 +124,6 @@ def _records(bodies: RecordBodies, kernels: Kernels, report: ReadReport) -> Reco
     shift = bodies.file_shift[batch]
     block = RecordBlock(
         data=bodies.data,
-        kernels=kernels,
         batches=table,
         batch=batch,
         position=np.where(shift == NO_PLACE, table.position[batch] + table.file_position, start + shift),
@@ -173,7 +168,6 @@ def _last_offsets_fit(table: BatchTable, count: NDArray[np.int64], offset: NDArr
 def _select(block: RecordBlock, rows: NDArray[np.bool_] | slice) -> RecordBlock:
     return RecordBlock(
         data=block.data,
-        kernels=block.kernels,
         batches=block.batches,
         batch=block.batch[rows],
         position=block.position[rows],

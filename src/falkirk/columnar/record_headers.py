@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from falkirk.columnar.kernels import ABSENT, NULL, RecordScan
-from falkirk.columnar.kernels.numpy_varints import varints
+from falkirk.columnar.kernels import ABSENT, NULL
+from falkirk.columnar.kernels.varints import varints
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.varint import decode_varlong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from falkirk.columnar.kernels.record_scan import RecordScan
+
 _ROUNDS_MAX = 64
-"""Records with more headers than this are walked one by one: a round costs the same for one record as for thousands."""
+"""Records with more headers are walked one by one: a round costs the same for one record as for thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderScan:
-    """Where the headers are, those of one record behind each other; `first` gives the row of each record's first."""
+    """Positions of the headers, record by record; `first` is the index of each record's first header."""
 
     first: NDArray[np.int64]
     key_at: NDArray[np.int64]
@@ -32,7 +34,7 @@ class HeaderScan:
 
 
 def scan_headers(data: NDArray[np.uint8], parts: RecordScan, end: NDArray[np.int64]) -> HeaderScan:
-    """Locate the headers of all sound records; those that do not parse become unsound."""
+    """Locate the headers of all sound records; records whose headers do not parse become unsound."""
     count = np.where(parts.sound, parts.header_count, 0)
     first = np.cumsum(count) - count
     # The counts are bounded by the bytes of their records, see `scan_records`.
@@ -63,7 +65,7 @@ def _one_header(
     places: NDArray[np.int64],
     slot: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Read the next header of some records; moves `at` on and says which are sound."""
+    """Read the next header of some records and advance `at`; return which are sound."""
     sound = np.ones(len(rows), np.bool_)
     stop = end[rows]
     key_size, key_at = varints(data, at[rows], sound)
@@ -78,7 +80,7 @@ def _one_header(
 
 
 def _walk(data: NDArray[np.uint8], at: int, end: int, places: NDArray[np.int64]) -> bool:
-    """Read the last headers of one record; say whether they fill it."""
+    """Read the last headers of one record; return whether they fill it."""
     body = data[at:end].tobytes()
     position = 0
     for slot in range(places.shape[1]):

@@ -1,7 +1,7 @@
-"""The schema of each table that the readers give, with a comment for every column (`field.metadata[b"comment"]`).
+"""The schema of each table, with a comment for every column (`field.metadata[b"comment"]`).
 
 Names are those of Kafka's own fields in snake_case. A column that a record's version lacks has the value that the row
-codec gives: the schema's default.
+codec sets: the schema's default.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from falkirk.columnar.message_columns import UNKNOWN_TAGS, UNKNOWN_TAGS_TYPE
 UUID: Final = pa.binary(16)
 _INTS: Final = pa.list_(pa.int32())
 _UUIDS: Final = pa.list_(UUID)
+HEADERS_TYPE: Final = pa.list_(
+    pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())])
+)
 
 
 def _column(name: str, type_: pa.DataType, comment: str, *, nullable: bool = False) -> pa.Field[pa.DataType]:
@@ -28,26 +31,6 @@ _OFFSET: Final = _column("offset", pa.int64(), "Offset of the record in its log;
 _EPOCH: Final = _column("epoch", pa.int32(), "Epoch of the log's leader that appended the batch; -1 unknown.")
 _TIMESTAMP: Final = _column("timestamp", pa.int64(), "Milliseconds since 1970, set by the writer or the leader.")
 
-BATCHES: Final = pa.schema(
-    [
-        _column("position", pa.int64(), "Byte of the file where the batch starts."),
-        _column("size", pa.int64(), "Bytes of the batch, header included."),
-        _column("base_offset", pa.int64(), "First offset that the batch was made with."),
-        _column("last_offset", pa.int64(), "Last offset that the batch was made with; its record may be gone."),
-        _column("record_count", pa.int32(), "Records that are in the batch."),
-        _EPOCH,
-        _column("attributes", pa.int16(), "Bits: codec (3), log append time, transactional, control, delete horizon."),
-        _column("base_timestamp", pa.int64(), "What timestamp deltas count from, or the delete horizon; ms."),
-        _column("max_timestamp", pa.int64(), "Largest timestamp of the records, or the log append time; ms."),
-        _column("producer_id", pa.int64(), "Idempotent or transactional producer; -1 without."),
-        _column("producer_epoch", pa.int16(), "Epoch of that producer; -1 without."),
-        _column("base_sequence", pa.int32(), "Sequence number of the first record; -1 without."),
-    ]
-)
-
-HEADERS_TYPE: Final = pa.list_(
-    pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())])
-)
 
 RECORDS: Final = pa.schema(
     [

@@ -1,1 +1,1 @@
-"""Group, transaction and share coordinators: what a release makes of the records in their topics. Pure, no I/O."""
+"""The group coordinator: shards of `__consumer_offsets`, both group protocols, offsets, and what a release can load."""

@@ -1,1 +1,1 @@
-"""Kafka's files dumped: as text, line for line what Kafka's dump tool prints, or as one JSON document."""
+"""Kafka's dump tool: what the tool of each release prints of logs, snapshots and indexes, and the same as JSON."""

@@ -1,4 +1,4 @@
-"""Control records as the dump tool prints them behind a record's metadata, and as JSON."""
+"""Control records as the dump tool prints them after a record's metadata, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,29 +16,6 @@ if TYPE_CHECKING:
     from falkirk.dump.tool import DumpText
     from falkirk.protocol.record import Record
 
-
-def control_text(record: Record, text: DumpText) -> str:
-    """Give what follows the metadata of a control record. Raises RemoteProtocolError if it does not parse."""
-    number = control_record_type(record.key)
-    known = _known_type(number, text)
-    if known is None or (known is ControlRecordType.LEADER_CHANGE and not text.shows_leader_change):
-        return f" controlType: {known.name if known else 'UNKNOWN'}({number})"
-    if known in _MARKERS:
-        return f" endTxnMarker: {known.name} coordinatorEpoch: {_marker(record).coordinator_epoch}"
-    return f" {_TITLES[known]} {_json(known, record)}"
-
-
-def control_document(record: Record) -> dict[str, object]:
-    """Give a control record for JSON. Raises RemoteProtocolError if it does not parse."""
-    number = control_record_type(record.key)
-    if number not in frozenset(ControlRecordType):
-        return {"type": number}
-    known = ControlRecordType(number)
-    if known in _MARKERS:
-        return {"type": known.name, "coordinatorEpoch": _marker(record).coordinator_epoch}
-    return {"type": known.name, "data": msgspec.Raw(_json(known, record).encode())}
-
-
 _MARKERS: Final = frozenset({ControlRecordType.ABORT, ControlRecordType.COMMIT})
 _VOTERS: Final = frozenset({ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS})
 _TITLES: Final = {
@@ -51,6 +28,28 @@ _TITLES: Final = {
 _VERSION_BYTES: Final = 2
 # Kafka reads these records at their first version, whatever version they name.
 _READ_VERSION: Final = 0
+
+
+def control_text(record: Record, text: DumpText) -> str:
+    """Return the text after the metadata of a control record. Raises RemoteProtocolError if it does not parse."""
+    number = control_record_type(record.key)
+    known = _known_type(number, text)
+    if known is None or (known is ControlRecordType.LEADER_CHANGE and not text.shows_leader_change):
+        return f" controlType: {known.name if known else 'UNKNOWN'}({number})"
+    if known in _MARKERS:
+        return f" endTxnMarker: {known.name} coordinatorEpoch: {_marker(record).coordinator_epoch}"
+    return f" {_TITLES[known]} {_json(known, record)}"
+
+
+def control_document(record: Record) -> dict[str, object]:
+    """Return a control record for JSON. Raises RemoteProtocolError if it does not parse."""
+    number = control_record_type(record.key)
+    if number not in frozenset(ControlRecordType):
+        return {"type": number}
+    known = ControlRecordType(number)
+    if known in _MARKERS:
+        return {"type": known.name, "coordinatorEpoch": _marker(record).coordinator_epoch}
+    return {"type": known.name, "data": msgspec.Raw(_json(known, record).encode())}
 
 
 def _known_type(number: int, text: DumpText) -> ControlRecordType | None:
@@ -69,7 +68,7 @@ def _marker(record: Record) -> EndTxnMarker:
 
 
 def _json(known: ControlRecordType, record: Record) -> str:
-    """Write the record in the version that it names, as Kafka does though it was read in the first."""
+    """Write the record in the version that it names, as Kafka does although it reads the first version."""
     cls = CONTROL_MESSAGES[known]
     message, _ = codec.decode_prefix(cls, _READ_VERSION, _value(record, _VERSION_BYTES))
     named = int.from_bytes(_value(record, _VERSION_BYTES)[:_VERSION_BYTES], "big", signed=True)

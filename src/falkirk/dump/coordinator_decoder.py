@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from falkirk.dump.java_reader import JavaReadError, read_as_java
 from falkirk.dump.json_text import json_writer
+from falkirk.dump.message_reader import read_message
 from falkirk.dump.record_decoder import DecodedRecord, RecordText, UndecodableRecordError
 from falkirk.dump.wire_text import UNUSUAL, wire_text
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages import message_class
 from falkirk.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from falkirk.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from falkirk.versions.record_support import CoordinatorRecordSupport
 
 TOMBSTONE: Final = "<DELETE>"
+_INT16_BYTES: Final = 2
+_CONSUMER_PROTOCOL: Final = "consumer"
 
 
 class CoordinatorDecoder:
@@ -40,35 +43,35 @@ class CoordinatorDecoder:
         self._value_parts: dict[tuple[int, int], _Part] = {}
 
     def text(self, record: Record) -> RecordText:
-        """Give key and payload. Raises UndecodableRecordError if there is no key."""
+        """Return key and payload. Raises UndecodableRecordError if there is no key."""
         if record.key is None:
             raise UndecodableRecordError("record of a coordinator's topic has no key")
         try:
             type_, key, version, value = self._read(record.key, record.value)
         except UnknownTypeError as error:
             return RecordText(f"Unknown record type {error.record_type} at offset {record.offset}, skipping.", None)
-        except JavaReadError as error:
-            return RecordText(f"Error at offset {record.offset}, skipping. {error}", None)
+        except ReadError as read_error:
+            return RecordText(f"Error at offset {record.offset}, skipping. {read_error}", None)
         payload = TOMBSTONE if value is None else f'{{"{self._version_name}":"{version}","data":{value}}}'
         return RecordText(f'{{"type":"{type_}","data":{key}}}', payload)
 
     def document(self, record: Record) -> DecodedRecord:
-        """Give type, name, key, version and data; a tombstone's version and data are null."""
+        """Return type, name, key, version and data; a tombstone's version and data are null."""
         if record.key is None:
             return DecodedRecord(None, "record of a coordinator's topic has no key")
         try:
             type_, key, version, value = self._read(record.key, record.value)
         except UnknownTypeError as error:
             return DecodedRecord(None, f"unknown record type {error.record_type}")
-        except JavaReadError as error:
-            return DecodedRecord(None, str(error))
+        except ReadError as read_error:
+            return DecodedRecord(None, str(read_error))
         name = self._records[type_].key_name.removesuffix("Key")
         version_text = "null" if version is None else str(version)
         text = f'{{"type":{type_},"name":"{name}","key":{key},"version":{version_text},"data":{value or "null"}}}'
         return DecodedRecord(msgspec.Raw(text.encode()))
 
     def _read(self, key: bytes, value: bytes | None) -> tuple[int, str, int | None, str | None]:
-        """Give type, key, value version and value. Raises JavaReadError and UnknownTypeError."""
+        """Return type, key, value version and value. Raises ReadError and UnknownTypeError."""
         type_ = _int16(key, "key")
         key_text = (self._key_parts.get(type_) or self._key_part(type_)).text(key)
         if value is None:
@@ -85,23 +88,20 @@ class CoordinatorDecoder:
 
     def _key_part(self, type_: int) -> _Part:
         cls = message_class(self._record(type_).key_name)
-        # Until 4.0 the type was the version of a key; the bytes are those of the version that there is.
+        # Until 4.0 the type was the version of a key; a key has one version.
         version = cls.SCHEMA.info.versions.ranges[0][0]
-        part = _Part(
-            what="key", cls=cls, named=type_, version=version, read_version=version, version_max=version, layout=None
-        )
+        part = _Part(what="key", cls=cls, version=version, read_version=version, version_max=version, layout=None)
         self._key_parts[type_] = part
         return part
 
     def _value_part(self, type_: int, version: int) -> _Part:
         record = self._record(type_)
         if version not in record.value_versions and self._checks_versions:
-            raise JavaReadError(f"Found an unknown record version {version} for {type_} type")
+            raise ReadError(f"{record.value_name} has no version {version}", 0)
         cls = message_class(record.value_name)
         part = _Part(
             what="value",
             cls=cls,
-            named=version,
             version=max(0, min(version, record.value_versions.highest)),
             read_version=version,
             version_max=record.value_versions.highest,
@@ -120,14 +120,13 @@ class UnknownTypeError(Exception):
 
 
 class _Part:
-    """How to write a key or a value of one type. `named` is the number that the record begins with."""
+    """How to write a key or a value of one type."""
 
     def __init__(
         self,
         *,
         what: str,
         cls: type[WireMessage],
-        named: int,
         version: int,
         read_version: int,
         version_max: int,
@@ -135,7 +134,6 @@ class _Part:
     ) -> None:
         self._what = what
         self._cls = cls
-        self._named = named
         self._version = version
         self._read_version = read_version
         self._version_max = version_max
@@ -144,12 +142,12 @@ class _Part:
         self._fast_text = wire_text(cls, version, layout) if is_fast else None
 
     def text(self, data: bytes) -> str:
-        """Write what follows the number; bytes left over are ignored, as by Kafka. Raises JavaReadError."""
+        """Write the message after the number; extra bytes are ignored, as by Kafka. Raises ReadError."""
         if self._fast_text is not None:
             try:
                 return self._fast_text(data, _INT16_BYTES)[0]
             except UNUSUAL:
-                # What Kafka makes of it is found out below.
+                # The slow way below decides.
                 pass
         message = self._message(data)
         if isinstance(message, GroupMetadataValue) and message.protocol_type == _CONSUMER_PROTOCOL:
@@ -158,7 +156,7 @@ class _Part:
 
     def _message(self, data: bytes) -> WireMessage:
         try:
-            return read_as_java(
+            return read_message(
                 self._cls,
                 data,
                 _INT16_BYTES,
@@ -166,18 +164,13 @@ class _Part:
                 version_max=self._version_max,
                 layout=self._layout,
             )[0]
-        except JavaReadError as error:
-            why = f"Could not read record with version {self._named} from {self._what}'s buffer due to: {error}."
-            raise JavaReadError(why) from error
-
-
-_INT16_BYTES: Final = 2
-_CONSUMER_PROTOCOL: Final = "consumer"
+        except ReadError as error:
+            raise ReadError(f"{self._what}: {error.reason}", error.offset) from error
 
 
 def _int16(data: bytes, what: str) -> int:
     if len(data) < _INT16_BYTES:
-        raise JavaReadError(f"Could not read version from {what}'s buffer.")
+        raise ReadError(f"{what} is too short for its number", 0)
     return int.from_bytes(data[:_INT16_BYTES], "big", signed=True)
 
 
@@ -195,12 +188,12 @@ def _consumer_group_writer(version: int, layout: int | None) -> Callable[[Any], 
 
 
 def _consumer_protocol(cls: type[WireMessage], data: bytes | None) -> str:
-    """Write what a consumer's assignor wrote; in base64 where it is nothing that Kafka's own assignors write."""
+    """Write a consumer's subscription or assignment; in base64 if it is not in the format of Kafka's own assignors."""
     if data is None:
         return "null"
-    said, highest = int.from_bytes(data[:_INT16_BYTES], "big", signed=True), cls.SCHEMA.info.versions.ranges[-1][1]
+    version, highest = int.from_bytes(data[:_INT16_BYTES], "big", signed=True), cls.SCHEMA.info.versions.ranges[-1][1]
     try:
-        message, _ = read_as_java(cls, data, _INT16_BYTES, version=said, version_max=highest)
-    except JavaReadError:
+        message, _ = read_message(cls, data, _INT16_BYTES, version=version, version_max=highest)
+    except ReadError:
         return f'"{b64encode(data).decode()}"'
-    return json_writer(cls, max(0, min(said, highest)))(message)
+    return json_writer(cls, max(0, min(version, highest)))(message)

@@ -1,6 +1,6 @@
-"""Records of the coordinators' topics in the forms that the tools had before JSON: groups in 3.7, transactions to 4.0.
+"""Records of the coordinators' topics in the tools' formats before JSON: groups in 3.7, transactions up to 4.0.
 
-What these decoders cannot read ends the tool with a stack trace; here it is an UndecodableRecordError.
+Where these tools end with a stack trace, UndecodableRecordError is raised.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.dump.coordinator_decoder import TOMBSTONE, CoordinatorDecoder
-from falkirk.dump.java_reader import JavaReadError, read_as_java
 from falkirk.dump.java_text import json_string
+from falkirk.dump.message_reader import read_message
 from falkirk.dump.record_decoder import RecordText, UndecodableRecordError
 from falkirk.dump.scala_order import ScalaOrder, map_order, topic_partition_hash
 from falkirk.dump.tool import DecoderKind
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from falkirk.protocol.messages.group_metadata_key import GroupMetadataKey
 from falkirk.protocol.messages.group_metadata_value import GroupMetadataValue
@@ -28,16 +29,31 @@ if TYPE_CHECKING:
     from falkirk.protocol.record import Record
     from falkirk.protocol.schema import WireMessage
 
+_INT16_BYTES: Final = 2
+_GROUP_METADATA: Final = 2
+_EMPTY: Final = "Empty"
+_STATES: Final = (
+    _EMPTY,
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+_CONSUMER_PROTOCOL: Final = "consumer"
+
 
 class OffsetsTextDecoder:
-    """Groups and offsets as 3.7 prints them: types 0 and 1 are offsets, 2 is a group, others are not looked into."""
+    """Groups and offsets as 3.7 prints them: types 0 and 1 are offsets, 2 is a group, others are not decoded."""
 
     def __init__(self, tool: DumpTool) -> None:
         self._reader = _Reader(tool)
         self._json = CoordinatorDecoder(tool, DecoderKind.OFFSETS)
 
     def text(self, record: Record) -> RecordText:
-        """Give key and payload. Raises UndecodableRecordError where the tool ends."""
+        """Return key and payload. Raises UndecodableRecordError where the tool ends."""
         type_ = _record_type(record.key)
         if type_ in (0, 1):
             return self._offset(record)
@@ -46,7 +62,7 @@ class OffsetsTextDecoder:
         return RecordText(f"unknown::version={type_}", None)
 
     def document(self, record: Record) -> DecodedRecord:
-        """Give the same JSON as for later releases."""
+        """Return the same JSON as for later releases."""
         return self._json.document(record)
 
     def _offset(self, record: Record) -> RecordText:
@@ -81,7 +97,7 @@ class TransactionsTextDecoder:
         self._json = CoordinatorDecoder(tool, DecoderKind.TRANSACTIONS)
 
     def text(self, record: Record) -> RecordText:
-        """Give key and payload. Raises UndecodableRecordError where the tool ends."""
+        """Return key and payload. Raises UndecodableRecordError where the tool ends."""
         type_ = _record_type(record.key)
         if type_ != 0:
             return RecordText(f"unknown::version={type_}", None)
@@ -102,12 +118,12 @@ class TransactionsTextDecoder:
         return RecordText(text, payload)
 
     def document(self, record: Record) -> DecodedRecord:
-        """Give the same JSON as for later releases."""
+        """Return the same JSON as for later releases."""
         return self._json.document(record)
 
 
 class _Reader:
-    """Reads keys and values as these tools do, which end at what they cannot read."""
+    """Reads keys and values as these tools do, which end at one that they cannot read."""
 
     def __init__(self, tool: DumpTool) -> None:
         self._tool = tool
@@ -128,25 +144,9 @@ class _Reader:
         layout = self._tool.layout(cls.__name__)
         try:
             # Only versions that are known come here.
-            return read_as_java(cls, data, _INT16_BYTES, version=version, version_max=version, layout=layout)[0]
-        except JavaReadError as error:
+            return read_message(cls, data, _INT16_BYTES, version=version, version_max=version, layout=layout)[0]
+        except ReadError as error:
             raise UndecodableRecordError(f"{cls.__name__} cannot be read: {error}") from error
-
-
-_INT16_BYTES: Final = 2
-_GROUP_METADATA: Final = 2
-_EMPTY: Final = "Empty"
-_STATES: Final = (
-    _EMPTY,
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-_CONSUMER_PROTOCOL: Final = "consumer"
 
 
 def _record_type(key: bytes | None) -> int:
@@ -162,7 +162,7 @@ def _int16(data: bytes) -> int:
 
 
 def _partitions(value: TransactionLogValue) -> list[str]:
-    """Give the partitions of a transaction in the order in which the tool's set has them."""
+    """Return the partitions of a transaction in the order of the tool's hash set."""
     if value.transaction_partitions is None:
         raise UndecodableRecordError("transaction that is not empty has no partitions")
     order = ScalaOrder()
@@ -177,19 +177,19 @@ def _partitions(value: TransactionLogValue) -> list[str]:
 
 
 def _assignment(protocol_type: str, member: MemberMetadata) -> str:
-    """Give a member and the partitions that it has, or the bytes of an assignment that is not a consumer's."""
+    """Return a member with its partitions; the bytes, if the assignment is not a consumer's."""
     if protocol_type != _CONSUMER_PROTOCOL:
         return f"{member.member_id}={_hex(member.assignment)}"
     data, highest = member.assignment, ConsumerProtocolAssignment.SCHEMA.info.versions.ranges[-1][1]
-    said = _int16(data)
-    if said < 0:
-        raise UndecodableRecordError(f"assignment of member {member.member_id} has version {said}")
-    version = min(said, highest)
+    named = _int16(data)
+    if named < 0:
+        raise UndecodableRecordError(f"assignment of member {member.member_id} has version {named}")
+    version = min(named, highest)
     try:
-        assignment, _ = read_as_java(
+        assignment, _ = read_message(
             ConsumerProtocolAssignment, data, _INT16_BYTES, version=version, version_max=highest
         )
-    except JavaReadError as error:
+    except ReadError as error:
         raise UndecodableRecordError(f"assignment of member {member.member_id} cannot be read: {error}") from error
     partitions = ", ".join(
         f"{topic.topic}-{partition}" for topic in assignment.assigned_partitions for partition in topic.partitions
@@ -199,5 +199,5 @@ def _assignment(protocol_type: str, member: MemberMetadata) -> str:
 
 
 def _hex(data: bytes) -> str:
-    """Write bytes as one large number, in capital digits without leading zeros."""
+    """Write bytes as one large number, in capital hex digits without leading zeros."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""

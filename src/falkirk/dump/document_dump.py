@@ -1,4 +1,4 @@
-"""Files as one JSON document, written piece by piece: no more than one batch of records is held at a time.
+"""Files as one JSON document, written piece by piece: at most one batch of records is in memory.
 
 {"release", "files": [{"file", "kind", ..., "problems": [{"file", "position", "baseOffset", "message"}]}]}; by kind a
 file has `startOffset`, or `endOffset` and `epoch`, and `batches` (log, snapshot); `baseOffset` and `entries`
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from falkirk.protocol.record_batch import RecordBatch
 
 Fields = dict[str, object]
+_encode = msgspec.json.encode
 
 
 class DocumentDump:
-    """Dumps files one after the other; one that is damaged does not keep the next from being dumped."""
+    """Dumps files one after the other; a damaged file does not prevent the next from being dumped."""
 
     def __init__(self, tool: DumpTool, options: DumpOptions) -> None:
         self._tool = tool
@@ -40,7 +41,7 @@ class DocumentDump:
         """A file so far was damaged, or could not be read."""
 
     def dump(self, sources: Iterable[DumpSource]) -> Iterator[bytes]:
-        """Give the document in pieces."""
+        """Yield the document in pieces."""
         yield b'{"release":' + _encode(self._tool.release.name) + b',"files":['
         comma = b""
         for source in sources:
@@ -63,13 +64,13 @@ class DocumentDump:
                     yield _more(small_file_document(source, self._options, problems))
         except CorruptFileError as error:
             problems.append(Problem(file=error.file, position=error.offset, message=error.reason))
-        except OSError as error:
-            problems.append(Problem(file=source.path, position=0, message=error.strerror or str(error)))
+        except OSError as os_error:
+            problems.append(Problem(file=source.path, position=0, message=os_error.strerror or str(os_error)))
         yield _more({"problems": [_problem(problem) for problem in problems]}) + b"}"
         self.is_failure |= any(problem.is_corrupt for problem in problems)
 
     def _log(self, source: DumpSource, problems: list[Problem]) -> Iterator[bytes]:
-        """Give the batches one by one. Raises CorruptFileError behind a whole JSON array."""
+        """Yield the batches one by one. Raises CorruptFileError after a whole JSON array."""
         yield _more(_title(source))
         reader = LogReader(source.view(), file=source.path, bytes_max=self._options.bytes_max)
         yield b',"batches":['
@@ -95,7 +96,7 @@ class DocumentDump:
             problems.append(Problem(file=source.path, position=reader.position, message=torn, is_corrupt=False))
 
     def _add_records(self, document: Fields, batch: RecordBatch, file: str) -> CorruptFileError | None:
-        """Add the records if they are wanted; give what ended them early."""
+        """Add the records if they are wanted; return the error that ended them early."""
         if not self._options.is_deep:
             return None
         records: list[Fields] = []
@@ -108,11 +109,8 @@ class DocumentDump:
         return None
 
 
-_encode = msgspec.json.encode
-
-
 def _more(fields: Fields) -> bytes:
-    """Give fields to be put behind others of the same object."""
+    """Encode fields for appending to those of the same object."""
     return b"," + _encode(fields)[1:-1] if fields else b""
 
 

@@ -1,4 +1,4 @@
-"""The files to be dumped: of which kind each is, and how to get at its bytes and those of the files beside it."""
+"""The files to dump: their kinds, their bytes, and the files beside them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
     from falkirk.storage.disk import Disk
 
+BOOTSTRAP: Final = "bootstrap.checkpoint"
+_OFFSET: Final = re.compile(r"[+-]?[0-9]{1,20}")
+
 
 class FileKind(Enum):
-    """What a file's extension says. The values are how JSON names the kinds."""
+    """The kind of a file, by its extension. The values are the names in JSON."""
 
     LOG = "log"
     SNAPSHOT = "snapshot"
@@ -28,12 +31,9 @@ class FileKind(Enum):
     UNKNOWN = "unknown"
 
 
-BOOTSTRAP: Final = "bootstrap.checkpoint"
-
-
 @dataclass(frozen=True, slots=True)
 class DumpSource:
-    """One file. `path` is as it was given, with slashes as Java's File has them."""
+    """One file. `path` is as given, with slashes as Java's File has them."""
 
     disk: Disk
     path: str
@@ -41,18 +41,18 @@ class DumpSource:
 
     @property
     def name(self) -> str:
-        """Give the file's name without its directory."""
+        """File name without its directory."""
         return self.path.rpartition("/")[2]
 
     @property
     def kind(self) -> FileKind:
-        """Give the kind by the extension, as the tool does."""
+        """Kind by the extension, as in the tool."""
         _, dot, extension = self.name.rpartition(".")
         return _KINDS.get(dot + extension, FileKind.UNKNOWN)
 
     @property
     def base_offset(self) -> int:
-        """Give the offset that the name begins with. Raises CorruptFileError if it begins with none."""
+        """Offset that the name begins with. Raises CorruptFileError if it begins with none."""
         stem = self.name.partition(".")[0]
         if not _OFFSET.fullmatch(stem):
             raise CorruptFileError("file name does not begin with an offset", offset=0, file=self.path)
@@ -60,7 +60,7 @@ class DumpSource:
 
     @property
     def snapshot_id(self) -> SnapshotId:
-        """Give what the name of a metadata snapshot says. Raises CorruptFileError."""
+        """Id in the name of a metadata snapshot. Raises CorruptFileError."""
         parsed = parse_snapshot_name(self.name)
         if parsed is None:
             reason = f"file name is neither that of a snapshot (END_OFFSET-EPOCH.checkpoint) nor {BOOTSTRAP}"
@@ -68,18 +68,18 @@ class DumpSource:
         return parsed.id
 
     def view(self) -> memoryview:
-        """Give the file's bytes. Raises OSError."""
+        """Return the file's bytes. Raises OSError."""
         return self.disk.view(self.path)
 
     def beside(self, extension: str) -> DumpSource:
-        """Give the file of the same segment with another extension."""
+        """Return the file of the same segment with another extension."""
         directory, slash, name = self.path.rpartition("/")
         path = f"{directory}{slash}{name.partition('.')[0]}{extension}"
         return DumpSource(self.disk, path, path)
 
 
 def dump_source(disk: Disk, path: str, absolute: Callable[[str], str]) -> DumpSource:
-    """Take a path as it was given; `absolute` makes it so."""
+    """Make the source of a path; `absolute` makes a path absolute."""
     normal = re.sub(r"/+", "/", path)
     normal = normal.rstrip("/") or normal[:1]
     return DumpSource(disk, normal, absolute(normal))
@@ -93,4 +93,3 @@ _KINDS: Final = {
     ".snapshot": FileKind.PRODUCER_SNAPSHOT,
     ".txnindex": FileKind.TRANSACTION_INDEX,
 }
-_OFFSET: Final = re.compile(r"[+-]?[0-9]{1,20}")

@@ -1,4 +1,4 @@
-"""What a dump finds wrong: told at once, or at the end in the tool's own words."""
+"""Problems and findings of a dump: problems are reported at once, findings at the end in the tool's own words."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Pairs = list[tuple[int, int]]
+_TIMESTAMPS: Final = "  Index timestamp: {}, log timestamp: {}"
+_UNORDERED: Final = "  Index timestamp: {}, Previously indexed timestamp: {}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something wrong at one place of a file, beside the dump itself."""
+    """A problem at one position of a file."""
 
     file: str
     position: int
     message: str
     base_offset: int | None = None
-    """Offset of the batch, where there is one."""
+    """Base offset of the batch, if the problem is in one."""
     is_corrupt: bool = True
-    """The file is damaged; else it only ends early, or is of no kind that can be dumped."""
+    """The file is damaged; otherwise it only ends early, or is of a kind that cannot be dumped."""
 
     def __str__(self) -> str:
-        """Give one line for the operator: file, what was wrong, where."""
+        """Return one line for the operator: file, problem, byte."""
         return f"{self.file}: {self.message} (byte {self.position})"
 
 
 @dataclass(slots=True)
 class Findings:
-    """Pairs of numbers that do not fit, by absolute path of the file, as the tool prints them behind all files.
+    """Pairs of numbers that do not fit, by absolute path of the file; the tool prints them after all files.
 
     Differs from Kafka: files come in the order in which they were dumped, not in that of a Java hash map.
     """
@@ -44,10 +46,10 @@ class Findings:
     missing_offsets: dict[str, Pairs] = field(default_factory=dict)
     """Offset in the index, offset found in the log, -1 if none."""
     gaps: dict[str, Pairs] = field(default_factory=dict)
-    """Offset of a record, offset of the next where that is not one more."""
+    """Offset of a record, offset of the next if that is not one more."""
 
     def lines(self, *, is_java: bool) -> Iterator[str]:
-        """Give what the tool writes to stderr at its end; `is_java` for that of 4.3 and later."""
+        """Yield the lines that the tool writes to stderr at its end; `is_java` for that of 4.3 and later."""
         missing = "The following indexed offsets are not found in " + (":{}" if is_java else "the log.")
         falling, rising = (_falling, _rising) if is_java else (_reversed, _reversed)
         sections = (
@@ -64,17 +66,13 @@ class Findings:
                     yield line.format(*pair)
 
 
-_TIMESTAMPS: Final = "  Index timestamp: {}, log timestamp: {}"
-_UNORDERED: Final = "  Index timestamp: {}, Previously indexed timestamp: {}"
-
-
 def _reversed(pairs: Pairs) -> Pairs:
-    """Order as the tools up to 4.2, which put every pair before the others."""
+    """Order as the tools up to 4.2, which prepend every pair."""
     return pairs[::-1]
 
 
 def _rising(pairs: Pairs) -> Pairs:
-    """Order as that of 4.3, which keeps them in a sorted map."""
+    """Order as the tool of 4.3, which keeps pairs in a sorted map."""
     return sorted(dict(pairs).items())
 
 

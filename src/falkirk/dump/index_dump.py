@@ -1,7 +1,7 @@
 """Entries of a segment's index files, each compared with the log as Kafka's dump tool does.
 
-Kafka maps a whole index file into memory: a fraction of an entry at the end is not seen, and the zeros of a file that
-was not trimmed are entries of the base offset, at which the dump ends.
+Kafka maps a whole index file into memory: a partial entry at the end is not read, and the zeros of a file that was not
+trimmed are entries of the base offset, at which the dump ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class IndexedLog:
         self.base_offset = base_offset
 
     def batches(self, position: int, bytes_max: int | None, *, index: str, entry: int) -> Iterator[RecordBatch]:
-        """Give the batches from a position on. Raises CorruptFileError naming index and entry if it is none."""
+        """Yield the batches from a position on. Raises CorruptFileError, naming the entry, if it is outside the log."""
         if not 0 <= position <= len(self._data):
             reason = f"entry {entry} points at byte {position} of a log of {len(self._data)} bytes"
             raise CorruptFileError(reason, offset=entry * OFFSET_ENTRY.size, file=index)
@@ -44,9 +44,9 @@ class IndexedLog:
 def offset_entries(
     data: memoryview, log: IndexedLog, findings: Findings, *, file: str, absolute: str, message_bytes_max: int
 ) -> Iterator[tuple[int, int]]:
-    """Give (offset, position) of each entry; where the log has another offset goes into `findings`.
+    """Yield (offset, position) of each entry; an entry with another offset in the log goes into `findings`.
 
-    Raises CorruptFileError if an entry points at no batch, or at one larger than `message_bytes_max`.
+    Raises CorruptFileError if an entry does not point at a batch, or at one larger than `message_bytes_max`.
     """
     for number, (relative, position) in enumerate(_entries(data, OFFSET_ENTRY)):
         offset = log.base_offset + relative
@@ -65,9 +65,9 @@ def offset_entries(
 def time_entries(
     data: memoryview, index: memoryview, log: IndexedLog, findings: Findings, *, file: str, absolute: str
 ) -> Iterator[tuple[int, int]]:
-    """Give (timestamp, offset) of each entry; what does not fit the log goes into `findings`.
+    """Yield (timestamp, offset) of each entry; one that does not fit the log goes into `findings`.
 
-    `index` is the segment's offset index, which shortens the search. Raises CorruptFileError where the log is damaged.
+    `index` is the segment's offset index, which shortens the search. Raises CorruptFileError if the log is damaged.
     """
     offsets, positions = _rising_entries(index, log.base_offset)
     before = -1
@@ -93,7 +93,7 @@ def time_entries(
 
 
 def check_offset_index(data: memoryview, *, file: str, base_offset: int) -> None:
-    """Do what a broker checks at its start. Raises CorruptFileError."""
+    """Run the checks of a starting broker. Raises CorruptFileError."""
     size = OFFSET_ENTRY.size
     count = len(data) // size
     if count:
@@ -103,7 +103,7 @@ def check_offset_index(data: memoryview, *, file: str, base_offset: int) -> None
 
 
 def check_time_index(data: memoryview, *, file: str, base_offset: int) -> None:
-    """Do what a broker checks at its start. Raises CorruptFileError."""
+    """Run the checks of a starting broker. Raises CorruptFileError."""
     size = TIME_ENTRY.size
     count = len(data) // size
     if count:
@@ -124,7 +124,7 @@ def _entries(data: memoryview, entry: struct.Struct) -> Iterator[tuple[int, int]
 
 
 def _rising_entries(index: memoryview, base_offset: int) -> tuple[list[int], list[int]]:
-    """Give offsets and positions of an offset index up to where they no longer rise, as at the zeros of one in use."""
+    """Return offsets and positions of an offset index as long as they rise; in one in use, zeros follow."""
     offsets: list[int] = []
     positions: list[int] = []
     for relative, position in _entries(index, OFFSET_ENTRY):

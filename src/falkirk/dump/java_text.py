@@ -1,25 +1,21 @@
-"""Text as Java makes it: strings of bytes that may be no UTF-8, doubles, JSON strings as Jackson quotes them."""
+"""Text as Java formats it: doubles, and JSON strings as Jackson quotes them."""
 
 from __future__ import annotations
 
-import codecs
 import math
 import re
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Final
 
-
-def java_string(data: bytes) -> str:
-    """Decode UTF-8 as `new String(bytes, UTF_8)` does: what is malformed becomes U+FFFD."""
-    return data.decode("utf-8", _REPLACE_AS_JAVA)
+_PLAIN_MIN, _PLAIN_MAX = 1e-3, 1e7
+_ESCAPE: Final = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
 
 
 def java_double(value: float) -> str:
-    """Write a number as `Double.toString` does: at least one digit behind the point, an exponent outside 1e-3 .. 1e7.
+    """Format a number like `Double.toString`: at least one digit after the point, an exponent outside 1e-3 .. 1e7.
 
-    The digits are the fewest that tell the number from its neighbours, as since Java 19; older ones print a digit more
-    in rare cases.
+    The digits are the fewest that identify the number, as since Java 19; older ones print a digit more in rare cases.
     """
     if math.isnan(value):
         return "NaN"
@@ -38,25 +34,19 @@ def java_double(value: float) -> str:
 
 
 def json_double(value: float) -> str:
-    """Write a number as Jackson does: what JSON has no number for stands in quotes."""
+    """Format a number like Jackson, which quotes what JSON has no number for."""
     text = java_double(value)
     return text if math.isfinite(value) else f'"{text}"'
 
 
 def json_string(text: str) -> str:
-    """Quote a string as Jackson does: non-ASCII characters as they are, control characters in capital hex digits."""
+    """Quote a string like Jackson: non-ASCII characters as they are, control characters in capital hex digits."""
     quoted: str = encode_basestring(text)
     return _ESCAPE.sub(_capital_escape, quoted) if "\\u" in quoted else quoted
 
 
-_REPLACE_AS_JAVA: Final = "falkirk-java-replace"
-_PLAIN_MIN, _PLAIN_MAX = 1e-3, 1e7
-_ESCAPE: Final = re.compile(r"\\(?:u00([0-9a-f]{2})|.)")
-_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-
-
 def _fewest_digits(value: float) -> tuple[str, int]:
-    """Give digits and `point`: the number is 0.DIGITS times ten to the power of `point`."""
+    """Return digits and `point`: the number is 0.DIGITS times ten to the power of `point`."""
     text = repr(value)
     # Java writes two digits at least, and the second need not be a zero: the least double is 4.9E-324, not 5.0E-324.
     two_digits = f"{value:.1e}"
@@ -69,13 +59,3 @@ def _fewest_digits(value: float) -> tuple[str, int]:
 
 def _capital_escape(match: re.Match[str]) -> str:
     return f"\\u00{match[1].upper()}" if match[1] else match[0]
-
-
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    # A surrogate, or what there is of one, is one malformed character to Java, and one for each byte to Python.
-    surrogate = _SURROGATE.match(error.object, error.start)
-    return "\ufffd", surrogate.end() if surrogate else error.end
-
-
-codecs.register_error(_REPLACE_AS_JAVA, _replace)

@@ -1,7 +1,7 @@
-"""Messages as the JSON text that Kafka's generated converters and Jackson print: compact, in the schema's order.
+"""Messages as the JSON text of Kafka's generated converters and Jackson: compact, in schema order.
 
-Compiled per (message, version, layout) as the codecs are, straight to text: a dump writes one per record. The field
-rules are those of Kafka's JSON form (`protocol.json_form`): tagged fields that have their default are left out.
+Compiled per (message, version, layout) like the codecs, straight to text: a dump writes one per record. The field rules
+are those of Kafka's JSON form (`protocol.json_form`): tagged fields with their default are left out.
 """
 
 from __future__ import annotations
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.schema import WireMessage
 
+_FUNCTIONS: Final = {
+    "string": "string",
+    "uuid": "uuid",
+    "bytes": "base64",
+    "bool": "boolean",
+    "float64": "double",
+}
+
 
 def json_writer(
     cls: type[WireMessage],
@@ -30,7 +38,7 @@ def json_writer(
 ) -> Callable[[Any], str]:  # Any: cls
     """Compile the function that writes a message of this class.
 
-    `bytes_writers` replaces, by JSON name, how fields of type bytes are written anywhere in the message; the default
+    `bytes_writers` overrides, by JSON name, how fields of type bytes are written anywhere in the message; the default
     is base64.
     """
     if bytes_writers:
@@ -46,7 +54,7 @@ def _json_writer(cls: type[WireMessage], version: int, layout: int | None) -> Ca
 def _compile(
     layout: StructLayout, bytes_writers: Mapping[str, Callable[[bytes | None], str]]
 ) -> Callable[[Any], str]:  # Any: the layout's class
-    """Write one function per struct. Every field is written with a comma before it; the first one is cut off."""
+    """Compile one function per struct. Every field is written with a comma before it; the first comma is cut off."""
     source = Source()
     run: list[str] = []
     source.line("out = ''")
@@ -71,7 +79,7 @@ def _flush(source: Source, run: list[str]) -> None:
 
 
 def _is_set(source: Source, field: WireField, value: str) -> str:
-    """Give the condition under which a tagged field is not left out."""
+    """Return the condition under which a tagged field is written."""
     if field.default is not ...:
         return f"{value} != {source.constant(field.default, 'D')}"
     if field.struct is None or field.is_array:
@@ -85,7 +93,7 @@ def _expression(
     value: str,
     bytes_writers: Mapping[str, Callable[[bytes | None], str]],
 ) -> str:
-    """Give the expression that turns the value into text; it holds no quotes, for it stands inside an f-string."""
+    """Return the expression that turns the value into text; it has no quotes, because it is inside an f-string."""
     if field.type == "bytes" and field.json_name in bytes_writers:
         return f"{source.constant(bytes_writers[field.json_name], 'B')}({value})"
     if field.struct is not None:
@@ -100,7 +108,7 @@ def _expression(
 
 
 def _array(field: WireField, value: str) -> str:
-    # Replicas, directories and the like repeat from record to record.
+    # Replicas and directories repeat from record to record.
     if field.type == "uuid":
         return f"uuids({value})"
     function = _FUNCTIONS.get(field.type)
@@ -134,13 +142,6 @@ def _array_of(texts: Any) -> str:  # Any: an iterator of str; `map` in compiled 
     return f"[{','.join(texts)}]"
 
 
-_FUNCTIONS: Final = {
-    "string": "string",
-    "uuid": "uuid",
-    "bytes": "base64",
-    "bool": "boolean",
-    "float64": "double",
-}
 _NAMESPACE: Final[dict[str, Any]] = {  # Any: what the compiled code calls
     "null": "null",
     "string": json_string,

@@ -22,7 +22,7 @@ Fields = dict[str, object]
 
 
 def batch_document(batch: RecordBatch, file: str, *, is_valid: bool) -> Fields:
-    """Give what a batch's header says. Raises CorruptFileError for a codec that Kafka does not know."""
+    """Return the fields of a batch's header. Raises CorruptFileError for a codec that Kafka does not know."""
     return {
         "position": batch.position,
         "baseOffset": batch.base_offset,
@@ -47,7 +47,7 @@ def batch_document(batch: RecordBatch, file: str, *, is_valid: bool) -> Fields:
 
 
 def record_documents(batch: RecordBatch, file: str, options: DumpOptions) -> Iterator[Fields]:
-    """Give the records of a batch, up to the first that does not parse. Raises CorruptFileError there."""
+    """Yield the records of a batch, up to the first that does not parse. Raises CorruptFileError there."""
     for record in records_of(batch, file):
         document: Fields = {
             "offset": record.offset,
@@ -65,7 +65,7 @@ def record_documents(batch: RecordBatch, file: str, options: DumpOptions) -> Ite
 
 
 def text_or_base64(data: bytes | None) -> object:
-    """Give bytes as text if they are UTF-8, else as {"base64": ...}."""
+    """Return bytes as text if they are UTF-8, else as {"base64": ...}."""
     if data is None:
         return None
     try:
@@ -83,7 +83,7 @@ def _control(record: Record, batch: RecordBatch, file: str) -> Fields:
 
 
 def _add_contents(document: Fields, record: Record, options: DumpOptions) -> None:
-    """Add the record decoded, or key and value as they are, beside what is wrong with them."""
+    """Add the record decoded, or key and value as they are, with the error."""
     decoded = options.decoder.document(record)
     if decoded is not None and decoded.json is not None:
         document["decoded"] = decoded.json

@@ -1,8 +1,8 @@
-"""Batches and records of a log as Kafka's dump tool walks over them: also where they are damaged.
+"""Batches and records of a log as Kafka's dump tool walks over them, damaged ones included.
 
-The tool hops from length to length, prints what the headers say, and decodes records whether the CRC fits or not. It
-ends at a length that no batch has, and at a record that does not parse; a tail too short for what its header says is
-left over. `storage.SegmentReader` is stricter, and made to trust what it gives.
+The tool hops from length to length, prints what the headers say, and decodes records whether the CRC is right or not.
+It ends at an impossible length and at a record that does not parse; an incomplete batch at the end is left over.
+`storage.SegmentReader` is stricter: whatever it returns can be trusted.
 """
 
 from __future__ import annotations
@@ -27,11 +27,18 @@ from falkirk.storage.errors import CorruptFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
+_UP_TO_MAGIC_BYTES: Final = 17
+# Bytes of the shortest message of magic 0.
+_OLD_LENGTH_MIN: Final = 14
+# Kafka reads the magic as a signed byte, and reads every one from 2 on as 2.
+_MAGIC_MAX: Final = 0x7F
+
 
 class LogReader:
     """Iterates the batches in `bytes_max` bytes from `position` on; afterwards `position` is where they end.
 
-    A batch may be too short for its own header (`size` below 61): then the rest of the header is that of what follows.
+    A batch may be shorter than its own header (`size` below 61): then the rest of the header is read from what follows.
     """
 
     def __init__(self, data: memoryview, *, file: str, position: int = 0, bytes_max: int | None = None) -> None:
@@ -41,7 +48,7 @@ class LogReader:
         self.position = position
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Give batch after batch. Raises CorruptFileError where the tool ends, naming the byte and the batch."""
+        """Yield batch after batch. Raises CorruptFileError where the tool ends, naming the byte and the batch."""
         while self.position < self.size - _UP_TO_MAGIC_BYTES:
             base_offset, length = _OFFSET_AND_LENGTH.unpack_from(self._data, self.position)
             if length < _OLD_LENGTH_MIN:
@@ -49,7 +56,7 @@ class LogReader:
             if length > self.size - LENGTH_END - self.position:
                 return
             magic = self._data[self.position + MAGIC_AT]
-            # The tool reads a header beyond a batch that is too short for one, if the file goes on.
+            # The tool reads a header past the end of a batch that is too short for one.
             if len(self._data) - self.position < HEADER_BYTES or not MAGIC <= magic <= _MAGIC_MAX:
                 raise self._no_batch(base_offset, length)
             batch = RecordBatch(self._data, self.position, *HEADER.unpack_from(self._data, self.position))
@@ -57,7 +64,7 @@ class LogReader:
             self.position += batch.size
 
     def torn(self) -> str | None:
-        """Say what is wrong with the tail behind the last batch; None if there is none."""
+        """Return what is wrong with the tail behind the last batch; None if there is none."""
         left = self.size - self.position
         if left <= 0:
             return None
@@ -68,7 +75,7 @@ class LogReader:
         return f"{where}: batch of offset {base_offset} takes {length + LENGTH_END} bytes, {left} are left"
 
     def _no_batch(self, base_offset: int, length: int) -> CorruptFileError:
-        """Say why the tool ends here, or why we do: it prints message sets of magic 0 and 1."""
+        """Return why the tool ends here, or why we do: it also prints message sets of magic 0 and 1."""
         magic = self._data[self.position + MAGIC_AT]
         if not any(self._data[self.position : self.position + HEADER_BYTES]):
             left = self.size - self.position
@@ -85,12 +92,12 @@ class LogReader:
 
 
 def is_valid_batch(batch: RecordBatch) -> bool:
-    """Say whether a batch is long enough for a header, and its CRC fits."""
+    """Return whether a batch is long enough for a header, and its CRC is right."""
     return batch.size >= HEADER_BYTES and batch.crc_is_valid
 
 
 def records_of(batch: RecordBatch, file: str) -> Iterator[Record]:
-    """Give the records of a batch, up to the first that does not parse.
+    """Yield the records of a batch, up to the first that does not parse.
 
     Raises CorruptFileError there, naming the batch and its byte in the file.
     """
@@ -101,22 +108,14 @@ def records_of(batch: RecordBatch, file: str) -> Iterator[Record]:
         records = batch.records()
     except RemoteProtocolError as error:
         found = _one_by_one(batch, file, error)
-        # The tool reads the records of a compressed batch all before it gives the first.
+        # The tool reads all records of a compressed batch before it prints the first.
         yield from list(found) if batch.attributes & COMPRESSION_MASK else found
     else:
         yield from records
 
 
-_OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
-_UP_TO_MAGIC_BYTES: Final = 17
-# The least that a message of magic 0 takes.
-_OLD_LENGTH_MIN: Final = 14
-# Kafka reads the magic as a signed byte, and every one from 2 on as a batch of magic 2.
-_MAGIC_MAX: Final = 0x7F
-
-
 def _one_by_one(batch: RecordBatch, file: str, error: RemoteProtocolError) -> Iterator[Record]:
-    """Give those before the one that is wrong; the offset of the last may lie behind the batch, to the tool."""
+    """Yield the records before the invalid one; as in the tool, the offset of the last may be behind the batch."""
     if batch.record_count < 0:
         raise CorruptFileError(_named(error.reason, batch), offset=error.offset, file=file) from error
     at = 0

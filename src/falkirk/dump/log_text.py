@@ -1,15 +1,15 @@
-"""A log or snapshot as text, line for line what Kafka's dump tool prints."""
+"""A log or snapshot as text, line for line as Kafka's dump tool prints it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from falkirk.dump.control_text import control_text
-from falkirk.dump.java_text import java_string
 from falkirk.dump.log_reader import records_of
 from falkirk.dump.metadata_decoder import MetadataDecoder
 from falkirk.dump.record_decoder import UndecodableRecordError
 from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.lax_reader import decoded
 from falkirk.protocol.record import decode_values
 from falkirk.protocol.record_batch import NO_SEQUENCE
 from falkirk.storage.errors import CorruptFileError
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from falkirk.protocol.record import Record
     from falkirk.protocol.record_batch import RecordBatch
 
+_BOOLEANS: Final = ("false", "true")
+_INT32_MAX: Final = 0x7FFFFFFF
+_INT32_BIT: Final = 1 << 31
+
 
 class LogText:
-    """Writes the batches of one file. `on_record` is told the offset of every record, in order."""
+    """Writes the batches of one file. `on_record` is called with the offset of every record, in order."""
 
     def __init__(self, options: DumpOptions, text: DumpText, *, file: str, on_record: Callable[[int], None]) -> None:
         self._options = options
@@ -33,9 +37,9 @@ class LogText:
         self._on_record = on_record
 
     def batch(self, batch: RecordBatch, *, is_valid: bool) -> Iterator[str]:
-        """Give the lines of a batch, whole lines in every piece.
+        """Yield the lines of a batch, whole lines in every piece.
 
-        Raises CorruptFileError where the tool ends, after what it printed before.
+        Raises CorruptFileError where the tool ends, after everything that it prints before.
         """
         if self._options.shows_batch_metadata:
             yield batch_line(batch, self._file, is_valid=is_valid) + "\n"
@@ -57,7 +61,7 @@ class LogText:
         yield "".join(lines)
 
     def _kraft_records(self, batch: RecordBatch) -> str | None:
-        """Give the records of a batch that has the shape in which KRaft writes; None if it has another."""
+        """Return the records of a batch in the shape that KRaft writes; None for any other shape."""
         decoder = self._options.decoder
         if not isinstance(decoder, MetadataDecoder) or batch.is_control or not self._options.shows_contents:
             return None
@@ -92,8 +96,8 @@ class LogText:
                 line += self._contents(record)
         except RemoteProtocolError as error:
             raise self._ended(error.reason, record, batch) from error
-        except UndecodableRecordError as error:
-            raise self._ended(str(error), record, batch) from error
+        except UndecodableRecordError as undecodable:
+            raise self._ended(str(undecodable), record, batch) from undecodable
         finally:
             lines.append(line + "\n")
 
@@ -113,12 +117,12 @@ class LogText:
         return line
 
     def _indent(self, *, is_first: bool, is_key: bool = False) -> str:
-        """Give what stands before a key or payload: a bar at a line's begin, up to 4.2 only before keys."""
+        """Return the text before a key or payload: a bar at the start of a line, up to 4.2 only before keys."""
         return "| " if is_first and (is_key or self._text.is_java) else " "
 
 
 def batch_line(batch: RecordBatch, file: str, *, is_valid: bool) -> str:
-    """Write what a batch's header says. Raises CorruptFileError for a codec that Kafka does not know."""
+    """Write a batch's header. Raises CorruptFileError for a codec that Kafka does not know."""
     horizon = batch.delete_horizon_ms
     return (
         f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.record_count} "
@@ -132,7 +136,7 @@ def batch_line(batch: RecordBatch, file: str, *, is_valid: bool) -> str:
 
 
 def codec_name(batch: RecordBatch, file: str) -> str:
-    """Name the codec as Kafka does. Raises CorruptFileError for one that it does not know."""
+    """Return Kafka's name of the codec. Raises CorruptFileError for one that it does not know."""
     try:
         return batch.compression.name.lower()
     except RemoteProtocolError as error:
@@ -141,7 +145,7 @@ def codec_name(batch: RecordBatch, file: str) -> str:
 
 
 def record_metadata(record: Record, batch: RecordBatch) -> str:
-    """Write what is printed of every record but its contents."""
+    """Write everything about a record except its contents."""
     key_size = -1 if record.key is None else len(record.key)
     value_size = -1 if record.value is None else len(record.value)
     headers = ",".join(header_key(key) for key, _ in record.headers)
@@ -152,41 +156,36 @@ def record_metadata(record: Record, batch: RecordBatch) -> str:
 
 
 def header_key(key: str) -> str:
-    """Give a header's key as Java reads it; ours carries bytes that are no UTF-8 as surrogates."""
-    return key if key.isascii() else java_string(key.encode("utf-8", "surrogateescape"))
+    """Return a header's key as Java reads it; ours carries bytes that are not UTF-8 as surrogates."""
+    return key if key.isascii() else decoded(key.encode("utf-8", "surrogateescape"))
 
 
 def timestamp_type(batch: RecordBatch) -> str:
-    """Name what a timestamp of the batch is."""
+    """Return the type of the batch's timestamps."""
     return "LogAppendTime" if batch.is_log_append_time else "CreateTime"
 
 
 def last_sequence(batch: RecordBatch) -> int:
-    """Give the sequence number of the last record; -1 without a producer's."""
+    """Return the sequence number of the last record; -1 without a producer."""
     if batch.base_sequence == NO_SEQUENCE:
         return NO_SEQUENCE
     return _advance(batch.base_sequence, batch.last_offset_delta)
 
 
 def record_sequence(record: Record, batch: RecordBatch) -> int:
-    """Give the sequence number of a record; -1 without a producer's."""
+    """Return the sequence number of a record; -1 without a producer."""
     if batch.base_sequence < 0:
         return NO_SEQUENCE
     return _advance(batch.base_sequence, record.offset - batch.base_offset)
 
 
 def optional_long(value: int | None) -> str:
-    """Write an `OptionalLong`."""
+    """Format like an `OptionalLong`."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
-_BOOLEANS: Final = ("false", "true")
-_INT32_MAX: Final = 0x7FFFFFFF
-_INT32_BIT: Final = 1 << 31
-
-
 def _advance(sequence: int, increment: int) -> int:
-    """Count sequence numbers on, which begin at 0 again behind the largest int; what overflows does so as in Java."""
+    """Add to a sequence number, which wraps to 0 after the largest int; overflows as in Java."""
     if sequence > _int32(_INT32_MAX - increment):
         return _int32(increment - (_INT32_MAX - sequence) - 1)
     return _int32(sequence + increment)

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from falkirk.dump.framed_record import framed_type, read_body, read_frame
-from falkirk.dump.java_reader import JavaReadError
 from falkirk.dump.json_text import json_writer
 from falkirk.dump.record_decoder import DecodedRecord, RecordText
 from falkirk.dump.wire_text import UNUSUAL, wire_text
+from falkirk.protocol.lax_reader import ReadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.dump.tool import DumpTool
     from falkirk.protocol.record import Record
+
+_FRAME_BYTES: Final = 3
 
 
 class MetadataDecoder:
@@ -33,21 +35,21 @@ class MetadataDecoder:
         self._plans: dict[bytes, _Plan] = {}
 
     def text(self, record: Record) -> RecordText:
-        """Give the record as payload; keys are not looked at."""
+        """Return the record as payload; keys are ignored."""
         return RecordText(None, self.payload(record.value, record.offset))
 
     def document(self, record: Record) -> DecodedRecord:
-        """Give type, version and data."""
+        """Return type, version and data."""
         try:
             return DecodedRecord(msgspec.Raw(self._json(record.value or b"").encode()))
-        except JavaReadError as error:
+        except ReadError as error:
             return DecodedRecord(None, str(error))
 
     def payload(self, value: bytes | None, offset: int) -> str:
-        """Give what the tool prints for the value of the record at `offset`."""
+        """Return the text for the value of the record at `offset`."""
         try:
             return self._json(value or b"")
-        except JavaReadError as error:
+        except ReadError as error:
             return f"Error at {offset}, skipping. {error}"
 
     def _json(self, value: bytes) -> str:
@@ -72,9 +74,6 @@ class MetadataDecoder:
         return f"{head}{json_writer(known.cls, written, layout=known.layout)(message)}}}"
 
 
-_FRAME_BYTES: Final = 3
-
-
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """How to write the records of one type and version."""
@@ -84,5 +83,5 @@ class _Plan:
 
 
 def _constant_name(name: str) -> str:
-    """Name a type as Kafka's enum does: `NoOpRecord` is NO_OP_RECORD."""
+    """Return a type's name as in Kafka's enum: `NoOpRecord` is NO_OP_RECORD."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()

@@ -1,4 +1,4 @@
-"""What the options of the dump tool ask for, and the decoder that follows from them."""
+"""Options of the dump tool, and the decoder that follows from them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class DumpOptions:
 
     decoder: RecordDecoder
     is_deep: bool = False
-    """Records are shown; else only batches."""
+    """Show records, not only batches."""
     shows_contents: bool = False
-    """Keys and values are shown."""
+    """Show keys and values."""
     shows_record_metadata: bool = True
     shows_batch_metadata: bool = True
     bytes_max: int | None = None
-    """Only that many bytes of a log are looked at."""
+    """Read only so many bytes of a log."""
     index_sanity_only: bool = False
     verify_index_only: bool = False
     message_bytes_max: int = MESSAGE_BYTES_MAX
 
 
 def record_decoder(tool: DumpTool, kind: DecoderKind) -> RecordDecoder:
-    """Give the decoder of a kind of log as that tool has it; the tool must have one."""
+    """Return the tool's decoder of a kind of log; the tool must have one."""
     assert kind in tool.text.decoders
     match kind:
         case DecoderKind.STRINGS:

@@ -1,11 +1,11 @@
-"""What stands in the records of a log, as each decoder of the dump tool says it."""
+"""The contents of a log's records, as each decoder of the dump tool prints them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from falkirk.dump.java_text import java_string
+from falkirk.protocol.lax_reader import decoded
 
 if TYPE_CHECKING:
     import msgspec
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordText:
-    """Key and payload as the tool prints them; None where it prints none."""
+    """Key and payload as the tool prints them; None if it prints none."""
 
     key: str | None
     payload: str | None
@@ -23,7 +23,7 @@ class RecordText:
 
 @dataclass(frozen=True, slots=True)
 class DecodedRecord:
-    """A record as JSON; `error` says, in Kafka's words, why there is none."""
+    """A record as JSON, or the `error` for which there is none."""
 
     json: msgspec.Raw | None
     error: str | None = None
@@ -33,11 +33,11 @@ class RecordDecoder(Protocol):
     """Decodes the records of one kind of log."""
 
     def text(self, record: Record) -> RecordText:
-        """Give what the tool prints. Raises UndecodableRecordError where the tool itself ends."""
+        """Return the text that the tool prints. Raises UndecodableRecordError where the tool itself ends."""
         ...
 
     def document(self, record: Record) -> DecodedRecord | None:
-        """Give the record as JSON; None if key and value are to be shown as they are."""
+        """Return the record as JSON; None to show key and value as they are."""
         ...
 
 
@@ -49,12 +49,12 @@ class StringDecoder:
     """Keys and values are UTF-8."""
 
     def text(self, record: Record) -> RecordText:
-        """Give both as they are."""
+        """Return both as they are."""
         key, value = record.key, record.value
         return RecordText(
-            None if key is None else java_string(key),
-            None if value is None else java_string(value),
+            None if key is None else decoded(key),
+            None if value is None else decoded(value),
         )
 
     def document(self, record: Record) -> None:
-        """Leave key and value to be shown as they are."""
+        """Return None: key and value are shown as they are."""

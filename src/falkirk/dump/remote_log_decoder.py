@@ -1,4 +1,4 @@
-"""Records of `__remote_log_metadata`, the topic of tiered storage's own log manager, as `toString` of its classes."""
+"""Records of `__remote_log_metadata`, the topic of tiered storage's default manager, in the form of `toString`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from falkirk.dump.framed_record import framed_type, read_body, read_frame
-from falkirk.dump.java_reader import JavaReadError
 from falkirk.dump.json_text import json_writer
 from falkirk.dump.record_decoder import DecodedRecord, RecordText
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages import REMOTE_LOG_RECORDS
 from falkirk.protocol.messages.remote_log_segment_metadata_record import RemoteLogSegmentMetadataRecord
 from falkirk.protocol.messages.remote_log_segment_metadata_update_record import RemoteLogSegmentMetadataUpdateRecord
@@ -19,6 +19,14 @@ from falkirk.protocol.uuid import uuid_text
 if TYPE_CHECKING:
     from falkirk.dump.tool import DumpTool
     from falkirk.protocol.record import Record
+
+_SEGMENT_STATES: Final = (
+    "COPY_SEGMENT_STARTED",
+    "COPY_SEGMENT_FINISHED",
+    "DELETE_SEGMENT_STARTED",
+    "DELETE_SEGMENT_FINISHED",
+)
+_DELETE_STATES: Final = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED")
 
 
 class RemoteLogDecoder:
@@ -31,18 +39,18 @@ class RemoteLogDecoder:
         self._shows_index = self._types[0].layout != 0
 
     def text(self, record: Record) -> RecordText:
-        """Give the record as payload; keys are not looked at."""
+        """Return the record as payload; keys are ignored."""
         try:
             _, _, message = self._read(record.value or b"")
             return RecordText(None, self._text(message))
-        except JavaReadError as error:
+        except ReadError as error:
             return RecordText(None, f"Error at offset {record.offset}, skipping. {error}")
 
     def document(self, record: Record) -> DecodedRecord:
-        """Give type, version and data."""
+        """Return type, version and data."""
         try:
             type_, version, message = self._read(record.value or b"")
-        except JavaReadError as error:
+        except ReadError as error:
             return DecodedRecord(None, str(error))
         name = type(message).SCHEMA.info.name
         data = json_writer(type(message), 0, layout=self._types[type_].layout)(message)
@@ -58,33 +66,29 @@ class RemoteLogDecoder:
             case RemoteLogSegmentMetadataRecord():
                 return self._segment(message)
             case RemoteLogSegmentMetadataUpdateRecord():
-                state = _state(_SEGMENT_STATES, message.remote_log_segment_state, "state can not be null")
+                state = _state(_SEGMENT_STATES, message.remote_log_segment_state)
                 return (
                     f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(message.remote_log_segment_id)}, "
                     f"customMetadata={_custom(message.custom_metadata)}, state={state}, "
                     f"eventTimestampMs={message.event_timestamp_ms}, brokerId={message.broker_id}}}"
                 )
             case RemotePartitionDeleteMetadataRecord():
-                state = _state(_DELETE_STATES, message.remote_partition_delete_state, "null")
+                state = _state(_DELETE_STATES, message.remote_partition_delete_state)
                 return (
                     f"RemotePartitionDeleteMetadata{{topicPartition={_partition(message.topic_id_partition)}, "
                     f"state={state}, eventTimestampMs={message.event_timestamp_ms}, brokerId={message.broker_id}}}"
                 )
         type_ = type(message).SCHEMA.info.key
-        raise JavaReadError(f"RemoteLogMetadataTransform for apikey: {type_} does not exist.")
+        raise ReadError(f"record type {type_} has no text", 0)
 
     def _segment(self, message: RemoteLogSegmentMetadataRecord) -> str:
         """Write a segment, if it passes the checks of Kafka's class."""
-        state = _state(_SEGMENT_STATES, message.remote_log_segment_state, "state can not be null")
+        state = _state(_SEGMENT_STATES, message.remote_log_segment_state)
         start, end = message.start_offset, message.end_offset
-        if start < 0:
-            what = "StartOffset for a remote segment cannot be negative"
-            raise JavaReadError(f"Unexpected start offset = {start}. {what}")
-        if end < start:
-            what = f"EndOffset for a remote segment cannot be less than startOffset = {start}"
-            raise JavaReadError(f"Unexpected end offset = {end}. {what}")
+        if not 0 <= start <= end:
+            raise ReadError(f"segment has start offset {start} and end offset {end}", 0)
         if not message.segment_leader_epochs:
-            raise JavaReadError("segmentLeaderEpochs can not be null or empty")
+            raise ReadError("segment has no leader epochs", 0)
         epochs = {entry.leader_epoch: entry.offset for entry in message.segment_leader_epochs}
         epochs_text = ", ".join(f"{epoch}={epochs[epoch]}" for epoch in sorted(epochs))
         index = f", txnIdxEmpty={'true' if message.txn_index_empty else 'false'}" if self._shows_index else ""
@@ -97,18 +101,9 @@ class RemoteLogDecoder:
         )
 
 
-_SEGMENT_STATES: Final = (
-    "COPY_SEGMENT_STARTED",
-    "COPY_SEGMENT_FINISHED",
-    "DELETE_SEGMENT_STARTED",
-    "DELETE_SEGMENT_FINISHED",
-)
-_DELETE_STATES: Final = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED")
-
-
-def _state(names: tuple[str, ...], state: int, refusal: str) -> str:
+def _state(names: tuple[str, ...], state: int) -> str:
     if not 0 <= state < len(names):
-        raise JavaReadError(refusal)
+        raise ReadError(f"state {state} is not known", 0)
     return names[state]
 
 

@@ -1,4 +1,4 @@
-"""The order in which Scala's mutable hash sets and maps give their elements: the tools up to 4.2 print in it."""
+"""The iteration order of Scala's mutable hash sets and maps, in which the tools up to 4.2 print."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 E = TypeVar("E")
+_MASK: Final = 0xFFFFFFFF
+_SIGN: Final = 0x80000000
+_TABLE_MIN: Final = 16
+_LOAD: Final = 0.75
+# Immutable sets up to this size are separate classes, whose elements are added one by one.
+_SMALL_SET_MAX: Final = 4
 
 
 def topic_partition_hash(topic: str, partition: int) -> int:
-    """Give `TopicPartition.hashCode`, as a signed int of 32 bits."""
+    """Return `TopicPartition.hashCode`, as a signed int of 32 bits."""
     return _signed((31 * (31 + partition) + java_string_hash(topic)) & _MASK)
 
 
 class ScalaOrder:
-    """Grows as `scala.collection.mutable.HashSet` and `HashMap` do, and says in which order they give their elements.
+    """Grows like `scala.collection.mutable.HashSet` and `HashMap`, and sorts elements in their iteration order.
 
     Source: the observed order; a table of chains whose size is a power of two, at most three quarters full, chains
     ordered by hash.
@@ -29,15 +35,15 @@ class ScalaOrder:
         self._size = 0
 
     def add_one(self, *, is_new: bool = True) -> None:
-        """Add one element; the table may grow for it even if it is there already."""
+        """Add one element; the table may grow even if it is there already."""
         if self._size + 1 >= int(self._table * _LOAD):
             self._table *= 2
         self._size += is_new
 
     def add_set(self, count: int, *, new: int) -> None:
-        """Add an immutable set of `count` elements, `new` of which are not there yet.
+        """Add an immutable set of `count` elements, of which `new` are not there yet.
 
-        The table grows for a large set beforehand, and not while its elements are added, however full it gets.
+        For a large set the table grows beforehand, and not while its elements are added, however full it gets.
         """
         self._table = max(self._table, _table_for(int((count + 1) / _LOAD)))
         if count > _SMALL_SET_MAX:
@@ -47,7 +53,7 @@ class ScalaOrder:
             self.add_one(is_new=index < new)
 
     def sort(self, elements: Iterable[E], hash_of: Callable[[E], int]) -> list[E]:
-        """Order the elements; those of one hash stay as they were added."""
+        """Sort the elements; those of one hash keep the order in which they were added."""
 
         def place(element: E) -> tuple[int, int]:
             spread = _spread(hash_of(element))
@@ -57,19 +63,11 @@ class ScalaOrder:
 
 
 def map_order(keys: Sequence[str]) -> list[str]:
-    """Order the keys of a map to which they were added one by one."""
+    """Sort the keys of a map to which they were added one by one."""
     order = ScalaOrder()
     for _ in keys:
         order.add_one()
     return order.sort(keys, java_string_hash)
-
-
-_MASK: Final = 0xFFFFFFFF
-_SIGN: Final = 0x80000000
-_TABLE_MIN: Final = 16
-_LOAD: Final = 0.75
-# Immutable sets up to this size are classes of their own, and their elements are added one by one.
-_SMALL_SET_MAX: Final = 4
 
 
 def _signed(value: int) -> int:
@@ -82,5 +80,5 @@ def _spread(value: int) -> int:
 
 
 def _table_for(capacity: int) -> int:
-    """Give the least power of two that holds `capacity`, at least 8."""
+    """Return the least power of two that holds `capacity`, at least 8."""
     return int(1 << (max(capacity - 1, 4).bit_length()))

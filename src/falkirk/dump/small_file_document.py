@@ -23,7 +23,7 @@ Fields = dict[str, object]
 
 
 def small_file_document(source: DumpSource, options: DumpOptions, problems: list[Problem]) -> Fields:
-    """Give the fields of a file behind its name and kind, as far as it can be read; adds to `problems`.
+    """Return the fields of a file after its name and kind, as far as it can be read; adds to `problems`.
 
     Raises OSError, and CorruptFileError for a file name without an offset.
     """
@@ -64,7 +64,7 @@ def _index(source: DumpSource, options: DumpOptions, problems: list[Problem]) ->
 
 
 def _misfits(source: DumpSource, findings: Findings) -> Iterator[Problem]:
-    """Word what Kafka's tool says of an index that does not fit its log; the log is right, the index is rebuilt."""
+    """Yield what does not fit between an index and its log; the log is right, and Kafka rebuilds the index."""
     for offset, found in findings.index_mismatches.get(source.path, ()):
         yield _misfit(source, f"entry of offset {offset} points at a batch that ends at offset {found}")
     for timestamp, found in findings.timestamp_mismatches.get(source.path, ()):

@@ -1,4 +1,4 @@
-"""Files as text: what Kafka's dump tool prints of each kind, and what it writes to stderr beside it."""
+"""Files as text: what Kafka's dump tool prints of each kind, and its messages on stderr."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from falkirk.dump.tool import DumpTool
     from falkirk.storage.producer_state import ProducerEntry
 
+_SEQUENCES: Final = 1 << 31
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A line for stderr; `is_failure` if the exit status should tell."""
+    """A line for stderr; `is_failure` if it sets the exit status."""
 
     text: str
     is_failure: bool = False
@@ -47,7 +49,7 @@ class TextDump:
         self._findings = Findings()
 
     def dump(self, sources: Iterable[DumpSource]) -> Iterator[str | Message]:
-        """Give the text in pieces of whole lines, and messages in between.
+        """Yield the text in pieces of whole lines, and messages in between.
 
         Raises CorruptFileError and OSError where the tool would end with a stack trace.
         """
@@ -75,7 +77,7 @@ class TextDump:
 
     def _log(self, source: DumpSource) -> Iterator[str | Message]:
         gaps = _Gaps(self._findings, source.absolute, is_java=self._tool.text.is_java)
-        text = LogText(self._options, self._tool.text, file=source.path, on_record=gaps.see)
+        text = LogText(self._options, self._tool.text, file=source.path, on_record=gaps.add)
         reader = LogReader(source.view(), file=source.path, bytes_max=self._options.bytes_max)
         for batch in reader:
             is_valid = is_valid_batch(batch)
@@ -120,7 +122,7 @@ class TextDump:
                 yield f"timestamp: {timestamp} offset: {offset}\n"
 
     def _producers(self, source: DumpSource) -> Iterator[str | Message]:
-        """Give the producers; the tool goes on behind a snapshot that is damaged."""
+        """Yield the producers; as in the tool, a damaged snapshot does not end the dump."""
         try:
             entries = parse_producer_snapshot(bytes(source.view()), file=source.path)
         except CorruptFileError as error:
@@ -138,7 +140,7 @@ class TextDump:
             f"lastTimestamp: {entry.timestamp}"
         )
         if entry.last_offset < 0:
-            # Up to 4.2 a blank stands before what is not there.
+            # Up to 4.2 a blank comes before the missing part.
             return f"{head}\n" if self._tool.text.is_java else f"{head} \n"
         return (
             f"{head} firstSequence: {first_sequence(entry)} lastSequence: {entry.last_sequence} "
@@ -147,29 +149,26 @@ class TextDump:
 
 
 def crc_problem(source: DumpSource, position: int, base_offset: int) -> Problem:
-    """Word the problem of a batch that was changed after it was written."""
+    """Return the problem of a batch with a wrong CRC."""
     message = f"CRC of the batch of offset {base_offset} does not fit"
     return Problem(file=source.path, position=position, message=message, base_offset=base_offset)
 
 
 def first_sequence(entry: ProducerEntry) -> int:
-    """Give the sequence number of the first record in a producer's last batch; they begin at 0 behind 2^31 - 1."""
+    """Return the sequence number of the first record in a producer's last batch; they wrap to 0 after 2^31 - 1."""
     return (entry.last_sequence - entry.offset_delta) % _SEQUENCES
 
 
-_SEQUENCES: Final = 1 << 31
-
-
 class _Gaps:
-    """Notices where the offsets of a file's records do not follow one another."""
+    """Records where the offsets of a file's records do not follow one another."""
 
     def __init__(self, findings: Findings, file: str, *, is_java: bool) -> None:
         self._findings = findings
         self._file = file
-        # The first tool in Java takes every log for one that begins at 0.
+        # The first tool in Java expects every log to begin at 0.
         self._next: int | None = 0 if is_java else None
 
-    def see(self, offset: int) -> None:
+    def add(self, offset: int) -> None:
         if offset != self._next and self._next is not None:
             self._findings.gaps.setdefault(self._file, []).append((self._next - 1, offset))
         self._next = offset + 1

@@ -1,4 +1,4 @@
-"""Kafka's dump tool in each release: what it can decode, and how its text differs from that of the others."""
+"""Kafka's dump tool in each release: the decoders it has, and how its text differs from that of other releases."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from falkirk.versions.record_support import CoordinatorRecordSupport
 
 _INT16_MAX: Final = 0x7FFF
+_NEWEST_PUBLISHED: Final = "4.3"
 
 
 class DecoderKind(Enum):
-    """What the records of a log are. The values are the tool's options, but for the last."""
+    """The records of a log. The values are the tool's options, except for the last."""
 
     OFFSETS = "--offsets-decoder"
     TRANSACTIONS = "--transaction-log-decoder"
@@ -37,19 +38,19 @@ class DumpText:
     knows_voters: bool = False
     # The record of a leader change is printed in whole.
     shows_leader_change: bool = False
-    # Records of coordinators are JSON; else they have a form of their own.
+    # Records of coordinators are JSON; before, they had a format of their own.
     offsets_are_json: bool = False
     transactions_are_json: bool = False
-    # The version of a share group's state stands under the name "type".
+    # The version of a share group's state is named "type".
     share_version_is_type: bool = False
     # Types of the group coordinator that the tool decodes, though the release may know more.
     group_types_max: int = _INT16_MAX
-    # A value of a version that the release does not have is refused; else it is read as the last one that it has.
+    # A value of an unknown version is refused; before, it was read as the latest known.
     checks_value_versions: bool = False
     decoders: frozenset[DecoderKind] = frozenset(
         {DecoderKind.OFFSETS, DecoderKind.TRANSACTIONS, DecoderKind.METADATA, DecoderKind.STRINGS}
     )
-    # Written anew in Java, which changed blanks and the order of findings.
+    # Rewritten in Java, which changed blanks and the order of findings.
     is_java: bool = False
 
 
@@ -61,11 +62,11 @@ class DumpTool:
     text: DumpText
 
     def layout(self, message: str) -> int | None:
-        """Give the layout in which the release has a message that changed without a version bump."""
+        """Return the layout in which the release has a message that changed without a version bump."""
         return layout_in(self.release, message)
 
     def coordinator_records(self, kind: DecoderKind) -> Mapping[int, CoordinatorRecordSupport]:
-        """Give the records of a coordinator's topic that the tool decodes, by type."""
+        """Return the records of a coordinator's topic that the tool decodes, by type."""
         tables = self.release.kraft
         match kind:
             case DecoderKind.OFFSETS:
@@ -78,9 +79,9 @@ class DumpTool:
 
 
 def dump_tool(release: str | None) -> DumpTool:
-    """Give the tool of a release; None: of the newest one that was published, that of 4.3.
+    """Return the tool of a release; None: of 4.3, the newest that was published.
 
-    The tool of 4.4 never was: it is taken to print as that of 4.3, with the records of 4.4. Raises VersionsError.
+    The tool of 4.4 is assumed to print like that of 4.3, with the records of 4.4. Raises VersionsError.
     """
     found = Release.parse(release or _NEWEST_PUBLISHED)
     text = _TEXTS.get(found.word)
@@ -89,7 +90,6 @@ def dump_tool(release: str | None) -> DumpTool:
     return DumpTool(release=found, text=text)
 
 
-_NEWEST_PUBLISHED: Final = "4.3"
 _3_7: Final = DumpText()
 _3_8: Final = replace(
     _3_7,

@@ -1,4 +1,4 @@
-"""The transactions in a `.txnindex` as Kafka's dump tool reads them: as far as they are whole, in whatever order."""
+"""The transactions in a `.txnindex` as Kafka's dump tool reads them: all whole entries, in any order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     from falkirk.dump.dump_source import DumpSource
 
+_ENTRY: Final = struct.Struct(">hqqqq")
+_VERSION: Final = 0
+
 
 def aborted_transactions(source: DumpSource) -> Iterator[AbortedTransaction | Problem]:
-    """Give every entry, and a problem before one of another version, and in place of a fraction at the end."""
+    """Yield every entry, a problem before one of another version, and one for a partial entry at the end."""
     data = source.view()
     whole = len(data) // _ENTRY.size * _ENTRY.size
     for number, (version, producer_id, first, last, stable) in enumerate(_ENTRY.iter_unpack(data[:whole])):
@@ -29,7 +32,3 @@ def aborted_transactions(source: DumpSource) -> Iterator[AbortedTransaction | Pr
     if whole != len(data):
         message = f"{len(data) - whole} bytes are left over, an entry takes {_ENTRY.size}"
         yield Problem(file=source.path, position=whole, message=message)
-
-
-_ENTRY: Final = struct.Struct(">hqqqq")
-_VERSION: Final = 0

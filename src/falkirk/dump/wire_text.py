@@ -1,8 +1,8 @@
-"""Bytes of messages straight to the JSON text that Kafka's tools print, without an object in between.
+"""Bytes of messages straight to the JSON text of Kafka's tools, without objects in between.
 
 A dump has hundreds of thousands of records of few kinds, with the same replicas and ids again and again: per (message,
-version, layout) one function is compiled that slices them out and looks up their text. It takes what Kafka writes
-(sizes of one byte, known tags, valid UTF-8) and leaves everything else to `java_reader` and `json_text`, slowly.
+version, layout) one function is compiled that slices them out and looks up their text. It handles what Kafka writes
+(sizes of one byte, known tags, valid UTF-8) and leaves everything else to `message_reader` and `json_text`, slowly.
 """
 
 from __future__ import annotations
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
     Run = Callable[[bytes, int], tuple[str, int]]
 
+_SCALARS: Final = {"bool": "boolean", "uuid": "uuid", "float64": "double"}
+_SIZED: Final = {"string": "string", "bytes": "base64"}
+# First byte of a flexible length -> length; where it is not the only byte, an IndexError.
+_LENGTHS: Final = tuple(range(-1, 0x7F))
+
 
 class UnusualError(Exception):
-    """Bytes that are left to the slow way; they may be wrong or not."""
+    """Bytes that are left to the slow way; they may be valid or not."""
 
 
 UNUSUAL: Final = (UnusualError, IndexError, struct.error, UnicodeDecodeError)
@@ -36,7 +41,7 @@ UNUSUAL: Final = (UnusualError, IndexError, struct.error, UnicodeDecodeError)
 
 @cache
 def wire_text(cls: type[WireMessage], version: int, layout: int | None = None) -> Run:
-    """Compile (buffer, position) -> (JSON text, position behind the message). What it raises is in UNUSUAL."""
+    """Compile (buffer, position) -> (JSON text, position behind the message). It raises only UNUSUAL."""
     return _Compiler(message_layout(cls, version, layout)).compile()
 
 
@@ -46,11 +51,11 @@ class _Compiler:
     def __init__(self, layout: StructLayout) -> None:
         self._layout = layout
         self._source = Source()
-        # Attribute -> what stands in the f-string for its value.
+        # Attribute -> its value's expression in the f-string.
         self._texts: dict[str, str] = {}
 
     def compile(self) -> Run:
-        """Give the function."""
+        """Return the function."""
         source = self._source
         source.line("end = len(b)")
         for field in self._layout.tagged:
@@ -71,7 +76,7 @@ class _Compiler:
         return source.compile("def run(b, p):", title, _NAMESPACE)
 
     def _parts(self) -> str:
-        """Write the fields of the JSON object; the first one must always be there, for the commas' sake."""
+        """Write the fields of the JSON object; because of the commas the first one must always be present."""
         parts = []
         for index, field in enumerate(self._layout.all_fields):
             if field.tag is not None:
@@ -85,7 +90,7 @@ class _Compiler:
         return "".join(parts)
 
     def _fixed(self, run: list[WireField]) -> None:
-        """Read neighbouring fields of fixed width at once."""
+        """Read adjacent fields of fixed width at once."""
         if not run:
             return
         codes = "".join(FIXED[field.type][0] for field in run)
@@ -99,7 +104,7 @@ class _Compiler:
         run.clear()
 
     def _value(self, field: WireField) -> str:
-        """Read a field that is no run; give the variable that its text is in."""
+        """Read a field that is not in a run; return the variable with its text."""
         source, value = self._source, self._source.name()
         if field.struct is not None and not field.is_array:
             if field.nullable:
@@ -118,7 +123,7 @@ class _Compiler:
         return value
 
     def _length(self, field: WireField, *, of_element: bool = False) -> str:
-        """Give the expression that reads a length and moves behind it; only lengths of one byte are usual."""
+        """Return the expression that reads a length and moves past it; only lengths of one byte are usual."""
         if field.flexible:
             return "lengths[b[(p := p + 1) - 1]]"
         if field.type == "string" and (of_element or not field.is_array):
@@ -158,7 +163,7 @@ class _Compiler:
         return self._source.constant(_Compiler(layout).compile(), "R")
 
     def _tags(self) -> None:
-        """Read tagged fields; those that have their default are left out of the text."""
+        """Read tagged fields; those with their default are left out of the text."""
         source = self._source
         with source.block("if b[p]:"):
             source.line("c = b[p]")
@@ -184,7 +189,7 @@ class _Compiler:
     def _tagged(self, field: WireField) -> None:
         source = self._source
         if field.struct is not None and not field.is_array:
-            # Whether it has its default is found out by the slow way.
+            # Only the slow way knows whether it has its default.
             source.line("raise Unusual")
             return
         if field.type in FIXED and not field.is_array:
@@ -198,7 +203,7 @@ class _Compiler:
 
 
 def _default_text(field: WireField) -> str:
-    """Write a field's default as it would stand in JSON."""
+    """Write a field's default as in JSON."""
     if field.default is ...:
         return "[]"
     if field.default is None:
@@ -241,10 +246,6 @@ _ELEMENTS: Final[dict[str, Callable[[Any], str]]] = {  # Any: the element's type
     "float64": json_double,
 }
 _TEXT_OF_DEFAULT: Final[dict[str, Callable[[Any], str]]] = {**_ELEMENTS, "string": json_string, "bytes": _base64}
-_SCALARS: Final = {"bool": "boolean", "uuid": "uuid", "float64": "double"}
-_SIZED: Final = {"string": "string", "bytes": "base64"}
-# First byte of a flexible length -> length; where it is not the only byte, an IndexError.
-_LENGTHS: Final = tuple(range(-1, 0x7F))
 _NAMESPACE: Final[dict[str, Any]] = {  # Any: what the compiled code calls
     "Unusual": UnusualError,
     "lengths": _LENGTHS,

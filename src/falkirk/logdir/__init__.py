@@ -1,1 +1,1 @@
-"""Stopped data directories: inspect, plan, downgrade, verify, undo, diff. Never changes a source unless asked to."""
+"""Stopped data directories: inspect, plan, downgrade, verify, undo, diff. A source changes only by `--in-place`."""

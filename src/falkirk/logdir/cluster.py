@@ -1,4 +1,4 @@
-"""A stopped cluster as its directories tell it: which log counts, the image at its end, who votes."""
+"""Reads a stopped cluster from its directories: the metadata log that counts, the image at its end, the voters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from falkirk.ledger.findings import LedgerWarning, WarningKind
 from falkirk.logdir.errors import DamagedLogError, NoMajorityError
 from falkirk.logdir.metadata_log import MetadataLog, read_metadata_log
-from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader, OpenTransaction
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.storage import metadata_quorum
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """All that is known of a stopped cluster.
+    """A stopped cluster.
 
     `chosen` is the node whose metadata log counts: the longest of the latest epoch among a majority of the voters. A
-    cluster that was formatted and never ran has no such node: its image is what the bootstrap files say.
-    `in_snapshot` and `behind_snapshot` are the batches that the image was made of; kept, because reading a large log
-    takes longer than all that is asked of it.
+    cluster that was formatted and never ran has no such node: its image comes from the bootstrap files. `in_snapshot`
+    and `behind_snapshot` are the batches that the image was loaded from; kept, because reading a large log takes longer
+    than everything else.
     """
 
     cluster_id: str
@@ -44,32 +45,32 @@ class Cluster:
     behind_snapshot: tuple[MetadataBatch, ...]
     kraft_version: int
     voters: Voters | None
-    problems: tuple[str, ...]
+    problems: tuple[LedgerWarning, ...]
 
     @property
     def log(self) -> MetadataLog | None:
-        """Give the log that counts."""
+        """The metadata log that counts."""
         return None if self.chosen is None else self.logs[self.chosen]
 
     @property
     def end_offset(self) -> int:
-        """Give the first offset behind the metadata."""
+        """End offset of the metadata, exclusive."""
         return 0 if self.log is None else self.log.end_offset
 
     @property
     def epoch(self) -> int:
-        """Give the epoch of the last metadata record."""
+        """Epoch of the last metadata record."""
         return 0 if self.log is None else self.log.epoch
 
     @property
     def last_timestamp(self) -> int:
-        """Give the append time (ms) of the last metadata record."""
+        """Append time (ms) of the last metadata record."""
         return 0 if self.log is None else self.log.last_timestamp
 
     def record_batches(self) -> Iterator[MetadataBatch]:
-        """Give the records that the image was made of, and older ones that the log still has, each behind the last.
+        """Yield the records that the image was loaded from, and older ones that the log still has, each after the last.
 
-        For whoever looks up where something was written: a snapshot's offsets start at 0.
+        For finding where something was written: a snapshot's offsets start at 0.
         """
         yield from self.in_snapshot
         if self.log is not None:
@@ -94,7 +95,7 @@ def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -
     with _no_cycle_search():
         loaded = _load(nodes, None if chosen is None else logs[chosen])
     if loaded.open_transaction is not None:
-        problems.append(_never_ended(loaded.open_transaction))
+        problems.append(_open_transaction_warning(loaded.open_transaction))
     return Cluster(
         cluster_id=nodes[0].cluster_id,
         nodes=tuple(nodes),
@@ -110,7 +111,7 @@ def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -
 
 
 def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters | None:
-    """Say who votes: as the latest log says (kraft.version 1), else as configured, else as quorum-state remembers."""
+    """Return the voters: of the latest log (kraft.version 1), else as configured, else those of quorum-state."""
     configured = (
         (f"node {node.node_id}'s {STATIC_VOTERS_CONFIG}", node.server_properties.get(STATIC_VOTERS_CONFIG))
         for node in nodes
@@ -123,7 +124,7 @@ def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters |
 
 
 def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None) -> int | None:
-    """Choose the node whose log an election among the given voters would follow."""
+    """Choose the node whose log would win an election among the given voters."""
     if not logs:
         return None
     choice = choose_log(logs, voters)
@@ -145,7 +146,7 @@ def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters 
 
 @contextmanager
 def _no_cycle_search() -> Iterator[None]:
-    """Keep the garbage collector still: an image has no cycles, and looking for some as it grows takes a sixth more."""
+    """Disable the garbage collector: an image has no cycles, and searching them as it grows takes a sixth more time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -163,7 +164,7 @@ class _Loaded(NamedTuple):
 
 
 def _load(nodes: list[NodeDirs], log: MetadataLog | None) -> _Loaded:
-    """Give the image at the end of the log, what it was made of, and a transaction that is open there."""
+    """Return the image at the end of the log, what it was loaded from, and a transaction that is open there."""
     loader = MetadataLoader()
     if log is None or log.end_offset == 0:
         # Never ran: the bootstrap file stands for the log, or from 4.4 on the snapshot that formatting made.
@@ -179,15 +180,22 @@ def _load(nodes: list[NodeDirs], log: MetadataLog | None) -> _Loaded:
     return _Loaded(in_snapshot, behind_snapshot, image, loader.open_transaction)
 
 
-def _never_ended(transaction: OpenTransaction) -> str:
-    return (
-        f"{transaction.source}: metadata transaction {transaction.name or ''} of offset {transaction.offset} never "
-        f"ended; its {len(transaction.records)} records do not count"
+def _open_transaction_warning(transaction: OpenTransaction) -> LedgerWarning:
+    return LedgerWarning(
+        kind=WarningKind.OPEN_METADATA_TRANSACTION,
+        fields={
+            "path": transaction.source,
+            "name": transaction.name,
+            "offset": transaction.offset,
+            "records": len(transaction.records),
+        },
+        text=f"{transaction.source}: metadata transaction {transaction.name or ''} of offset {transaction.offset} "
+        f"never ended; its {len(transaction.records)} records do not count",
     )
 
 
 def _bootstrap_batches(nodes: list[NodeDirs]) -> Iterator[MetadataBatch]:
-    """Give the records of the first bootstrap.checkpoint that there is."""
+    """Yield the records of the first existing bootstrap.checkpoint."""
     for node in nodes:
         for log_dir in node.log_dirs:
             file = log_dir.path / BOOTSTRAP_CHECKPOINT

@@ -1,40 +1,39 @@
-"""Carries a plan out: a complete new tree (or a change in place), its ledger, and the bundle that undoes it."""
+"""Carries out a plan: a complete new tree (or a change in place), its ledger, and the bundle that undoes it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from falkirk.logdir import bundle as undo_bundle
-from falkirk.logdir.bundle import LEDGER_FILE, write_bundle
+from falkirk.logdir.changes import ImageRecords, with_files
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.in_place import change_in_place
+from falkirk.logdir.ledger import LEDGER_FILE, DowngradeLedger, NewLogDir, NewNode
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
-from falkirk.logdir.segment_rewrite import append_batches, remove_records
+from falkirk.logdir.segment_rewrite import rewrite_partition
 from falkirk.logdir.unknown_tags import kept_tag
-from falkirk.logdir.write_tree import out_names, write_file, write_tree
-from falkirk.metadata.undo_bundle import Bundle, RemovedBatch
-from falkirk.metadata.undo_objects import object_changes
-from falkirk.metadata.writer import write_values
+from falkirk.logdir.write_tree import Progress, out_names, write_tree
+from falkirk.metadata.undo.undo_bundle import Bundle, RemovedBatch
+from falkirk.metadata.undo.undo_objects import object_changes
 from falkirk.storage.log_dir_names import UNDO_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from falkirk.logdir.changes import NodeChanges
+    from falkirk.logdir.changes import FileContents, NodeChanges
     from falkirk.logdir.locate import NodeDirs
     from falkirk.logdir.plan import Plan
-    from falkirk.metadata.loss import Loss
-    from falkirk.metadata.undo_bundle import KeptTag
+    from falkirk.metadata.losses.loss import Loss
+    from falkirk.metadata.undo.undo_bundle import KeptTag
     from falkirk.storage.disk import Disk
 
 
 class DataWouldBeLostError(LogDirError):
-    """SAFE refuses: the plan says what would be lost."""
+    """SAFE refuses a plan with losses."""
 
     would_lose_data = True
 
@@ -48,45 +47,34 @@ class DataWouldBeLostError(LogDirError):
 
 
 class BlockedError(LogDirError):
-    """Something must be settled first."""
+    """A plan with blockers cannot be carried out."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        super().__init__("\n".join(plan.blockers))
+        super().__init__("\n".join(blocker.text for blocker in plan.blockers))
 
 
-class Progress:
-    """Is told how far the copying is; does nothing by itself."""
-
-    def begin(self, total_bytes: int) -> None:
-        """Say how much there is to copy."""
-
-    def advance(self, copied_bytes: int) -> None:
-        """Say that some of it is done."""
-
-
-@dataclass(frozen=True, kw_only=True)  # without slots, for the sake of the cached property
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DowngradeResult:
-    """Where everything is. `nodes` has, for each node, its new log directories and what to configure."""
+    """A downgrade that was done: its plan, and the ledger that it left in the folder `out`."""
 
     plan: Plan
     out: Path
-    bundle: Path
-    ledger: Path
-    nodes: tuple[dict[str, Any], ...]  # Any: JSON values
+    document: DowngradeLedger
+
+    @property
+    def bundle(self) -> Path:
+        """Path of the undo bundle."""
+        return self.out / undo_bundle.FILE_NAME
+
+    @property
+    def ledger(self) -> Path:
+        """Path of the ledger."""
+        return self.out / LEDGER_FILE
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the document of `downgrade --json`, which is the ledger too."""
-        return self._document
-
-    @cached_property
-    def _document(self) -> dict[str, Any]:  # Any: same
-        return self.plan.as_json() | {
-            "out": str(self.out),
-            "bundle": str(self.bundle),
-            "ledger": str(self.ledger),
-            "nodes": list(self.nodes),
-        }
+        """Return the document of `downgrade --json`, which is the ledger too."""
+        return self.document.as_json()
 
 
 def downgrade(
@@ -97,17 +85,15 @@ def downgrade(
     Raises BlockedError, DataWouldBeLostError (not with `unsafe`), OutputError, CorruptFileError.
     """
     _refuse(plan, unsafe=unsafe)
-    progress = progress or Progress()
     nodes, bundle = _prepare(disk, plan)
     places = {log_dir: out / place for log_dir, place in out_names(nodes).items()}
     result = _result(plan, out, nodes, places)
-
-    write_tree(nodes, out, more=_add_ledger(bundle, result), begin=progress.begin, advance=progress.advance)
+    write_tree(nodes, out, beside=_beside(bundle, result), progress=progress or Progress())
     return result
 
 
 def downgrade_in_place(disk: Disk, plan: Plan, out: Path | None = None, *, unsafe: bool = False) -> DowngradeResult:
-    """Change the directories themselves, atomically; what is replaced goes to a backup beside each.
+    """Change the directories themselves, atomically; replaced files go to a backup beside each.
 
     Ledger and bundle go to `out`, by default beside the first metadata directory. Raises as `downgrade` does.
     """
@@ -115,31 +101,20 @@ def downgrade_in_place(disk: Disk, plan: Plan, out: Path | None = None, *, unsaf
     nodes, bundle = _prepare(disk, plan)
     folder = out or undo_folder(plan.cluster.nodes)
     result = _result(plan, folder, nodes, {each.log_dir: each.log_dir for node in nodes for each in node.log_dirs})
-    change_in_place(nodes, folder, _add_ledger(bundle, result))
+    change_in_place(nodes, folder, _beside(bundle, result))
     return result
 
 
 def undo_folder(nodes: Sequence[NodeDirs]) -> Path:
-    """Say where a downgrade in place leaves ledger and bundle: beside the first node's metadata directory."""
+    """Return where a downgrade in place puts ledger and bundle: beside the first node's metadata directory."""
     first = (nodes[0].metadata_dir or nodes[0].log_dirs[0]).path.resolve()
     return first.with_name(first.name + UNDO_SUFFIX)
 
 
-def read_ledger(folder: Path) -> dict[str, Any]:  # Any: JSON values
-    """Give the document that a downgrade left. Raises OSError, or LogDirError if it is damaged."""
-    file = folder / LEDGER_FILE
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])  # Any: same
-    except msgspec.MsgspecError as error:
-        raise LogDirError(f"{file}: not a ledger: {error}") from error
-
-
-def _add_ledger(bundle: Bundle, result: DowngradeResult) -> Callable[[Path], None]:
-    def add(folder: Path) -> None:
-        write_bundle(bundle, folder / undo_bundle.FILE_NAME)
-        write_file(folder / LEDGER_FILE, _ledger(result))
-
-    return add
+def _beside(bundle: Bundle, result: DowngradeResult) -> dict[str, FileContents]:
+    """Return the files that go beside the new directories, by name."""
+    ledger = msgspec.json.format(msgspec.json.encode(result.document), indent=2) + b"\n"
+    return {undo_bundle.FILE_NAME: bundle, LEDGER_FILE: ledger}
 
 
 def _refuse(plan: Plan, *, unsafe: bool) -> None:
@@ -150,18 +125,17 @@ def _refuse(plan: Plan, *, unsafe: bool) -> None:
 
 
 def _prepare(disk: Disk, plan: Plan) -> tuple[list[NodeChanges], Bundle]:
-    """Work out all changes, and what undoes them."""
+    """Return all changes, and the bundle that undoes them."""
     new = NewMetadata(
-        values=partial(write_values, plan.cluster.image, plan.options),
+        records=ImageRecords(plan.cluster.image, plan.options),
         features=_features(plan),
         metadata_version=plan.target.metadata_version,
         release=plan.target.release,
         kraft=plan.kraft,
         voters=None if plan.cluster.log is None else plan.cluster.log.voters,
     )
-    nodes = metadata_changes(plan.cluster, new)
-    removed = _change_group_records(disk, plan, nodes)
-    return nodes, _bundle(plan, removed)
+    groups = _rewrite_groups(disk, plan)
+    return with_files(metadata_changes(plan.cluster, new), groups.files), _bundle(plan, groups.removed)
 
 
 def _features(plan: Plan) -> dict[str, int]:
@@ -169,32 +143,34 @@ def _features(plan: Plan) -> dict[str, int]:
     return {name: level for name, level in plan.features_after.items() if name not in skipped}
 
 
-def _change_group_records(disk: Disk, plan: Plan, nodes: list[NodeChanges]) -> dict[str, tuple[RemovedBatch, ...]]:
-    """Rewrite each replica that holds records to go or gets tombstones; give what was taken out, by directory name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GroupRewrite:
+    """New files of coordinator partitions by log directory, and the batches removed from each partition by its name."""
+
+    files: dict[Path, dict[str, bytes]]
+    removed: dict[str, tuple[RemovedBatch, ...]]
+
+
+def _rewrite_groups(disk: Disk, plan: Plan) -> _GroupRewrite:
+    """Rewrite each replica from which records are removed or that gets tombstones."""
+    files: dict[Path, dict[str, bytes]] = {}
     removed: dict[str, tuple[RemovedBatch, ...]] = {}
-    for node in nodes:
-        for changes in node.log_dirs:
-            going, coming = plan.groups.removed_offsets(changes.log_dir), plan.tombstones.of(changes.log_dir)
-            for name in sorted(going.keys() | coming.keys()):
-                directory = str(changes.log_dir / name)
-                files: dict[str, bytes] = {}
-                if name in going:
-                    rewrite = remove_records(disk, directory, going[name])
-                    files |= rewrite.files
-                    # Replicas hold the same batches; the longest one tells of all.
-                    if len(rewrite.removed) > len(removed.get(name, ())):
-                        removed[name] = rewrite.removed
-                if name in coming:
-                    files |= append_batches(disk, directory, coming[name], files)
-                for file, data in files.items():
-                    changes.write_bytes(f"{name}/{file}", data)
-    return removed
+    for log_dir in (log_dir.path for node in plan.cluster.nodes for log_dir in node.log_dirs):
+        offsets, appended = plan.groups.removed_offsets(log_dir), plan.tombstones.of(log_dir)
+        for name in sorted(offsets.keys() | appended.keys()):
+            directory = str(log_dir / name)
+            rewrite = rewrite_partition(disk, directory, offsets.get(name, frozenset()), appended.get(name, ()))
+            # Replicas hold the same batches; the longest one stands for all.
+            if len(rewrite.removed) > len(removed.get(name, ())):
+                removed[name] = rewrite.removed
+            files.setdefault(log_dir, {}).update({f"{name}/{file}": data for file, data in rewrite.files.items()})
+    return _GroupRewrite(files=files, removed=removed)
 
 
 def _with_orphans(
     removed: dict[str, tuple[RemovedBatch, ...]], orphans: Mapping[str, tuple[RemovedBatch, ...]]
 ) -> dict[str, tuple[RemovedBatch, ...]]:
-    """Give what undo puts back: records that go, and those that a cleaner takes because of tombstones."""
+    """Return what undo restores: removed records, and those that a cleaner removes because of tombstones."""
     merged = {}
     for name in sorted(removed.keys() | orphans.keys()):
         offsets: dict[bytes, frozenset[int]] = {}
@@ -227,26 +203,18 @@ def _bundle(plan: Plan, removed: dict[str, tuple[RemovedBatch, ...]]) -> Bundle:
 
 
 def _result(plan: Plan, out: Path, nodes: list[NodeChanges], places: dict[Path, Path]) -> DowngradeResult:
-    return DowngradeResult(
-        plan=plan,
-        out=out,
-        bundle=out / undo_bundle.FILE_NAME,
-        ledger=out / LEDGER_FILE,
-        nodes=tuple(_node_result(plan, node, places) for node in nodes),
+    document = DowngradeLedger(
+        **msgspec.structs.asdict(plan.ledger),
+        out=str(out),
+        bundle=str(out / undo_bundle.FILE_NAME),
+        ledger=str(out / LEDGER_FILE),
+        nodes=tuple(
+            NewNode(
+                node.node_id,
+                tuple(NewLogDir(str(each.log_dir), str(places[each.log_dir])) for each in node.log_dirs),
+                plan.kraft.quorum_voters,
+            )
+            for node in nodes
+        ),
     )
-
-
-def _node_result(plan: Plan, node: NodeChanges, places: dict[Path, Path]) -> dict[str, Any]:  # Any: JSON values
-    found: dict[str, Any] = {  # Any: same
-        "node_id": node.node_id,
-        "log_dirs": [
-            {"source": str(changes.log_dir), "path": str(places[changes.log_dir])} for changes in node.log_dirs
-        ],
-    }
-    if plan.kraft.quorum_voters is not None:
-        found["controller.quorum.voters"] = plan.kraft.quorum_voters
-    return found
-
-
-def _ledger(result: DowngradeResult) -> tuple[bytes]:
-    return (msgspec.json.format(msgspec.json.encode(result.as_json()), indent=2) + b"\n",)
+    return DowngradeResult(plan=plan, out=out, document=document)

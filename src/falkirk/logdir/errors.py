@@ -1,8 +1,8 @@
-"""Why an offline operation is refused, as one sentence for the operator that names the path."""
+"""Errors of offline operations; the text is one sentence for the operator that names the path."""
 
 
 class LogDirError(Exception):
-    """An operation on data directories is refused or failed; nothing was changed."""
+    """An operation on data directories was refused or failed; nothing was changed."""
 
     would_lose_data = False
 
@@ -12,7 +12,7 @@ class NotALogDirError(LogDirError):
 
 
 class InterruptedChangeError(LogDirError):
-    """A directory on which a change in place was begun and not finished."""
+    """A directory with an unfinished change in place."""
 
 
 class NodeIsRunningError(LogDirError):
@@ -20,20 +20,20 @@ class NodeIsRunningError(LogDirError):
 
 
 class DifferentClustersError(LogDirError):
-    """Directories that do not belong together."""
+    """Directories that do not belong to one cluster."""
 
 
 class NoMajorityError(LogDirError):
-    """The directories hold too few voters to tell what was committed."""
+    """Too few voters are here to know what was committed."""
 
 
 class DamagedLogError(LogDirError):
-    """Bytes on disk that do not say what they must."""
+    """A metadata log with a gap, or with bytes that are malformed."""
 
 
 class TargetError(LogDirError):
-    """A level or release that cannot be gone to."""
+    """A level or release that is no possible target."""
 
 
 class OutputError(LogDirError):
-    """A place that cannot be written to."""
+    """A place where the result cannot be written."""

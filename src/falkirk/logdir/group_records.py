@@ -1,17 +1,18 @@
-"""What stands in the coordinator topics, and what the coordinators of a release would make of it."""
+"""Reads the coordinator topics, and judges their records for the coordinators of a release."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from falkirk.coordinator.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
-from falkirk.coordinator.log_entry import log_entries
-from falkirk.coordinator.prediction.group_losses import group_conversion, group_detail, group_losses
+from falkirk.coordinator.prediction.group_losses import group_conversion, group_losses, reported_group
 from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.coordinator.prediction.transactions import unfinished_transactions
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
+from falkirk.coordinator.records.log_entry import log_entries
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.ledger.findings import LedgerWarning, WarningKind
 from falkirk.logdir.placement import partitions_of
 from falkirk.storage.errors import errors_name
 from falkirk.storage.partition_directory import GROUPS_TOPIC, TRANSACTIONS_TOPIC
@@ -19,12 +20,15 @@ from falkirk.storage.partition_log import read_segments
 from falkirk.versions.features import TRANSACTION_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator, Mapping
     from pathlib import Path
 
-    from falkirk.coordinator.loader_rules import CoordinatorKind
-    from falkirk.coordinator.log_entry import LogEntry
     from falkirk.coordinator.prediction.groups import GroupReadability, GroupsReadability
+    from falkirk.coordinator.records.loader_rules import CoordinatorKind
+    from falkirk.coordinator.records.log_entry import LogEntry
+    from falkirk.ledger.findings import Conversion
+    from falkirk.ledger.reported_group import ReportedGroup
+    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.locate import LogDir, NodeDirs
     from falkirk.storage.disk import Disk
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """One replica of a coordinator partition; its entries are read anew each time they are asked for."""
+    """One replica of a coordinator partition; each iteration reads its entries again."""
 
     disk: Disk
     node: NodeDirs
@@ -43,17 +47,17 @@ class Replica:
 
     @property
     def path(self) -> Path:
-        """Give its directory."""
+        """The partition's directory."""
         return self.log_dir.path / self.name
 
     def __iter__(self) -> Iterator[LogEntry]:
-        """Give its entries in log order. Raises CorruptFileError."""
+        """Yield the entries in log order. Raises CorruptFileError."""
         for reader in read_segments(self.disk, str(self.path)):
             with errors_name(reader.file):
                 yield from log_entries(reader)
 
     def end_offset(self) -> int:
-        """Give the first offset behind its last batch."""
+        """Return the end offset of the last batch, exclusive."""
         end = 0
         for reader in read_segments(self.disk, str(self.path), check_crc=False):
             for batch in reader:
@@ -62,61 +66,82 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPartition:
+    """What a release's coordinator makes of the longest replica of a partition, which stands for all of them."""
+
+    replica: Replica
+    answer: GroupsReadability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
     """Groups of the cluster, and what a release's coordinators make of them.
 
-    `losses` are as JSON has them: records that go because their partition would not load with them, share groups that
-    the release does not know, offsets that it would not serve. `conversions` are sentences on tombstones that go so
-    that offsets are served. `removed`: log directory -> name of a partition's directory -> offsets of the records that
-    go, losses and tombstones.
+    `removed`: log directory -> name of a partition's directory -> offsets of removed records, lost ones and tombstones.
     """
 
-    groups: tuple[GroupReadability, ...]
-    losses: list[dict[str, Any]]  # Any: JSON values
-    conversions: tuple[str, ...]
-    removed: dict[Path, dict[str, frozenset[int]]]
-    warnings: tuple[str, ...]
+    partitions: tuple[JudgedPartition, ...] = ()
+    removed: Mapping[Path, Mapping[str, frozenset[int]]] = field(default_factory=dict)
+    warnings: tuple[LedgerWarning, ...] = ()
 
-    def removed_offsets(self, log_dir: Path) -> dict[str, frozenset[int]]:
-        """Give the records that go, by the partition's directory in this log directory."""
+    @property
+    def groups(self) -> list[GroupReadability]:
+        """All groups, by id."""
+        found = (group for judged in self.partitions for group in judged.answer.groups)
+        return sorted(found, key=lambda group: group.group_id)
+
+    def losses(self, deleted: Container[str] = ()) -> list[ReportedLoss]:
+        """Return removed records that would fail the load of their partition, share groups, and unserved offsets.
+
+        `deleted`: groups whose records get tombstones.
+        """
+        return [
+            loss
+            for judged in self.partitions
+            for loss in group_losses(
+                judged.answer, name=judged.replica.name, source=str(judged.replica.path), deleted=deleted
+            )
+        ]
+
+    @property
+    def conversions(self) -> list[Conversion]:
+        """The tombstones that are removed so that offsets are served."""
+        found = (
+            group_conversion(group, judged.answer.release, name=judged.replica.name)
+            for judged in self.partitions
+            for group in judged.answer.groups
+        )
+        return [conversion for conversion in found if conversion is not None]
+
+    def removed_offsets(self, log_dir: Path) -> Mapping[str, frozenset[int]]:
+        """Return the offsets of removed records, by the partition's directory in this log directory."""
         return self.removed.get(log_dir, {})
 
     def counts(self) -> dict[str, int]:
-        """Count groups by the type that Kafka's tools give them: offsets without a membership are a classic group."""
+        """Count groups by the type that Kafka's tools show: offsets without a membership are a classic group."""
         found = Counter(_listed_type(group) for group in self.groups)
         return {kind.value: found[kind] for kind in GroupType if kind is not GroupType.SIMPLE}
 
-    def as_json(self) -> list[dict[str, Any]]:  # Any: JSON values
-        """Give the groups as the commands print them."""
-        return [_group_json(group) for group in self.groups]
+    def reported(self) -> tuple[ReportedGroup, ...]:
+        """Return the groups as front ends report them, by id."""
+        return tuple(reported_group(group) for group in self.groups)
 
 
 def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
-    """Read all coordinator partitions of all nodes and ask what the release would make of them.
-
-    The longest replica of a partition tells of its groups; each replica is asked which records it has to give up.
-    Raises CorruptFileError.
-    """
-    groups: list[GroupReadability] = []
-    losses: list[dict[str, Any]] = []  # Any: JSON values
-    conversions: list[str] = []
+    """Read all coordinator partitions of all nodes and judge each replica for the release. Raises CorruptFileError."""
+    partitions: list[JudgedPartition] = []
     removed: dict[Path, dict[str, frozenset[int]]] = {}
     for replicas in group_replicas(disk, cluster).values():
         longest = _longest(replicas)
         for replica in replicas:
             answer = _judged(replica, release)
-            goes = _goes(answer)
-            if goes:
-                removed.setdefault(replica.log_dir.path, {})[replica.name] = goes
+            offsets = _offsets_to_remove(answer)
+            if offsets:
+                removed.setdefault(replica.log_dir.path, {})[replica.name] = offsets
             if replica is longest:
-                groups += answer.groups
-                losses += group_losses(answer, name=replica.name, source=str(replica.path))
-                found = (group_conversion(group, release, name=replica.name) for group in answer.groups)
-                conversions += [sentence for sentence in found if sentence is not None]
+                partitions.append(JudgedPartition(replica=replica, answer=answer))
     return GroupPlan(
-        groups=tuple(sorted(groups, key=lambda group: group.group_id)),
-        losses=losses,
-        conversions=tuple(conversions),
+        partitions=tuple(partitions),
         removed=removed,
         warnings=(*_coordinator_warnings(cluster, release), *_transaction_warnings(disk, cluster, release)),
     )
@@ -125,21 +150,21 @@ def read_groups(disk: Disk, cluster: Cluster, release: Release) -> GroupPlan:
 def judged_partitions(
     disk: Disk, cluster: Cluster, release: Release, *, is_tolerant: bool = False
 ) -> Iterator[GroupsReadability]:
-    """Say of each coordinator partition what the release would make of it, by its longest replica.
+    """Yield what the release makes of each coordinator partition, by its longest replica.
 
-    `is_tolerant`: by a broker of ours that reads as KIP-915 asks. Raises CorruptFileError.
+    `is_tolerant`: for a broker of ours that reads as KIP-915 asks. Raises CorruptFileError.
     """
     for replicas in group_replicas(disk, cluster).values():
         yield _judged(_longest(replicas), release, is_tolerant=is_tolerant)
 
 
 def group_replicas(disk: Disk, cluster: Cluster) -> dict[int, list[Replica]]:
-    """Give the replicas of each partition of `__consumer_offsets` that are here."""
+    """Return the replicas of each partition of `__consumer_offsets` that are here."""
     return _by_partition(disk, cluster, GROUPS_TOPIC)
 
 
 def coordinator_of(release: Release, node: NodeDirs) -> CoordinatorKind | None:
-    """Say which coordinator the node will run, as far as its server.properties are here; None: the release's own."""
+    """Return the coordinator that the node's server.properties choose; None: the release's default."""
     if node.server_properties is None:
         return None
     return configured_coordinator(release, node.server_properties.as_dict())
@@ -165,8 +190,8 @@ def _by_partition(disk: Disk, cluster: Cluster, topic: str) -> dict[int, list[Re
     return dict(sorted(found.items()))
 
 
-def _goes(answer: GroupsReadability) -> frozenset[int]:
-    """Give the offsets of what has to go: what fails, and tombstones that would hide a group's offsets."""
+def _offsets_to_remove(answer: GroupsReadability) -> frozenset[int]:
+    """Return the offsets of records to remove: those that fail, and tombstones that would hide a group's offsets."""
     hiding = {group.hidden_by for group in answer.groups if group.hidden_by is not None}
     return frozenset({record.offset for record in answer.failing} | hiding)
 
@@ -175,42 +200,32 @@ def _listed_type(group: GroupReadability) -> GroupType:
     return GroupType.CLASSIC if group.type is GroupType.SIMPLE else group.type
 
 
-def _group_json(group: GroupReadability) -> dict[str, Any]:  # Any: JSON values
-    return {
-        "group": group.group_id,
-        "type": group.type.value,
-        "partition": group.partition,
-        "members": group.members,
-        "committed_offsets": group.committed_offsets,
-        "pending_offsets": group.pending_offsets,
-        "verdict": group.verdict.value,
-        "lost": {loss.kind.value: loss.count for loss in group.losses},
-        "detail": group_detail(group),
-    }
-
-
-def _coordinator_warnings(cluster: Cluster, release: Release) -> Iterator[str]:
-    """Say of brokers, as far as their server.properties are here, what keeps them from starting or from agreeing."""
+def _coordinator_warnings(cluster: Cluster, release: Release) -> Iterator[LedgerWarning]:
+    """Yield configurations with which brokers do not start, or disagree, as far as their server.properties are here."""
     brokers = [node for node in cluster.nodes if node.node_id in cluster.image.cluster.brokers]
     for node in brokers:
         properties = {} if node.server_properties is None else node.server_properties.as_dict()
         unknown = unknown_protocols(release, properties)
         if unknown:
-            yield (
-                f"node {node.node_id}: its group.coordinator.rebalance.protocols names {', '.join(unknown)}, "
-                f"and Kafka {release.word} does not start with that"
+            yield LedgerWarning(
+                kind=WarningKind.UNKNOWN_REBALANCE_PROTOCOLS,
+                fields={"node_id": node.node_id, "protocols": list(unknown)},
+                text=f"node {node.node_id}: its group.coordinator.rebalance.protocols names {', '.join(unknown)}, "
+                f"and Kafka {release.word} does not start with that",
             )
     kinds = {node.node_id: coordinator_of(release, node) or default_coordinator(release) for node in brokers}
     if len(set(kinds.values())) > 1:
         named = ", ".join(f"node {node_id} the {kind}" for node_id, kind in kinds.items())
-        yield (
-            f"the nodes run different group coordinators in Kafka {release.word} ({named}), and each replica is judged "
-            "by its own node's: let all server.properties say the same"
+        yield LedgerWarning(
+            kind=WarningKind.DIFFERENT_COORDINATORS,
+            fields={"coordinators": {str(node_id): str(kind) for node_id, kind in kinds.items()}},
+            text=f"the nodes run different group coordinators in Kafka {release.word} ({named}), and each replica is "
+            "judged by its own node's: let all server.properties say the same",
         )
 
 
-def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Iterator[str]:
-    """Name transactions that are open, where the release does not run them as they were begun."""
+def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Iterator[LedgerWarning]:
+    """Yield open transactions, if the release does not run them as they were begun."""
     level = cluster.image.features.finalized.get(TRANSACTION_VERSION, 0)
     supported = release.supported_features().get(TRANSACTION_VERSION)
     if level == 0 or (supported is not None and level in supported):
@@ -218,7 +233,15 @@ def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Ite
     for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
         longest = _longest(replicas)
         for transaction in unfinished_transactions(longest):
-            yield (
-                f"transaction of {transaction.transactional_id} is {transaction.state.name.lower().replace('_', ' ')} "
-                f"({longest.name}, offset {transaction.offset}); finish it before transaction.version is lowered"
+            state = transaction.state.name.lower().replace("_", " ")
+            yield LedgerWarning(
+                kind=WarningKind.OPEN_TRANSACTION,
+                fields={
+                    "transactional_id": transaction.transactional_id,
+                    "state": state,
+                    "partition": longest.partition,
+                    "offset": transaction.offset,
+                },
+                text=f"transaction of {transaction.transactional_id} is {state} "
+                f"({longest.name}, offset {transaction.offset}); finish it before transaction.version is lowered",
             )

@@ -1,9 +1,9 @@
-"""Carries changes out on the directories themselves, atomically, with a backup of every file that is replaced.
+"""Applies changes to the directories themselves, atomically, with a backup of every file that is replaced.
 
-First all new files are written beside each log directory (`<name>.falkirk-new`) and synced, and ledger and bundle where
-they stay. Then every `meta.properties` is put away, so that no node starts from here on until the end. Then one file,
-the commit, makes the change happen: a run that is cut off before it is taken back, one after it carried through, by
-whoever finds it later. What was replaced stays in `<name>.falkirk-backup`.
+First all new files are written beside each log directory (`<name>.falkirk-new`) and synced, and ledger and bundle in
+their final place. Then every `meta.properties` is moved away, so that no node starts until the end. Then one file, the
+commit, makes the change effective: a run that is interrupted before it is rolled back, one after it rolled forward, by
+the next run that finds it. Replaced files stay in `<name>.falkirk-backup`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from falkirk.logdir.bundle import RESULT_FILES
+from falkirk.logdir.changes import write_changed_files, write_file
 from falkirk.logdir.errors import OutputError
-from falkirk.logdir.write_tree import check_out, check_outside, write_file
+from falkirk.logdir.write_tree import check_out, check_outside
 from falkirk.storage.log_dir_names import BACKUP_SUFFIX, NEW_SUFFIX
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping, Sequence
 
-    from falkirk.logdir.changes import LogDirChanges, NodeChanges
+    from falkirk.logdir.changes import FileContents, LogDirChanges, NodeChanges
 
-# The change is to be carried through; later, that only meta.properties and tidying up are left.
+# The change must be rolled forward; later, only meta.properties and cleaning up are left.
 _COMMIT: Final = "commit.json"
 _SWAPPED: Final = "swapped.json"
 _MARKER: Final = "change.json"
@@ -37,7 +38,7 @@ _FILES: Final = "files"
 
 
 class _Step(msgspec.Struct):
-    """One log directory's part; `written` are put in place, `removed` only taken away."""
+    """The change of one log directory; `written` are put in place, `removed` only removed."""
 
     log_dir: str
     written: list[str]
@@ -45,22 +46,22 @@ class _Step(msgspec.Struct):
 
 
 class _Marker(msgspec.Struct):
-    """Which change a folder of new files belongs to: the folder of its commit, and that of ledger and bundle."""
+    """The change that a folder of new files belongs to: the folder of its commit, and that of ledger and bundle."""
 
     commit_folder: str
     result: str
 
 
 class Ending(enum.Enum):
-    """How a change that was cut off ended after all."""
+    """How an interrupted change was finished."""
 
-    CARRIED_THROUGH = "carried through"
-    TAKEN_BACK = "taken back"
+    ROLLED_FORWARD = "carried through"
+    ROLLED_BACK = "taken back"
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A change that was cut off; `result` holds its ledger and bundle, if it is still known."""
+    """An interrupted change that was finished; `result` has its ledger and bundle, if it is still known."""
 
     ending: Ending
     result: Path | None
@@ -68,24 +69,24 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the new files of a log directory wait, and where its old ones go."""
+    """The folders of a log directory's new files and of its backup."""
 
     new: Path
     backup: Path
 
 
 def places_of(log_dir: Path) -> Places:
-    """Give both, beside the log directory: inside it Kafka would not start with a folder that it does not know."""
+    """Return both, beside the log directory: Kafka does not start with an unknown folder inside it."""
     real = log_dir.resolve()
     return Places(real.with_name(real.name + NEW_SUFFIX), real.with_name(real.name + BACKUP_SUFFIX))
 
 
-def change_in_place(nodes: list[NodeChanges], result: Path, more: Callable[[Path], None]) -> list[Path]:
-    """Carry the changes out; give the backup folders. `more` writes ledger and bundle into `result`.
+def change_in_place(nodes: Sequence[NodeChanges], result: Path, beside: Mapping[str, FileContents]) -> list[Path]:
+    """Apply the changes, and return the backup folders. The files `beside` (ledger and bundle) go to `result`.
 
     Of a node's directories the one with the metadata partition comes first: without its meta.properties no node starts.
-    Raises OutputError, with nothing changed, if a backup of an earlier change or of an earlier result is in the way, or
-    a place not writable.
+    Raises OutputError, with nothing changed, if a backup of an earlier change or an earlier result exists, or a place
+    is not writable.
     """
     all_changes = [changes for node in nodes for changes in node.log_dirs if changes.files]
     for changes in all_changes:
@@ -96,13 +97,14 @@ def change_in_place(nodes: list[NodeChanges], result: Path, more: Callable[[Path
     try:
         steps = [_prepare(changes, marker) for changes in all_changes]
         result.mkdir(parents=True, exist_ok=True)
-        more(result)
+        for name, contents in beside.items():
+            write_file(result / name, contents)
         os.sync()
         for changes in all_changes:
             _park(changes.log_dir)
     except BaseException as error:
         for changes in all_changes:
-            _take_back(changes.log_dir, result)
+            _roll_back(changes.log_dir, result)
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             where = f"{result} and beside {all_changes[0].log_dir}"
             raise OutputError(f"{where}: {error.strerror}; nothing was changed") from error
@@ -113,14 +115,14 @@ def change_in_place(nodes: list[NodeChanges], result: Path, more: Callable[[Path
     _sync(pending)
     pending.rename(commit)
     _sync(commit.parent)
-    _carry_through(commit)
+    _roll_forward(commit)
     return [places_of(changes.log_dir).backup for changes in all_changes]
 
 
 def finish_interrupted(log_dir: Path) -> Finished | None:
-    """Carry through a change that was committed and cut off, or take back one that was not; None: there was none.
+    """Roll forward an interrupted change that was committed, or roll back one that was not; None: there was none.
 
-    `log_dir` is any of the directories concerned, whose meta.properties may be away.
+    `log_dir` is any of the directories concerned, whose meta.properties may be moved away.
     """
     places = places_of(log_dir)
     if not places.new.is_dir():
@@ -130,15 +132,15 @@ def finish_interrupted(log_dir: Path) -> Finished | None:
     result = None if marker is None else Path(marker.result)
     if marker is not None:
         folder = Path(marker.commit_folder)
-        for name, finish in ((_COMMIT, _carry_through), (_SWAPPED, _complete)):
+        for name, finish in ((_COMMIT, _roll_forward), (_SWAPPED, _complete)):
             if (folder / name).is_file():
                 finish(folder / name)
-                return Finished(Ending.CARRIED_THROUGH, result)
+                return Finished(Ending.ROLLED_FORWARD, result)
     if places.backup.is_dir():  # done but for tidying up: no backup is made before the commit
         _tidy(log_dir)
-        return Finished(Ending.CARRIED_THROUGH, result)
-    _take_back(log_dir, result)
-    return Finished(Ending.TAKEN_BACK, result)
+        return Finished(Ending.ROLLED_FORWARD, result)
+    _roll_back(log_dir, result)
+    return Finished(Ending.ROLLED_BACK, result)
 
 
 def _check_places(log_dir: Path) -> None:
@@ -160,18 +162,12 @@ def _prepare(changes: LogDirChanges, marker: _Marker) -> _Step:
     places = places_of(changes.log_dir)
     places.new.mkdir()
     (places.new / _MARKER).write_bytes(msgspec.json.encode(marker))
-    written, removed = [], []
-    for path, contents in changes.files.items():
-        if contents is None:
-            removed.append(path)
-            continue
-        written.append(path)
-        write_file(places.new / _FILES / path, contents())
-        old = changes.log_dir / path
-        like = old if old.exists() else changes.log_dir / META_PROPERTIES
-        shutil.copymode(like, places.new / _FILES / path)
-        _copy_owner(like, places.new / _FILES / path)
-    return _Step(str(changes.log_dir.resolve()), written, removed)
+    write_changed_files(changes, places.new / _FILES, like=changes.log_dir / META_PROPERTIES)
+    return _Step(
+        str(changes.log_dir.resolve()),
+        written=[path for path, contents in changes.files.items() if contents is not None],
+        removed=[path for path, contents in changes.files.items() if contents is None],
+    )
 
 
 def _park(log_dir: Path) -> None:
@@ -186,8 +182,8 @@ def _unpark(log_dir: Path) -> None:
         _sync(log_dir)
 
 
-def _take_back(log_dir: Path, result: Path | None) -> None:
-    """Forget what was prepared; `result` was empty before it."""
+def _roll_back(log_dir: Path, result: Path | None) -> None:
+    """Remove what was prepared; `result` was empty before."""
     _unpark(log_dir)
     if result is not None and result.is_dir():
         for name in RESULT_FILES:
@@ -197,15 +193,15 @@ def _take_back(log_dir: Path, result: Path | None) -> None:
 
 
 def _tidy(log_dir: Path) -> None:
-    """Remove the folder of new files, the marker last: while it is there, it says what the folder is."""
+    """Remove the folder of new files, the marker last: it identifies the folder as long as it exists."""
     new = places_of(log_dir).new
     assert not (new / META_PROPERTIES).exists()
     shutil.rmtree(new / _FILES, ignore_errors=True)
     shutil.rmtree(new, ignore_errors=True)
 
 
-def _carry_through(commit: Path) -> None:
-    """Do what the commit says; every part may have been done before."""
+def _roll_forward(commit: Path) -> None:
+    """Apply a commit; every part may have been applied before."""
     steps = msgspec.json.decode(commit.read_bytes(), type=list[_Step])
     for step in steps:
         places_of(Path(step.log_dir)).backup.mkdir(exist_ok=True)
@@ -239,13 +235,6 @@ def _swap_files(step: _Step) -> None:
         if new.exists():
             old.parent.mkdir(parents=True, exist_ok=True)
             new.rename(old)
-
-
-def _copy_owner(like: Path, path: Path) -> None:
-    """Let the node's own user have the file, whoever we are."""
-    if os.geteuid() == 0:
-        status = like.stat()
-        os.chown(path, status.st_uid, status.st_gid)
 
 
 def _sync(path: Path) -> None:

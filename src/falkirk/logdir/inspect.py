@@ -1,14 +1,15 @@
-"""What a stopped cluster's directories hold."""
+"""The contents of a stopped cluster's directories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from falkirk.metadata.minimum_version import MinimumVersion, minimum_version
+from falkirk.metadata.levels.minimum_version import MinimumVersion, minimum_version
 from falkirk.protocol.uuid import uuid_text
 
 if TYPE_CHECKING:
+    from falkirk.ledger.findings import LedgerWarning
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.group_records import GroupPlan
     from falkirk.logdir.locate import NodeDirs
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """A cluster, what its groups are to a release, and the lowest level that holds its metadata without loss."""
+    """A cluster, its groups as a release reads them, and the lowest level that holds its metadata without loss."""
 
     cluster: Cluster
     groups: GroupPlan
@@ -25,7 +26,7 @@ class Inspection:
     minimum: MinimumVersion
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the document of `inspect --json`."""
+        """Return the document of `inspect --json`."""
         cluster, image = self.cluster, self.cluster.image
         at = image.features.metadata_version
         return {
@@ -39,10 +40,15 @@ class Inspection:
             "end_offset": cluster.end_offset,
             "voters": None if cluster.voters is None else sorted(cluster.voters.ids),
             "release": self.release.name,
-            "groups": self.groups.as_json(),
-            "group_losses": self.groups.losses,
-            "problems": [*cluster.problems, *self.groups.warnings],
+            "groups": [group.as_json() for group in self.groups.reported()],
+            "group_losses": [loss.as_json() for loss in self.groups.losses()],
+            "problems": [problem.text for problem in self.problems],
         }
+
+    @property
+    def problems(self) -> tuple[LedgerWarning, ...]:
+        """Faults of metadata files, and warnings about groups."""
+        return (*self.cluster.problems, *self.groups.warnings)
 
     def _node(self, node: NodeDirs) -> dict[str, Any]:  # Any: JSON values
         log = self.cluster.logs.get(node.node_id)
@@ -72,7 +78,7 @@ class Inspection:
 
 
 def inspect_cluster(cluster: Cluster, groups: GroupPlan, release: Release) -> Inspection:
-    """Work out what there is to say; `groups` are as `release` would have them."""
+    """Inspect a cluster; `groups` are judged for `release`."""
     levels = cluster.image.features.levels(kraft_version=cluster.kraft_version)
     return Inspection(
         cluster=cluster, groups=groups, release=release, minimum=minimum_version(cluster.image, levels=levels)

@@ -1,4 +1,4 @@
-"""kraft.version on the way down: who votes moves from the log (1) into every node's configuration (0), if it must.
+"""kraft.version in a downgrade: at level 0 the voters move from the log into every node's configuration.
 
 Source: KIP-853; releases before 3.9 read neither the control records nor version 1 of quorum-state.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from falkirk.ledger.findings import Blocker, BlockerKind, Conversion, ConversionKind, voter_without_address
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.uuid import uuid_text
 from falkirk.versions.errors import VersionsError
@@ -22,21 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KraftConversion:
-    """What becomes of kraft.version; `quorum_voters` is the value of controller.quorum.voters that it then needs."""
+    """kraft.version before and after; `quorum_voters` is the value of controller.quorum.voters that level 0 needs."""
 
     before: int
     after: int
     quorum_voters: str | None = None
     reason: str = ""
-    blockers: tuple[str, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
 
     @property
     def is_lowered(self) -> bool:
-        """Say whether the voters leave the log."""
+        """True if the voters leave the log."""
         return self.after < self.before
 
+    @property
+    def conversion(self) -> Conversion:
+        """The move of the voters into the configuration."""
+        return Conversion(
+            kind=ConversionKind.KRAFT_VERSION_LOWERED,
+            fields={"before": self.before, "after": self.after, "controller_quorum_voters": self.quorum_voters},
+            text=f"kraft.version {self.before} becomes {self.after}: {self.reason}; "
+            f"set controller.quorum.voters={self.quorum_voters} on every node",
+        )
+
     def quorum_state(self, state: QuorumState | None, voters: frozenset[int]) -> QuorumState | None:
-        """Give a node's quorum-state in the form that the result's kraft.version has; the epoch and the vote stay."""
+        """Return a node's quorum-state in the form of the new kraft.version; the epoch and the vote stay."""
         if state is None or self.after == self.before:
             return state
         if self.after > self.before:
@@ -52,18 +63,15 @@ class KraftConversion:
 
 
 def plan_kraft_version(cluster: Cluster, target: Target) -> KraftConversion:
-    """Say which kraft.version the target gets, and what is in the way."""
+    """Return the kraft.version that the target gets, with blockers."""
     before = cluster.kraft_version
     reason = _reason_not_kept(before, target)
     if reason is None:
         return KraftConversion(before=before, after=before)
     voters = cluster.voters
     assert voters is not None, "kraft.version 1 has its voters in the log"
-    blockers = [
-        f"voter {voter} has no address in the log: without it {target} cannot be told where it votes"
-        for voter in sorted(voters.ids - set(voters.endpoints))
-    ]
-    blockers += _strangers(cluster)
+    blockers = [voter_without_address(voter, str(target)) for voter in sorted(voters.ids - set(voters.endpoints))]
+    blockers += _voters_with_other_directories(cluster)
     addresses = [
         f"{voter}@{f'[{at.host}]' if ':' in at.host else at.host}:{at.port}"
         for voter, at in sorted(voters.endpoints.items())
@@ -88,8 +96,8 @@ def _reason_not_kept(level: int, target: Target) -> str | None:
     return None
 
 
-def _strangers(cluster: Cluster) -> list[str]:
-    """Name nodes whose id votes, but not with the directory that is here: the static set would make them voters."""
+def _voters_with_other_directories(cluster: Cluster) -> list[Blocker]:
+    """Return nodes whose id votes with another directory than the one here: the static set would make them voters."""
     assert cluster.voters is not None
     found = []
     for node in cluster.nodes:
@@ -99,7 +107,17 @@ def _strangers(cluster: Cluster) -> list[str]:
         actual = node.metadata_dir.meta.directory_id
         if actual is not None and actual != expected:
             found.append(
-                f"node {node.node_id} votes with directory {uuid_text(expected)}, and {node.metadata_dir.path} is "
-                f"directory {uuid_text(actual)}: with static voters nothing would tell them apart"
+                Blocker(
+                    kind=BlockerKind.VOTER_DIRECTORY_DIFFERS,
+                    fields={
+                        "node_id": node.node_id,
+                        "directory_id": uuid_text(actual),
+                        "voter_directory_id": uuid_text(expected),
+                        "path": str(node.metadata_dir.path),
+                    },
+                    text=f"node {node.node_id} votes with directory {uuid_text(expected)}, and "
+                    f"{node.metadata_dir.path} is directory {uuid_text(actual)}: with static voters nothing would "
+                    "tell them apart",
+                )
             )
     return found

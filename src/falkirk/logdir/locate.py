@@ -1,4 +1,4 @@
-"""From what the operator names to nodes and their log directories.
+"""Finds nodes and their log directories from the paths that the operator names.
 
 A path is a log directory, a folder of them (one level or two: `data`, or the OUT of a downgrade with its
 `node-<id>` folders), or a node's `server.properties`. Directories of one node are recognised by their
@@ -22,7 +22,7 @@ _DEPTH_MAX = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDir:
-    """One log directory and what its meta.properties says."""
+    """One log directory and its meta.properties."""
 
     path: Path
     meta: MetaProperties
@@ -43,16 +43,15 @@ class NodeDirs:
 
     @property
     def metadata_path(self) -> Path | None:
-        """Give the metadata partition's directory."""
+        """The metadata partition's directory."""
         return None if self.metadata_dir is None else self.metadata_dir.path / METADATA_DIRECTORY
 
 
 def find_nodes(paths: list[Path]) -> list[NodeDirs]:
-    """Find the nodes that the paths name, by rising id.
+    """Return the nodes that the paths name, by rising id.
 
-    Raises NotALogDirError where a path holds no log directory, DifferentClustersError where directories do not
-    belong to one cluster, or one node has two metadata partitions, InterruptedChangeError where a change in place was
-    begun and not finished.
+    Raises NotALogDirError if a path holds no log directory, DifferentClustersError if directories do not belong to one
+    cluster, or one node has two metadata partitions, InterruptedChangeError if there is an unfinished change in place.
     """
     for unfinished in interrupted_log_dirs(paths):
         raise InterruptedChangeError(
@@ -78,7 +77,7 @@ def find_nodes(paths: list[Path]) -> list[NodeDirs]:
 
 
 def interrupted_log_dirs(paths: list[Path]) -> list[Path]:
-    """Give the log directories at or below the paths beside which an unfinished change in place waits.
+    """Return the log directories at or below the paths that have an unfinished change in place beside them.
 
     Such a directory may be without its meta.properties.
     """
@@ -100,7 +99,7 @@ def _folders(path: Path, depth: int) -> list[Path]:
 
 
 def _children(path: Path) -> list[Path]:
-    """Give the folders in a folder that may be log directories, or hold some."""
+    """Return the subfolders that may be log directories, or hold some."""
     return sorted(child for child in path.iterdir() if child.is_dir() and not child.name.endswith(OWN_SUFFIXES))
 
 
@@ -128,7 +127,7 @@ def _configured_names(path: Path, properties: PropertiesFile) -> list[str]:
 
 
 def _configured(path: Path, name: str) -> Path:
-    """Give a configured directory; a relative one stands beside the file, or where we were started, as Kafka has it."""
+    """Return a configured directory; a relative one is beside the file, or in the working directory, as in Kafka."""
     directory = _beside(path, name)
     if not (directory / meta_properties.FILE_NAME).is_file():
         raise NotALogDirError(f"{directory}: named in {path}, but it has no meta.properties")

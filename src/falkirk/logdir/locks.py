@@ -1,7 +1,7 @@
-"""Kafka's `.lock` files: a node that runs holds one in each of its log directories.
+"""Kafka's `.lock` files: a running node holds one in each of its log directories.
 
-We take a shared lock while we work, which a running node's exclusive one refuses, and which keeps a node from starting
-on the directory meanwhile. Nothing is written.
+A shared lock is held during an operation. It conflicts with a running node's exclusive one, and keeps a node from
+starting on the directory meanwhile. Nothing is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK_FILE = ".lock"
 
 @contextmanager
 def hold_locks(nodes: list[NodeDirs]) -> Iterator[None]:
-    """Keep every log directory still for as long as the block runs. Raises NodeIsRunningError."""
+    """Hold the locks of all log directories while the block runs. Raises NodeIsRunningError."""
     with ExitStack() as stack:
         for node in nodes:
             for log_dir in node.log_dirs:

@@ -1,12 +1,13 @@
-"""One node's metadata partition: its snapshots and log, how far they go, and their records for the image loader."""
+"""One node's metadata partition: its snapshots and log, where they end, and their records for the image loader."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from falkirk.ledger.findings import LedgerWarning, WarningKind
 from falkirk.logdir.errors import DamagedLogError
-from falkirk.metadata.batch import MetadataBatch
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataLog:
-    """What stands in a metadata partition, up to where it is good.
+    """The sound contents of a metadata partition.
 
     `end_offset` is exclusive, `epoch` that of the last record. `batches` follow `snapshot`, the newest complete one
     (None: they begin at offset 0); `earlier` are those in it that the log still has. `kraft_version` and `voters` are
-    the last that snapshot and log say.
+    the last ones of snapshot and log.
     """
 
     directory: Path
@@ -52,27 +53,27 @@ class MetadataLog:
     kraft_version: int
     voters: VotersRecord | None
     quorum_state: QuorumState | None
-    problems: tuple[str, ...]
+    problems: tuple[LedgerWarning, ...]
 
     def metadata_batches(self) -> Iterator[MetadataBatch]:
-        """Give snapshot, then log."""
+        """Yield the batches of the snapshot, then those of the log."""
         yield from self.snapshot_batches()
         yield from self.log_batches()
 
     def snapshot_batches(self) -> Iterator[MetadataBatch]:
-        """Give the snapshot's data batches as the image loader takes them; offsets start at 0, as in the file."""
+        """Yield the snapshot's data batches for the image loader; offsets start at 0, as in the file."""
         if self.snapshot is not None and self.snapshot_id is not None:
             name = format_snapshot_name(SnapshotName(id=self.snapshot_id))
             for batch in self.snapshot.data_batches:
                 yield _metadata_batch(str(self.directory / name), batch)
 
     def log_batches(self) -> Iterator[MetadataBatch]:
-        """Give the log's batches behind the snapshot; control batches have no values."""
+        """Yield the log's batches after the snapshot; control batches have no values."""
         for file, batch in self.batches:
             yield _metadata_batch(file, batch)
 
     def earlier_batches(self) -> Iterator[MetadataBatch]:
-        """Give the log's batches that the snapshot stands for, as far as they are still there."""
+        """Yield the log's batches that the snapshot contains, as far as they still exist."""
         for file, batch in self.earlier:
             yield _metadata_batch(file, batch)
 
@@ -80,10 +81,10 @@ class MetadataLog:
 def read_metadata_log(disk: Disk, directory: Path, *, check_crc: bool = True) -> MetadataLog:
     """Read a metadata partition.
 
-    A torn tail ends the log and is told in `problems`; so is a snapshot that cannot be read, where an older one and
-    the log make up for it. Raises CorruptFileError for a damaged batch, DamagedLogError for a gap.
+    A torn tail ends the log and is reported in `problems`; so is an unreadable snapshot, if an older one and the log
+    replace it. Raises CorruptFileError for a damaged batch, DamagedLogError for a gap.
     """
-    problems: list[str] = []
+    problems: list[LedgerWarning] = []
     found = _newest_snapshot(disk, directory, problems, check_crc=check_crc)
     start = found[0].end_offset if found else 0
     contents = _LogContents(start=start, directory=directory)
@@ -93,7 +94,7 @@ def read_metadata_log(disk: Disk, directory: Path, *, check_crc: bool = True) ->
         for batch in reader:
             contents.add(reader.file, batch)
         if reader.torn is not None:
-            problems.append(f"{reader.file}: {reader.torn}")
+            problems.append(_problem(WarningKind.TORN_LOG, reader.file, f"{reader.file}: {reader.torn}"))
     return MetadataLog(
         directory=directory,
         snapshot_id=found[0] if found else None,
@@ -111,7 +112,7 @@ def read_metadata_log(disk: Disk, directory: Path, *, check_crc: bool = True) ->
 
 
 def _newest_snapshot(
-    disk: Disk, directory: Path, problems: list[str], *, check_crc: bool
+    disk: Disk, directory: Path, problems: list[LedgerWarning], *, check_crc: bool
 ) -> tuple[SnapshotId, Snapshot] | None:
     names = list_partition(disk, str(directory)).metadata_snapshots
     for name in sorted((n for n in names if n.state is SnapshotState.COMPLETE), key=lambda n: n.id, reverse=True):
@@ -119,12 +120,17 @@ def _newest_snapshot(
         try:
             snapshot = read_snapshot(disk.view(file), file=file, check_crc=check_crc)
         except CorruptFileError as error:
-            problems.append(str(error))
+            problems.append(_problem(WarningKind.DAMAGED_SNAPSHOT, file, str(error)))
             continue
         if snapshot.is_complete:
             return name.id, snapshot
-        problems.append(f"{file}: snapshot has no footer: it was never finished")
+        text = f"{file}: snapshot has no footer: it was never finished"
+        problems.append(_problem(WarningKind.UNFINISHED_SNAPSHOT, file, text))
     return None
+
+
+def _problem(kind: WarningKind, file: str, text: str) -> LedgerWarning:
+    return LedgerWarning(kind=kind, fields={"path": file}, text=text)
 
 
 def _read_quorum_state(disk: Disk, directory: Path) -> QuorumState | None:
@@ -134,7 +140,7 @@ def _read_quorum_state(disk: Disk, directory: Path) -> QuorumState | None:
 
 @dataclass(slots=True, kw_only=True)
 class _LogContents:
-    """Collects the batches behind the snapshot."""
+    """Collects the batches after the snapshot."""
 
     start: int
     directory: Path
@@ -186,11 +192,4 @@ class _LogContents:
 
 def _metadata_batch(file: str, batch: RecordBatch) -> MetadataBatch:
     with errors_name(file):
-        return MetadataBatch(
-            base_offset=batch.base_offset,
-            end_offset=batch.end_offset,
-            epoch=batch.leader_epoch,
-            timestamp=batch.max_timestamp,
-            values=() if batch.is_control else batch.values(),
-            source=file,
-        )
+        return MetadataBatch.of(batch, file)

@@ -1,23 +1,27 @@
-"""Tombstones for records of groups that no coordinator at the target's levels writes, where it is asked for them.
+"""Tombstones, on request, for records of groups that no coordinator at the target's levels writes.
 
-What a target skips it warns of at every load, and what stays counts again after an upgrade, however old it is by then.
-Tombstones let a cleaner take it away. They stand at the end of a partition's log, as if a coordinator had written them;
-committed offsets have none. A group that the target would serve less well with them than without is left as it is.
+The target warns of records that it skips at every load, and they count again after an upgrade, however old they are.
+Tombstones let a cleaner remove them. They are at the end of a partition's log, as if a coordinator had written them;
+committed offsets get none. A group that the target would serve less well with tombstones than without gets none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.log_entry import LoggedRecord
+import msgspec
+
 from falkirk.coordinator.prediction.group_survey import key_group, key_type
 from falkirk.coordinator.prediction.groups import GroupVerdict, readable_groups
-from falkirk.coordinator.record_type import PARTS, Part, record_type_name
-from falkirk.coordinator.written_records import is_written
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.record_type import PARTS, Part, record_type_name
+from falkirk.coordinator.records.written_records import is_written
+from falkirk.ledger.findings import Conversion, ConversionKind, LedgerWarning, WarningKind
 from falkirk.logdir.group_records import coordinator_of, group_replicas
-from falkirk.metadata.undo_bundle import RemovedBatch
+from falkirk.logdir.ledger import GroupTombstones
+from falkirk.metadata.undo.undo_bundle import RemovedBatch
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.storage.partition_log import read_segments
@@ -26,95 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from falkirk.coordinator.log_entry import LogEntry
     from falkirk.coordinator.prediction.groups import GroupsReadability
+    from falkirk.coordinator.records.log_entry import LogEntry
+    from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.group_records import Replica
-    from falkirk.logdir.plan import Plan
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.disk import Disk
+    from falkirk.versions.release import Release
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanedGroup:
-    """A group whose records get tombstones at these offsets of a partition, one for each key."""
-
-    group_id: str
-    partition: str
-    offsets: tuple[int, ...]
-    types: Mapping[int, int]
-    """How many tombstones there are of each type."""
-
-    @property
-    def sentence(self) -> str:
-        """Say it to the operator."""
-        return (
-            f"group {self.group_id}: {len(self.offsets)} tombstones at the end of {self.partition} for records that "
-            "nothing writes any more"
-        )
-
-    def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the line of the ledger."""
-        return {
-            "group": self.group_id,
-            "partition": self.partition,
-            "offsets": [self.offsets[0], self.offsets[-1]],
-            "records": {record_type_name(type_): count for type_, count in sorted(self.types.items())},
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstones:
-    """What is written. `batches`: log directory -> name of a partition's directory -> batches to be put at its end.
-
-    `orphans`: name of a partition's directory -> the batches that hold what the tombstones delete, as they are.
-    """
-
-    groups: tuple[OrphanedGroup, ...] = ()
-    batches: Mapping[Path, Mapping[str, tuple[bytes, ...]]] = field(default_factory=dict)
-    orphans: Mapping[str, tuple[RemovedBatch, ...]] = field(default_factory=dict)
-    left_alone: tuple[str, ...] = ()
-
-    def offsets(self) -> dict[str, frozenset[int]]:
-        """Give the offsets of all tombstones, by name of the partition's directory."""
-        found: dict[str, frozenset[int]] = {}
-        for group in self.groups:
-            found[group.partition] = found.get(group.partition, frozenset()) | frozenset(group.offsets)
-        return found
-
-    def of(self, log_dir: Path) -> Mapping[str, tuple[bytes, ...]]:
-        """Give the batches for the partitions of a log directory."""
-        return self.batches.get(log_dir, {})
-
-
-def plan_tombstones(disk: Disk, plan: Plan) -> Tombstones:
-    """Work out the tombstones of a plan's target. Raises CorruptFileError."""
-    groups: list[OrphanedGroup] = []
-    batches: dict[Path, dict[str, tuple[bytes, ...]]] = {}
-    orphans: dict[str, tuple[RemovedBatch, ...]] = {}
-    left_alone: list[str] = []
-    for replicas in group_replicas(disk, plan.cluster).values():
-        ends = [_end(disk, replica) for replica in replicas]
-        end = max(ends, key=lambda each: (each.leader_epoch, each.offset))
-        # A replica that ends elsewhere gets them from its leader, or they are cut off with what only a leader had.
-        complete = [replica for replica, each in zip(replicas, ends, strict=True) if each == end]
-        made = _of_partition(plan, complete[0], end)
-        left_alone += made.left_alone
-        if made.groups:
-            groups += made.groups
-            orphans[complete[0].name] = _holding(disk, complete[0], made.keys)
-            for replica in complete:
-                batches.setdefault(replica.log_dir.path, {})[replica.name] = made.batches
-    return Tombstones(
-        groups=tuple(sorted(groups, key=lambda group: group.group_id)),
-        batches=batches,
-        orphans=orphans,
-        left_alone=tuple(left_alone),
-    )
-
-
-# A tombstone is about a hundred bytes, and a batch is to be well below any max.message.bytes.
+# A tombstone is about a hundred bytes; a batch must stay well below any max.message.bytes.
 _BATCH_RECORDS_MAX: Final = 1000
-# As a coordinator deletes a group: what refers to something goes before it.
+# The order in which a coordinator deletes a group: references before what they refer to.
 _ORDER: Final = (
     Part.CURRENT_ASSIGNMENT,
     Part.TARGET_MEMBER,
@@ -129,8 +55,91 @@ _ORDER: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanedGroup:
+    """A group whose records get tombstones at these offsets of a partition, one for each key."""
+
+    group_id: str
+    partition: str
+    offsets: tuple[int, ...]
+    types: Mapping[int, int]
+    """Number of tombstones by record type."""
+
+    @property
+    def conversion(self) -> Conversion:
+        """The tombstones as a conversion."""
+        return Conversion(
+            kind=ConversionKind.ORPHANED_GROUP_DELETED,
+            fields=msgspec.to_builtins(self.reported()),
+            text=f"group {self.group_id}: {len(self.offsets)} tombstones at the end of {self.partition} for records "
+            "that nothing writes any more",
+        )
+
+    def reported(self) -> GroupTombstones:
+        """Return the tombstones as a ledger lists them."""
+        return GroupTombstones(
+            group=self.group_id,
+            partition=self.partition,
+            offsets=(self.offsets[0], self.offsets[-1]),
+            records={record_type_name(type_): count for type_, count in sorted(self.types.items())},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstones:
+    """The tombstones of a plan. `batches`: log directory -> name of a partition's directory -> batches to append.
+
+    `orphans`: name of a partition's directory -> the batches that hold what the tombstones delete, as they are.
+    """
+
+    groups: tuple[OrphanedGroup, ...] = ()
+    batches: Mapping[Path, Mapping[str, tuple[bytes, ...]]] = field(default_factory=dict)
+    orphans: Mapping[str, tuple[RemovedBatch, ...]] = field(default_factory=dict)
+    left_alone: tuple[LedgerWarning, ...] = ()
+
+    def offsets(self) -> dict[str, frozenset[int]]:
+        """Return the offsets of all tombstones, by name of the partition's directory."""
+        found: dict[str, frozenset[int]] = {}
+        for group in self.groups:
+            found[group.partition] = found.get(group.partition, frozenset()) | frozenset(group.offsets)
+        return found
+
+    def of(self, log_dir: Path) -> Mapping[str, tuple[bytes, ...]]:
+        """Return the batches for the partitions of a log directory."""
+        return self.batches.get(log_dir, {})
+
+
+def plan_tombstones(disk: Disk, cluster: Cluster, release: Release, levels: Mapping[str, int]) -> Tombstones:
+    """Return the tombstones for groups that `release` leaves behind at these finalized levels.
+
+    Raises CorruptFileError.
+    """
+    groups: list[OrphanedGroup] = []
+    batches: dict[Path, dict[str, tuple[bytes, ...]]] = {}
+    orphans: dict[str, tuple[RemovedBatch, ...]] = {}
+    left_alone: list[LedgerWarning] = []
+    for replicas in group_replicas(disk, cluster).values():
+        ends = [_end(disk, replica) for replica in replicas]
+        end = max(ends, key=lambda each: (each.leader_epoch, each.offset))
+        # A replica that ends elsewhere fetches them from its leader.
+        complete = [replica for replica, each in zip(replicas, ends, strict=True) if each == end]
+        made = _of_partition(complete[0], end, release, levels)
+        left_alone += made.left_alone
+        if made.groups:
+            groups += made.groups
+            orphans[complete[0].name] = _batches_with(disk, complete[0], made.keys)
+            for replica in complete:
+                batches.setdefault(replica.log_dir.path, {})[replica.name] = made.batches
+    return Tombstones(
+        groups=tuple(sorted(groups, key=lambda group: group.group_id)),
+        batches=batches,
+        orphans=orphans,
+        left_alone=tuple(left_alone),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """Where a replica's log ends, and what its last batch says."""
+    """The end of a replica's log, with epoch and timestamp of its last batch."""
 
     offset: int = 0
     leader_epoch: int = -1
@@ -138,35 +147,40 @@ class _End:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _PartitionTombstones:
     groups: tuple[OrphanedGroup, ...]
     batches: tuple[bytes, ...]
     keys: frozenset[bytes]
-    left_alone: tuple[str, ...]
+    left_alone: tuple[LedgerWarning, ...]
 
 
-def _of_partition(plan: Plan, replica: Replica, end: _End) -> _Made:
+def _of_partition(replica: Replica, end: _End, release: Release, levels: Mapping[str, int]) -> _PartitionTombstones:
     entries = list(replica)
-    keys = _orphaned_keys(entries, plan.features_after)
-    release, kind = plan.target.release, coordinator_of(plan.target.release, replica.node)
+    keys = _orphaned_keys(entries, levels)
+    kind = coordinator_of(release, replica.node)
     before = readable_groups(release, {0: entries}, kind)
     after = readable_groups(release, {0: [*entries, *_tombstones(keys, end.offset)]}, kind)
-    worse = _worse(before, after, end.offset)
-    kept = [key for key in keys if key_group(key) not in worse]
-    return _Made(
+    harmed = _harmed(before, after, end.offset)
+    kept = [key for key in keys if key_group(key) not in harmed]
+    return _PartitionTombstones(
         groups=_groups(replica.name, kept, end.offset),
         batches=tuple(_batches(kept, end)),
         keys=frozenset(kept),
-        left_alone=tuple(
-            f"group {group_id}: Kafka {release.word} would serve it less well with tombstones at the end of "
-            f"{replica.name} than without, so there are none"
-            for group_id in sorted(worse)
-        ),
+        left_alone=tuple(_left_alone(group_id, replica.name, release) for group_id in sorted(harmed)),
+    )
+
+
+def _left_alone(group_id: str, partition: str, release: Release) -> LedgerWarning:
+    return LedgerWarning(
+        kind=WarningKind.GROUP_LEFT_ALONE,
+        fields={"group": group_id, "partition": partition},
+        text=f"group {group_id}: Kafka {release.word} would serve it less well with tombstones at the end of "
+        f"{partition} than without, so there are none",
     )
 
 
 def _orphaned_keys(entries: Sequence[LogEntry], levels: Mapping[str, int]) -> list[bytes]:
-    """Give the keys that have a value at the end of the log and are of no type that is written, by group and part."""
+    """Return the keys with a value at the end of the log whose type is not written any more, by group and part."""
     live: dict[bytes, None] = {}
     for entry in entries:
         if isinstance(entry, LoggedRecord) and entry.key is not None:
@@ -189,8 +203,8 @@ def _tombstones(keys: Sequence[bytes], offset: int) -> list[LoggedRecord]:
     return [LoggedRecord(offset + at, key, None) for at, key in enumerate(keys)]
 
 
-def _worse(before: GroupsReadability, after: GroupsReadability, end_offset: int) -> set[str]:
-    """Name the groups that lose by their tombstones: these do not load, or offsets are not served any more."""
+def _harmed(before: GroupsReadability, after: GroupsReadability, end_offset: int) -> set[str]:
+    """Return the groups whose tombstones do harm: they do not load, or offsets are not served any more."""
     failing = {record.group_id for record in after.failing if record.offset >= end_offset}
     unreadable = {group.group_id for group in before.groups if group.verdict is GroupVerdict.UNREADABLE}
     now = {group.group_id for group in after.groups if group.verdict is GroupVerdict.UNREADABLE}
@@ -236,8 +250,8 @@ def _end(disk: Disk, replica: Replica) -> _End:
     return _End(offset=last.end_offset, leader_epoch=last.leader_epoch, timestamp=last.max_timestamp)
 
 
-def _holding(disk: Disk, replica: Replica, keys: frozenset[bytes]) -> tuple[RemovedBatch, ...]:
-    """Give the batches with the newest value of each key, so that undo has them whatever a cleaner did."""
+def _batches_with(disk: Disk, replica: Replica, keys: frozenset[bytes]) -> tuple[RemovedBatch, ...]:
+    """Return the batches with the newest value of each key, so that undo has them whatever a cleaner did."""
     newest: dict[bytes, int] = {}
     for entry in replica:
         if isinstance(entry, LoggedRecord) and entry.key in keys and entry.key is not None:

@@ -1,4 +1,4 @@
-"""Whether the partition directories of a node are those that the metadata places there."""
+"""Compares the partition directories of a node with the metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(disk: Disk, log_dir: LogDir) -> Iterator[tuple[str, str, int]]:
-    """Give (directory name, topic, partition) of each partition in use; those to be deleted or moved are left out."""
+    """Yield (directory name, topic, partition) of each partition in use; those to be deleted or moved are left out."""
     for name in disk.list(str(log_dir.path)):
         parsed = parse_partition_directory(name)
         if parsed is None or parsed.state is not DirectoryState.CURRENT or name == METADATA_DIRECTORY:
@@ -32,7 +32,7 @@ def partitions_of(disk: Disk, log_dir: LogDir) -> Iterator[tuple[str, str, int]]
 
 
 def misplaced_partitions(disk: Disk, cluster: Cluster, node: NodeDirs) -> Iterator[tuple[Path, str]]:
-    """Give (path, what is wrong) for each directory that does not fit the metadata, or that is missing."""
+    """Yield (path, what is wrong) for each directory that contradicts the metadata, or is missing."""
     if cluster.end_offset == 0:
         return
     here = set()
@@ -58,7 +58,7 @@ def _misfits(disk: Disk, cluster: Cluster, node: NodeDirs, path: Path, partition
         return
     file = str(path / PARTITION_METADATA)
     if disk.exists(file):
-        # A file that is damaged says nothing, and is told by whoever looks for damage.
+        # Damage is reported by `small_files`.
         with suppress(CorruptFileError):
             topic_id = parse_partition_metadata(disk.read(file), file=file).topic_id
             if topic_id != topic.topic_id:

@@ -1,26 +1,26 @@
-"""Takes records out of a partition's segments, and puts them back: offsets stay, indexes are made anew.
+"""Removes records from a partition's segments, and restores them: offsets stay, indexes are rebuilt.
 
-The same records go from every replica, so replicas stay alike; a record that comes back has its old offset, so what was
-written since under the same key is newer and wins.
+The same records are removed from every replica, so replicas stay alike. A restored record has its old offset, so a
+newer record of the same key wins.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.undo_bundle import RemovedBatch
+from falkirk.metadata.undo.undo_bundle import RemovedBatch
 from falkirk.protocol.batch_filter import filter_batch
+from falkirk.protocol.compression import UNCOMPRESSED_BYTES_MAX
 from falkirk.protocol.record_batch import RecordBatch, read_batches
-from falkirk.storage.cleaner import clean_segment
 from falkirk.storage.index import format_offset_index, format_time_index, rebuild_indexes
 from falkirk.storage.partition_log import list_partition, read_segments
 from falkirk.storage.producer_state import ProducerStates
 from falkirk.storage.segment import SegmentFile, format_segment_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from falkirk.protocol.record import Record
     from falkirk.storage.disk import Disk
@@ -28,50 +28,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """New files of a partition directory by name, and the batches that lost something."""
+    """New files of a partition directory by name, and the batches that lost records, as they were."""
 
     files: dict[str, bytes]
     removed: tuple[RemovedBatch, ...]
 
 
-def remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewrite:
-    """Take the records at these offsets out. Raises CorruptFileError."""
-    segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
-    producers, log_end_offset = _end_of(segments)
-    files: dict[str, bytes] = {}
-    removed: list[RemovedBatch] = []
-    in_order = sorted(offsets)
-    for base_offset, batches in segments:
-        losing = [_removed_batch(batch, in_order) for batch in batches if not batch.is_control]
-        if any(losing):
-            removed += [each for each in losing if each is not None]
-            chunks = clean_segment(
-                batches, lambda record: record.offset not in offsets, producers=producers, log_end_offset=log_end_offset
-            )
-            files |= _segment_files(base_offset, chunks)
-    return Rewrite(files=files, removed=tuple(removed))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """New files of a partition directory by name, and the offsets of records that could not be placed."""
+
+    files: dict[str, bytes]
+    unplaced: tuple[int, ...]
 
 
-def append_batches(
-    disk: Disk, directory: str, batches: Sequence[bytes], rewritten: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """Put batches behind the last one of a partition; give the new files by name.
-
-    `rewritten`: files that replace those of the directory, as `remove_records` gives them. Raises OSError.
-    """
-    base_offset = list_partition(disk, directory).segments[-1]
-    name = format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
-    path = f"{directory}/{name}"
-    data = rewritten[name] if name in rewritten else disk.read(path, 0, disk.size(path))
-    return _segment_files(base_offset, [data, *batches])
+def rewrite_partition(disk: Disk, directory: str, offsets: frozenset[int], appended: Sequence[bytes] = ()) -> Rewrite:
+    """Remove the records at these offsets, then append batches. Raises CorruptFileError, OSError."""
+    rewrite = _remove_records(disk, directory, offsets) if offsets else Rewrite(files={}, removed=())
+    if not appended:
+        return rewrite
+    return replace(rewrite, files=rewrite.files | _append_batches(disk, directory, appended, rewrite.files))
 
 
 def restore_records(
     disk: Disk, directory: str, removed: Sequence[RemovedBatch], tombstones: frozenset[int] = frozenset()
-) -> tuple[dict[str, bytes], list[int]]:
-    """Put records back that were taken out; give the new files by name, and the offsets of those without a place.
+) -> Restoration:
+    """Restore records that were removed, and remove the `tombstones` at these offsets.
 
-    `tombstones` at these offsets go. The partition may have been written to, and cleaned, since.
+    The partition may have been written to, and cleaned, since.
     """
     files: dict[str, bytes] = {}
     waiting = [(_only_batch(each.data), each.offsets) for each in removed]
@@ -92,11 +76,64 @@ def restore_records(
             chunks, unplaced = _merged(batches, mine)
             waiting += unplaced
             files |= _segment_files(base_offset, chunks)
-    return files, sorted(offset for _, offsets in waiting for offset in offsets)
+    return Restoration(files=files, unplaced=tuple(sorted(offset for _, offsets in waiting for offset in offsets)))
+
+
+def clean_segment(
+    batches: Iterable[RecordBatch],
+    keep: Callable[[Record], bool],
+    *,
+    producers: ProducerStates,
+    log_end_offset: int,
+    bytes_max: int = UNCOMPRESSED_BYTES_MAX,
+) -> Iterator[bytes | memoryview]:
+    """Yield the segment's new `.log` in chunks; batches that lose nothing stay as they are.
+
+    `producers` is the state at the end of the whole partition: the last batch of a producer, and the last batch of the
+    log, stay as bare headers when they lose all their records. `keep` is not called for control batches: markers of
+    transactions stay. Rebuild the indexes of the result with `rebuild_indexes`; `.txnindex` and producer snapshots stay
+    as they are. Source: Cleaner.cleanInto.
+    """
+    for batch in batches:
+        if batch.is_control:
+            yield batch.data
+            continue
+        is_last = batch.end_offset == log_end_offset or producers.is_last_of_its_producer(batch)
+        chunk = filter_batch(batch, keep, retain_empty=is_last, bytes_max=bytes_max)
+        if chunk is not None:
+            yield chunk
+
+
+def _remove_records(disk: Disk, directory: str, offsets: frozenset[int]) -> Rewrite:
+    segments = [(reader.base_offset, list(reader)) for reader in read_segments(disk, directory)]
+    producers, log_end_offset = _end_of(segments)
+    files: dict[str, bytes] = {}
+    removed: list[RemovedBatch] = []
+    in_order = sorted(offsets)
+    for base_offset, batches in segments:
+        losing = [_removed_batch(batch, in_order) for batch in batches if not batch.is_control]
+        if any(losing):
+            removed += [each for each in losing if each is not None]
+            chunks = clean_segment(
+                batches, lambda record: record.offset not in offsets, producers=producers, log_end_offset=log_end_offset
+            )
+            files |= _segment_files(base_offset, chunks)
+    return Rewrite(files=files, removed=tuple(removed))
+
+
+def _append_batches(
+    disk: Disk, directory: str, batches: Sequence[bytes], rewritten: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Return the files of the last segment with the batches appended; `rewritten` replaces files of the directory."""
+    base_offset = list_partition(disk, directory).segments[-1]
+    name = format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
+    path = f"{directory}/{name}"
+    data = rewritten[name] if name in rewritten else disk.read(path, 0, disk.size(path))
+    return _segment_files(base_offset, [data, *batches])
 
 
 def _end_of(segments: Iterable[tuple[int, Iterable[RecordBatch]]]) -> tuple[ProducerStates, int]:
-    """Give the producers, and the offset behind the last batch."""
+    """Return the producers' state at the end, and the end offset."""
     producers = ProducerStates()
     log_end_offset = 0
     for _, batches in segments:
@@ -109,7 +146,7 @@ def _end_of(segments: Iterable[tuple[int, Iterable[RecordBatch]]]) -> tuple[Prod
 def _without_tombstones(
     batches: list[RecordBatch], offsets: frozenset[int], producers: ProducerStates, log_end_offset: int
 ) -> list[RecordBatch]:
-    """Give the batches without the tombstones at these offsets; the list itself if it has none of them."""
+    """Return the batches without the tombstones at these offsets; the list itself if it has none of them."""
     in_order = sorted(offsets)
     if not any(not batch.is_control and _removed_batch(batch, in_order) for batch in batches):
         return batches
@@ -122,7 +159,7 @@ def _without_tombstones(
 
 
 def _removed_batch(batch: RecordBatch, offsets: list[int]) -> RemovedBatch | None:
-    # Batches are many and losses few: only one that spans such an offset is looked into.
+    # Batches are many and losses few: only one that spans such an offset is decoded.
     spanned = offsets[bisect_left(offsets, batch.base_offset) : bisect_right(offsets, batch.last_offset)]
     if not spanned:
         return None
@@ -138,7 +175,7 @@ def _only_batch(data: bytes) -> RecordBatch:
 def _merged(
     batches: list[RecordBatch], removed: list[tuple[RecordBatch, frozenset[int]]]
 ) -> tuple[list[bytes], list[tuple[RecordBatch, frozenset[int]]]]:
-    """Merge original batches into those that are there, by offset; give what fits nowhere too."""
+    """Merge original batches into the current ones by offset; also return those without a place."""
     by_base = {batch.base_offset: (batch, offsets) for batch, offsets in removed}
     placed: list[tuple[int, bytes]] = []
     unplaced: list[tuple[RecordBatch, frozenset[int]]] = []

@@ -1,4 +1,4 @@
-"""The small files beside the segments: whether each holds what its checksum, or at least its form, promises."""
+"""Checks the small files beside the segments: checkpoints, and producer snapshots."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from falkirk.logdir.locate import LogDir
     from falkirk.storage.disk import Disk
 
+_PARTITION_FILES: Final[dict[str, Callable[..., object]]] = {
+    leader_epochs.FILE_NAME: leader_epochs.parse_leader_epochs,
+    partition_metadata.FILE_NAME: partition_metadata.parse_partition_metadata,
+}
+
 
 def small_file_damage(disk: Disk, log_dir: LogDir) -> Iterator[CorruptFileError]:
-    """Give what is wrong with the checkpoints of a log directory and of its partitions, and with producer snapshots.
+    """Yield the damage of the checkpoints of a log directory and of its partitions, and of producer snapshots.
 
-    Indexes are left out: a broker makes them anew where they do not fit. A file that is not there is no damage.
+    Indexes are left out: a broker rebuilds them if they are wrong. A missing file is no damage.
     """
     for name in offset_checkpoints.FILE_NAMES:
         yield from _damage(disk, f"{log_dir.path}/{name}", offset_checkpoints.parse_offset_checkpoint)
@@ -41,12 +46,6 @@ def small_file_damage(disk: Disk, log_dir: LogDir) -> Iterator[CorruptFileError]
                 yield from _damage(disk, path, parse_producer_snapshot)
             elif file.kind == "txnindex":
                 yield from _damage(disk, path, partial(parse_transaction_index, base_offset=file.base_offset))
-
-
-_PARTITION_FILES: Final[dict[str, Callable[..., object]]] = {
-    leader_epochs.FILE_NAME: leader_epochs.parse_leader_epochs,
-    partition_metadata.FILE_NAME: partition_metadata.parse_partition_metadata,
-}
 
 
 def _damage(disk: Disk, file: str, parse: Callable[..., object]) -> Iterator[CorruptFileError]:

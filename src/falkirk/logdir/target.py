@@ -1,4 +1,4 @@
-"""Where a downgrade goes: a metadata.version, and the release whose binaries are to read the result."""
+"""The target of a downgrade: a metadata.version, and the release whose binaries read the result."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Target:
     release: Release
 
     def __str__(self) -> str:
-        """Name it for the operator."""
+        """Return the target as the operator reads it: `3.9-IV0 (Kafka 3.9)`."""
         return f"{self.metadata_version} (Kafka {self.release.word})"
 
 
 def parse_target(text: str, *, read_by: str | None = None) -> Target:
-    """Read a level (`3.9-IV0`, `21`) or a release (`3.9`, which means its latest production level).
+    """Parse a level (`3.9-IV0`, `21`) or a release (`3.9`, which means its latest production level).
 
-    `read_by` names the release that will run there, if it is not the oldest one that can.
+    `read_by` is the release that will run there, if it is not the oldest one that can.
     Raises TargetError for what is unknown, unstable, or below the floor of 3.7, and for a release that cannot run it.
     """
     try:

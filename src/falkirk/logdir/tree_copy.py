@@ -21,21 +21,22 @@ from falkirk.logdir.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
 _FICLONE: Final = 0x40049409
 _CHUNK_BYTES: Final = 16 * 1024 * 1024
-# What file systems and kernels answer that cannot do a thing.
+# Errors of file systems and kernels without support.
 _UNSUPPORTED: Final = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM)
 # Copying waits for the disk more than for the processor.
 _WORKERS: Final = 4
-# What is left free beside the copy itself.
+# Space that stays free beside the copy.
 _SPARE_BYTES: Final = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """One file to copy; `allocated` is what it takes on the disk (less than its size where it has holes)."""
+    """One file to copy; `allocated` is its size on the disk (less than its length if it has holes)."""
 
     source: Path
     target: Path
@@ -51,14 +52,14 @@ class CopyPlan:
 
     @property
     def bytes_to_copy(self) -> int:
-        """Sum up what the files take on the disk."""
+        """Size of the files on the disk."""
         return sum(file.allocated for file in self.files)
 
 
-def plan_copy(source: Path, target: Path, *, leave_out: Callable[[Path], bool]) -> CopyPlan:
-    """List what a copy of the folder takes; `leave_out` is asked for each path, and a folder left out is not entered.
+def plan_copy(source: Path, target: Path, *, leave_out: AbstractSet[Path]) -> CopyPlan:
+    """List the folders and files of a copy without the paths in `leave_out`; a folder left out is not entered.
 
-    Symbolic links are followed: a copy that shares a file with its source would not be one.
+    Symbolic links are followed: a copy must not share a file with its source.
     """
     plan = CopyPlan([], [])
     waiting = deque([(source, target)])
@@ -68,7 +69,7 @@ def plan_copy(source: Path, target: Path, *, leave_out: Callable[[Path], bool]) 
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 path = folder / entry.name
-                if leave_out(path):
+                if path in leave_out:
                     continue
                 if entry.is_dir():
                     waiting.append((path, into / entry.name))
@@ -78,7 +79,7 @@ def plan_copy(source: Path, target: Path, *, leave_out: Callable[[Path], bool]) 
 
 
 def check_space(plans: Iterable[CopyPlan], out: Path) -> None:
-    """Raise OutputError if the copies cannot fit; where the file system reflinks they take next to nothing."""
+    """Raise OutputError if the copies do not fit; reflinks take next to no space."""
     plans = list(plans)
     wanted = sum(plan.bytes_to_copy for plan in plans)
     existing = next(parent for parent in (out, *out.parents) if parent.exists())
@@ -92,8 +93,8 @@ def check_space(plans: Iterable[CopyPlan], out: Path) -> None:
 def copying(plans: Sequence[CopyPlan], *, advance: Callable[[int], None]) -> Iterator[None]:
     """Make the folders at once, copy the files while the block runs; owner, mode and times are kept.
 
-    The block may write other files into the folders. `advance` is told the bytes of each file, from other threads.
-    When the block or a copy fails, no more copies are begun and the error is raised.
+    The block may write other files into the folders. `advance` is called with the bytes of each file, from other
+    threads. When the block or a copy fails, no more copies are begun and the error is raised.
     """
     for plan in plans:
         for _, folder in plan.folders:
@@ -140,7 +141,7 @@ def _clone(source: int, target: int) -> bool:
 
 
 def _reflinks(source: Path, folder: Path) -> bool:
-    """Try it with a real file, in a folder that exists."""
+    """Return whether the file system reflinks, by trying it with a real file in a folder that exists."""
     probe = folder / f".falkirk-reflink-{os.getpid()}"
     try:
         with source.open("rb") as original, probe.open("xb") as copy:
@@ -152,7 +153,7 @@ def _reflinks(source: Path, folder: Path) -> bool:
 
 
 def _data_ranges(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """Give the parts of a file that are not holes."""
+    """Yield the ranges of a file that are not holes."""
     at = 0
     while at < size:
         try:

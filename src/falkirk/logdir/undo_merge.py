@@ -1,21 +1,21 @@
-"""Brings back what a downgrade dropped, into metadata that may have changed since: the newer wins, conflicts are told.
+"""Merges what a downgrade dropped into metadata that may have changed since: newer state wins, conflicts are reported.
 
-An object that still is as the downgrade wrote it gets its old record back. Of one that changed since, only fields come
-back that the lower level has no place for, and only if they still mean something. Pure.
+An object that still is as the downgrade wrote it gets its old record back. Of one that changed since, only fields are
+restored that the lower level cannot hold, and only if they still mean something. Pure.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.configs import TOPIC, ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.partition import MIGRATING, Partition
-from falkirk.metadata.record_key import object_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import object_key
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -30,49 +30,58 @@ from falkirk.protocol.messages import (
 from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.record_key import ObjectKey
-    from falkirk.metadata.undo_bundle import Bundle, KeptTag, ObjectChange
+    from falkirk.metadata.records.record_key import ObjectKey
+    from falkirk.metadata.undo.undo_bundle import Bundle, KeptTag, ObjectChange
     from falkirk.protocol.schema import WireMessage
 
-# Records are compared and made with everything in them that any level holds.
+# Records are compared and made at the newest level, which holds every field.
 _NEWEST: Final = METADATA_VERSIONS[-1]
 _DIRECTORIES_SINCE: Final = MetadataVersion.parse("3.7-IV2").level
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """The image at the old level; how many objects came back; a sentence for each that did not, or not whole.
+    """The image at the old level; how many objects were restored; a sentence for each that was not, or not whole.
 
     `unknown_tags` are to be written with the record of their object.
     """
 
     image: MetadataImage
-    restored: int = 0
-    conflicts: list[str] = field(default_factory=list)
-    unknown_tags: dict[ObjectKey, tuple[KeptTag, ...]] = field(default_factory=dict)
+    restored: int
+    conflicts: tuple[str, ...]
+    unknown_tags: Mapping[ObjectKey, tuple[KeptTag, ...]]
 
 
 def merge_back(now: MetadataImage, bundle: Bundle) -> MergeResult:
-    """Give the image with everything that the bundle brings back."""
+    """Return the image with everything that the bundle restores."""
     delta = MetadataDelta(now)
     delta.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=bundle.level_before))
-    result = MergeResult(now)
+    conflicts: list[str] = []
+    restored = 0
+    unknown_tags: dict[ObjectKey, tuple[KeptTag, ...]] = {}
     for change in bundle.objects:
-        restored = _restored(now, change, result)
-        if restored is not None:
-            delta.replay(restored)
-            result.restored += 1
+        merge = _merge(now, change)
+        conflicts += [f"{change.key}: {conflict}" for conflict in merge.conflicts]
+        if merge.record is not None:
+            delta.replay(merge.record)
+            restored += 1
         if change.unknown_tags:
-            _restore_tags(now, change, result)
-    result.image = delta.apply(now.provenance)
+            tags = _merge_tags(now, change)
+            conflicts += [f"{change.key}: {conflict}" for conflict in tags.conflicts]
+            if tags.key is not None:
+                unknown_tags[tags.key] = tags.tags
+                restored += 1
+    image = delta.apply(now.provenance)
     if bundle.level_after < _DIRECTORIES_SINCE <= bundle.level_before:
-        result.image = _with_only_directories(result.image)
-    return result
+        image = _with_only_directories(image)
+    return MergeResult(image=image, restored=restored, conflicts=tuple(conflicts), unknown_tags=unknown_tags)
 
 
 def _with_only_directories(image: MetadataImage) -> MetadataImage:
-    """Say of replicas on a broker with one log directory that they lie there: so nothing of them was lost."""
+    """Place replicas in their broker's only log directory, where it has exactly one: that is what the level dropped."""
     only = {
         broker_id: broker.log_dirs[0]
         for broker_id, broker in image.cluster.brokers.items()
@@ -91,43 +100,40 @@ def _with_only_directories(image: MetadataImage) -> MetadataImage:
     return delta.apply(image.provenance)
 
 
-def _restored(now: MetadataImage, change: ObjectChange, result: MergeResult) -> WireMessage | None:
-    """Give the record that brings an object back; None if it stays as it is."""
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """The record that restores an object, None if it stays as it is, and what is not restored."""
+
+    record: WireMessage | None = None
+    conflicts: tuple[str, ...] = ()
+
+
+def _merge(now: MetadataImage, change: ObjectChange) -> _Merge:
     if change.before is None:
-        return None
+        return _Merge()
     before, written = change.before[0], None if change.written is None else change.written[0]
     current = _current_record(now, before)
     if current is None:
         if written is None or (isinstance(before, ConfigRecord) and before.resource_type != TOPIC):
-            # Configs of kinds that the lower release does not know were not its to remove: it lost them.
-            return before
-        result.conflicts.append(f"{change.key}: removed since, and not brought back")
-        return None
-    return _merged(change, before, written, current, result)
+            # The lower release lost configs of kinds that it does not know, it did not remove them.
+            return _Merge(before)
+        return _Merge(conflicts=("removed since, and not brought back",))
+    return _merge_existing(before, written, current)
 
 
-def _merged(
-    change: ObjectChange, before: WireMessage, written: WireMessage | None, current: WireMessage, result: MergeResult
-) -> WireMessage | None:
+def _merge_existing(before: WireMessage, written: WireMessage | None, current: WireMessage) -> _Merge:
     if isinstance(before, PartitionRecord) and isinstance(current, PartitionRecord):
-        return _merged_partition(change, before, written, current, result)
+        return _merge_partition(before, written, current)
     if isinstance(before, RegisterBrokerRecord) and isinstance(current, RegisterBrokerRecord):
-        return _merged_broker(before, current)
+        return _Merge(_merged_broker(before, current))
     if current == written:
-        return before
-    if current != before:
-        result.conflicts.append(f"{change.key}: set anew since; the newer one stays")
-    return None
+        return _Merge(before)
+    return _Merge(conflicts=() if current == before else ("set anew since; the newer one stays",))
 
 
-def _merged_partition(
-    change: ObjectChange,
-    before: PartitionRecord,
-    written: WireMessage | None,
-    current: PartitionRecord,
-    result: MergeResult,
-) -> PartitionRecord | None:
+def _merge_partition(before: PartitionRecord, written: WireMessage | None, current: PartitionRecord) -> _Merge:
     assert isinstance(written, PartitionRecord)
+    conflicts = []
     is_as_written = _without_directories(current) == _without_directories(written)
     # A running cluster that was lowered has raised the partition epoch, which never falls.
     merged = msgspec.structs.replace(before if is_as_written else current, partition_epoch=current.partition_epoch)
@@ -136,12 +142,10 @@ def _merged_partition(
     else:
         merged.directories = current.directories
         if any(directory != MIGRATING for directory in before.directories) and not written.directories:
-            result.conflicts.append(
-                f"{change.key}: its replicas moved since; where they lie is for the brokers to tell"
-            )
+            conflicts.append("its replicas moved since; where they lie is for the brokers to tell")
     if not is_as_written and (before.eligible_leader_replicas or before.last_known_elr):
-        result.conflicts.append(f"{change.key}: it had leaders since; its eligible leader replicas of then are void")
-    return None if merged == current else merged
+        conflicts.append("it had leaders since; its eligible leader replicas of then are void")
+    return _Merge(None if merged == current else merged, tuple(conflicts))
 
 
 def _without_directories(record: PartitionRecord) -> PartitionRecord:
@@ -154,14 +158,14 @@ def _without_directories(record: PartitionRecord) -> PartitionRecord:
 
 
 def _known_directories(current: tuple[bytes, ...], before: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Prefer what is known now; fill in what was known before."""
+    """Return the current directories, with the former one of each replica whose directory is unknown."""
     if not current or len(current) != len(before):
         return before
     return tuple(old if new == MIGRATING else new for new, old in zip(current, before, strict=True))
 
 
 def _merged_broker(before: RegisterBrokerRecord, current: RegisterBrokerRecord) -> RegisterBrokerRecord | None:
-    """Give a broker back what its newer registration could not say: its directories, and which of them are cordoned."""
+    """Return the broker with the directories, and cordoned ones, that its newer registration could not hold."""
     merged = msgspec.structs.replace(current)
     if not current.log_dirs:
         merged.log_dirs = before.log_dirs
@@ -170,25 +174,31 @@ def _merged_broker(before: RegisterBrokerRecord, current: RegisterBrokerRecord) 
     return None if merged == current else merged
 
 
-def _restore_tags(now: MetadataImage, change: ObjectChange, result: MergeResult) -> None:
+@dataclass(frozen=True, slots=True)
+class _TagMerge:
+    """Restored unknown tagged fields, and the object whose record holds them; None: none are restored."""
+
+    key: ObjectKey | None = None
+    tags: tuple[KeptTag, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+def _merge_tags(now: MetadataImage, change: ObjectChange) -> _TagMerge:
     written = None if change.written is None else change.written[0]
     key = None if written is None else object_key(written)
     if written is None or key is None or not _is_as_written(now, written):
-        result.conflicts.append(f"{change.key}: changed since; its unknown tagged fields do not come back")
-        return
-    homes = tuple(tag for tag in change.unknown_tags if tag.record == type(written).__name__)
-    result.conflicts += [
-        f"{change.key}: {tag.place} stays in the bundle, there is no such record any more"
+        return _TagMerge(conflicts=("changed since; its unknown tagged fields do not come back",))
+    placed = tuple(tag for tag in change.unknown_tags if tag.record == type(written).__name__)
+    conflicts = tuple(
+        f"{tag.place} stays in the bundle, there is no such record any more"
         for tag in change.unknown_tags
-        if tag not in homes
-    ]
-    if homes:
-        result.unknown_tags[key] = homes
-        result.restored += 1
+        if tag not in placed
+    )
+    return _TagMerge(key if placed else None, placed, conflicts)
 
 
 def _is_as_written(now: MetadataImage, written: WireMessage) -> bool:
-    """Say whether an object is as the downgrade left it: writing it again would change nothing."""
+    """Return whether an object is as the downgrade wrote it: writing it again would change nothing."""
     if isinstance(written, TopicRecord):  # writing that again would begin the topic anew
         topic = now.topics.topic_by_id(written.topic_id)
         return topic is not None and topic.name == written.name
@@ -201,7 +211,7 @@ def _is_as_written(now: MetadataImage, written: WireMessage) -> bool:
 
 
 def _current_record(now: MetadataImage, like: WireMessage) -> WireMessage | None:
-    """Give an object as it is now, as the newest level writes it; None if there is none any more."""
+    """Return the current record of an object at the newest level; None if the object does not exist."""
     found: tuple[WireMessage, int] | None
     match like:
         case PartitionRecord():

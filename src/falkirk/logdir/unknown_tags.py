@@ -1,4 +1,4 @@
-"""Tagged fields that no release knows: how the bundle names the struct that held one, and how undo puts it back."""
+"""Tagged fields that no release knows: their names in the bundle, and how undo restores them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from falkirk.metadata.record_reader import read_record
-from falkirk.metadata.undo_bundle import KeptTag
+from falkirk.metadata.records.record_reader import read_record
+from falkirk.metadata.undo.undo_bundle import KeptTag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from falkirk.metadata.batch import MetadataBatch
-    from falkirk.metadata.loss import Loss
+    from falkirk.metadata.losses.loss import Loss
+    from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
 
 
 _INDEXED: Final = re.compile(r"(\w+)\[(\d+)\]")
-# What names a struct among others of its list.
+# Fields that identify a struct in a list.
 _NAMES: Final = ("name", "entity_type")
 
 
 def kept_tag(loss: Loss, batches: Iterable[MetadataBatch]) -> KeptTag:
-    """Take an unknown tag from its loss; `batches` have the record that held it, at the loss's place."""
+    """Return the unknown tag of a loss; `batches` have the record that held it, at the loss's place."""
     before = loss.before
     path = before["path"]
     if path:
@@ -33,16 +33,16 @@ def kept_tag(loss: Loss, batches: Iterable[MetadataBatch]) -> KeptTag:
 
 
 def put_back(record: WireMessage, tags: Sequence[KeptTag]) -> tuple[WireMessage, list[KeptTag]]:
-    """Give a copy of the record with the fields in it; and those that have no place in it."""
-    homeless: list[KeptTag] = []
+    """Return a copy of the record with the fields in it, and the fields that have no place in it."""
+    unplaced: list[KeptTag] = []
     copy = msgspec.structs.replace(record)
     for tag in tags:
         struct = _struct_at(copy, tag.path) if tag.record == type(record).__name__ else None
         if struct is None:
-            homeless.append(tag)
+            unplaced.append(tag)
         else:
             struct.unknown_tagged_fields = (*struct.unknown_tagged_fields, (tag.tag, tag.data))
-    return copy, homeless
+    return copy, unplaced
 
 
 def _record_at(loss: Loss, batches: Iterable[MetadataBatch]) -> WireMessage | None:
@@ -55,7 +55,7 @@ def _record_at(loss: Loss, batches: Iterable[MetadataBatch]) -> WireMessage | No
 
 
 def _named(path: str, record: WireMessage | None) -> str:
-    """Turn `endPoints[1]` into `endPoints[EXTERNAL]`; where the record is not at hand the path stays as it is."""
+    """Turn `endPoints[1]` into `endPoints[EXTERNAL]`; without the record the path stays as it is."""
     found = _INDEXED.fullmatch(path)
     if found is None or record is None:
         return path
@@ -65,7 +65,7 @@ def _named(path: str, record: WireMessage | None) -> str:
 
 
 def _struct_at(record: WireMessage, path: str) -> Any:  # Any: generated classes without a common field
-    """Give the struct to change: the record, or one in a list of it, which then is the record's own."""
+    """Return the struct to change: the record itself, or an element of a list of it, which then is a copy."""
     if not path:
         return record
     field, _, name = path.rstrip("]").partition("[")

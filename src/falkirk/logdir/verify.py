@@ -1,4 +1,4 @@
-"""Checks directories as a whole: every byte that has a checksum, and that they tell one story that a release reads."""
+"""Verifies directories: every checksum, and that all files are consistent and readable by a release."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.placement import misplaced_partitions, partitions_of
 from falkirk.logdir.small_files import small_file_damage
-from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.records.errors import RecordError
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import METADATA_RECORDS
 from falkirk.protocol.metadata_record import decode_frame
@@ -45,20 +45,20 @@ PROBLEM_KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong. `kind` is one of PROBLEM_KINDS."""
+    """One fault. `kind` is one of PROBLEM_KINDS."""
 
     kind: str
     path: str
     detail: str
 
     def as_json(self) -> dict[str, str]:
-        """Give it as the commands print it."""
+        """Return the object that commands print."""
         return {"kind": self.kind, "path": self.path, "detail": self.detail}
 
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked and what was found; `notes` are true and no fault."""
+    """What was checked and found; `notes` are no faults."""
 
     release: Release
     problems: list[Problem] = field(default_factory=list)
@@ -69,14 +69,14 @@ class Verification:
     data_bytes: int = 0
 
     def add(self, kind: str, path: Path | str, detail: str) -> None:
-        """Take note of a problem, once if it is met twice."""
+        """Add a problem, unless it is known already."""
         assert kind in PROBLEM_KINDS
         problem = Problem(kind=kind, path=str(path), detail=detail)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the document of `verify --json`."""
+        """Return the document of `verify --json`."""
         return {
             "release": self.release.name,
             "ok": not self.problems,
@@ -94,8 +94,8 @@ class Verification:
 def verify(
     disk: Disk, cluster: Cluster, release: Release, *, advance: Callable[[int], None] = lambda _: None
 ) -> Verification:
-    """Check everything for servers of `release`; `advance` is told the bytes of data as they are read."""
-    found = Verification(release, notes=list(cluster.problems))
+    """Check everything for servers of `release`; `advance` is called with the bytes of data as they are read."""
+    found = Verification(release, notes=[problem.text for problem in cluster.problems])
     for node in cluster.nodes:
         log = cluster.logs.get(node.node_id)
         if log is not None:
@@ -118,7 +118,7 @@ def verify_files(
     *,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Verification:
-    """Check what can be checked where the metadata could not be read: `error` says why."""
+    """Check everything that does not need the metadata, which could not be read because of `error`."""
     found = Verification(release)
     match error:
         case CorruptFileError():
@@ -132,7 +132,7 @@ def verify_files(
 
 
 def _check_files(disk: Disk, nodes: Sequence[NodeDirs], found: Verification, advance: Callable[[int], None]) -> None:
-    """Check what needs no other file to be judged."""
+    """Check the files that can be judged on their own."""
     for node in nodes:
         _check_snapshots(disk, node, found)
         _check_bootstrap(node, found)
@@ -143,7 +143,7 @@ def _check_files(disk: Disk, nodes: Sequence[NodeDirs], found: Verification, adv
 
 
 def _check_snapshots(disk: Disk, node: NodeDirs, found: Verification) -> None:
-    """Check every snapshot: a node starts from the newest, and one that is damaged ends it."""
+    """Check every snapshot: a node starts from the newest, and does not start if that is damaged."""
     if node.metadata_path is None:
         return
     for name in list_partition(disk, str(node.metadata_path)).metadata_snapshots:
@@ -257,6 +257,6 @@ def _check_groups(disk: Disk, cluster: Cluster, found: Verification) -> None:
     except CorruptFileError as error:
         found.add("checksum", error.file, str(error))
         return
-    for loss in plan.losses:
-        if loss["kind"] == "group_record":
-            found.add("group", str(loss["source"]), f"offset {loss['offset']}: {loss['detail']}")
+    for loss in plan.losses():
+        if loss.kind == "group_record":
+            found.add("group", str(loss.source), f"offset {loss.offset}: {loss.detail}")

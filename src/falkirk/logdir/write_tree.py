@@ -1,4 +1,4 @@
-"""Carries changes out on a copy: the whole result stands aside until it is complete, then gets its name."""
+"""Applies changes to a copy: the whole result is written under a temporary name, and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -7,20 +7,31 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from falkirk.logdir.changes import write_changed_files, write_file
 from falkirk.logdir.errors import OutputError
 from falkirk.logdir.locks import LOCK_FILE
 from falkirk.logdir.tree_copy import check_space, copying, plan_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from falkirk.logdir.changes import LogDirChanges, NodeChanges
+    from falkirk.logdir.changes import FileContents, LogDirChanges, NodeChanges
     from falkirk.logdir.tree_copy import CopyPlan
 
 
+class Progress:
+    """Receives the progress of copying; does nothing by itself. `advance` is called from other threads."""
+
+    def begin(self, total_bytes: int) -> None:
+        """Begin with the number of bytes to copy."""
+
+    def advance(self, copied_bytes: int) -> None:
+        """Add bytes that are copied."""
+
+
 def check_out(out: Path) -> None:
-    """Raise OutputError if a result cannot be put there: it exists and is not an empty folder, or is not writable."""
+    """Raise OutputError if a result cannot be written there: it is no empty folder, or not writable."""
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: not a directory")
     if out.is_dir() and any(out.iterdir()):
@@ -32,16 +43,16 @@ def check_out(out: Path) -> None:
         raise OutputError(f"{out}: a mount point, which a complete result cannot replace; name a new directory in it")
 
 
-def check_outside(out: Path, nodes: list[NodeChanges]) -> None:
-    """Raise OutputError if a result would lie in a log directory: that would change it, and Kafka would not start."""
+def check_outside(out: Path, nodes: Sequence[NodeChanges]) -> None:
+    """Raise OutputError if a result would be in a log directory: that would change it, and Kafka would not start."""
     for node in nodes:
         for changes in node.log_dirs:
             if out.resolve().is_relative_to(changes.log_dir.resolve()):
                 raise OutputError(f"{out}: inside the log directory {changes.log_dir}; name a place outside")
 
 
-def out_names(nodes: list[NodeChanges]) -> dict[Path, str]:
-    """Give each log directory's place in the result: `node-<id>/<its name>`, with a number where names meet."""
+def out_names(nodes: Sequence[NodeChanges]) -> dict[Path, str]:
+    """Return each log directory's place in the result: `node-<id>/<its name>`, numbered where names are equal."""
     places: dict[Path, str] = {}
     for node in nodes:
         for changes in node.log_dirs:
@@ -55,17 +66,15 @@ def out_names(nodes: list[NodeChanges]) -> dict[Path, str]:
 
 
 def write_tree(
-    nodes: list[NodeChanges],
+    nodes: Sequence[NodeChanges],
     out: Path,
     *,
-    more: Callable[[Path], None],
-    begin: Callable[[int], None],
-    advance: Callable[[int], None],
+    beside: Mapping[str, FileContents],
+    progress: Progress,
 ) -> None:
-    """Write all nodes' directories under `out`; `more` may add files to the result before it gets its name.
+    """Write all nodes' directories under `out`, and the files `beside` them, by name.
 
-    `begin` is told the bytes to copy, `advance` each part that is done (from other threads). Raises OutputError; then
-    nothing is left at `out` but what was there.
+    Raises OutputError; then nothing is left at `out` but what was there.
     """
     check_out(out)
     check_outside(out, nodes)
@@ -77,12 +86,13 @@ def write_tree(
             (changes, _plan(changes, aside / places[changes.log_dir])) for node in nodes for changes in node.log_dirs
         ]
         check_space([plan for _, plan in plans], aside)
-        begin(sum(plan.bytes_to_copy for _, plan in plans))
-        # Most of the time of a copy is the disk's, and most of the time of new contents is ours.
-        with copying([plan for _, plan in plans], advance=advance):
+        progress.begin(sum(plan.bytes_to_copy for _, plan in plans))
+        # A copy waits mostly for the disk, new contents for the processor, so both run at once.
+        with copying([plan for _, plan in plans], advance=progress.advance):
             for changes, _ in plans:
-                _write_changes(changes, aside / places[changes.log_dir])
-            more(aside)
+                write_changed_files(changes, aside / places[changes.log_dir], like=changes.log_dir)
+            for name, contents in beside.items():
+                write_file(aside / name, contents)
         os.sync()
         aside.rename(final)
     except BaseException as error:
@@ -92,28 +102,6 @@ def write_tree(
         raise
 
 
-def write_file(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a new file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-
-
 def _plan(changes: LogDirChanges, target: Path) -> CopyPlan:
-    left_out = {changes.log_dir / path for path in changes.files}
-    left_out.add(changes.log_dir / LOCK_FILE)
-    return plan_copy(changes.log_dir, target, leave_out=left_out.__contains__)
-
-
-def _write_changes(changes: LogDirChanges, target: Path) -> None:
-    for path, contents in changes.files.items():
-        if contents is None:
-            continue
-        write_file(target / path, contents())
-        old = changes.log_dir / path
-        reference = old if old.exists() else changes.log_dir
-        status = reference.stat()
-        if os.geteuid() == 0:
-            os.chown(target / path, status.st_uid, status.st_gid)
-        (target / path).chmod(status.st_mode & 0o666)
+    left_out = {changes.log_dir / path for path in (*changes.files, LOCK_FILE)}
+    return plan_copy(changes.log_dir, target, leave_out=left_out)

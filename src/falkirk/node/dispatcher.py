@@ -1,16 +1,16 @@
-"""Takes each request to who answers it: a handler, the active controller, the replica of the metadata log."""
+"""Dispatches requests to handlers, the active controller, or the replica of the metadata log."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.active_controller import TooManyRecordsError
-from falkirk.node.answering import Answering
-from falkirk.node.client_connections import OpenRequest
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.node.connections.client_connection import OpenRequest
+from falkirk.node.connections.response_sender import ResponseSender
+from falkirk.node.controller.active_controller import TooManyRecordsError
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import (
+from falkirk.node.handlers.parts.handler_result import (
     AnswerLater,
     AskRaft,
     EncodedResponse,
@@ -19,8 +19,9 @@ from falkirk.node.handlers.handler import (
     NotController,
     Unwrapped,
 )
+from falkirk.node.handlers.parts.token_authorization import refused_before_forwarding
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.node.handlers.routes import ROUTES
-from falkirk.node.handlers.token_authorization import refused_before_forwarding
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import RemoteProtocolError
@@ -30,95 +31,122 @@ from falkirk.protocol.schema import WireMessage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from falkirk.node.client_connections import ClientConnections
+    from falkirk.node.broker.forwarding import Forwarding
+    from falkirk.node.connections.client_connections import ClientConnections
+    from falkirk.node.controller.controllership import Controllership
     from falkirk.node.effects import Effect
-    from falkirk.node.forwarding import Forwarding
-    from falkirk.node.handlers.handler import HandlerResult, LateAnswer, Route
-    from falkirk.node.node_state import NodeState
+    from falkirk.node.handlers.parts.handler_result import HandlerResult, LateAnswer
+    from falkirk.node.handlers.routes import AnyRoute
+    from falkirk.node.step import CommittedMetadata, Step
+    from falkirk.node.views import Views
+    from falkirk.raft.replica import RaftReplica
+
+_OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."
 
 
 class Dispatcher:
-    """Answers requests, now or when what the answer rests on is committed."""
+    """Answers requests, now or when the records that the response depends on are committed."""
 
-    def __init__(self, state: NodeState, clients: ClientConnections, effects: Callable[[Effect], None]) -> None:
-        self._state = state
+    def __init__(
+        self,
+        step: Step,
+        raft: RaftReplica,
+        metadata: CommittedMetadata,
+        controllership: Controllership,
+        *,
+        views: Views,
+        clients: ClientConnections,
+        effects: Callable[[Effect], None],
+    ) -> None:
+        self._step = step
+        self._raft = raft
+        self._metadata = metadata
+        self._controllership = controllership
+        self._views = views
         self._clients = clients
-        self._answering = Answering(clients, effects)
-        self._answer = self._answering.answer
-        # Requests that the replica has not answered yet.
-        self._asked_raft: dict[int, OpenRequest] = {}
+        self._responses = ResponseSender(clients, effects)
+        self._answer = self._responses.send
+        # Requests to the replica, by token.
+        self._raft_requests: dict[int, OpenRequest] = {}
         self._next_token = 0
-        # Set where the node is a broker.
+        # Set on brokers.
         self.forwarding: Forwarding | None = None
-        self._forwarded_apis = frozenset(key for key, api in state.config.release.apis.items() if api.forwardable)
+        self._forwarded_apis = frozenset(key for key, api in step.config.release.apis.items() if api.forwardable)
 
     # --- From clients
 
     def handle(self, request: OpenRequest) -> None:
-        """Answer a request, or see to it that it is answered later."""
+        """Answer a request, or keep it until its response is known."""
         message = request.message
         if message is None:
             self._answer(request, api_versions.unsupported_version(request.client.ranges))
             return
         if isinstance(message, ApiVersionsRequest):
-            request.client.take_versions_request(message)
+            request.client.record_versions_request(message)
         if self.forwarding is not None and self._is_forwarded(request):
             refused = refused_before_forwarding(request.context, message)
             if refused is not None:
                 self._answer(request, refused)
                 return
-            self._state.has_work = True
+            self._step.wake()
             self.forwarding.forward(request)
             return
         route = ROUTES[request.context.api_key]
-        view = self._state.view(request.client)
-        if route.needs_controller and view.controller is None:
+        view = self._views.of(request.client)
+        has_view = isinstance(view, route.needs)
+        if not has_view and route.needs_controller:
             self.not_controller(request)
             return
-        if view.controller is not None:
-            assert self._state.active is not None
-            self._state.active.catch_up(view.now_ms)
+        if isinstance(view, ControllerView):
+            active = self._controllership.active
+            assert active is not None, "the view has its controller"
+            active.catch_up(view.now_ms)
         try:
+            # The one place where a route gets what it declares.
+            assert has_view, f"{route.handler} needs {route.needs.__name__}"
+            assert isinstance(message, route.request), f"{type(message).__name__} is not for {route.handler}"
             result = route.handler(view, request.context, message)
-        except Exception:  # noqa: BLE001 - a fault of ours: told, answered, and nothing goes on with a broken state
+        except Exception:  # noqa: BLE001 - our own fault: log it, answer, and resign if state may be broken
             self._failed(request, route)
             return
         self._finish(request, route, result)
 
     def forget(self, connection_id: int) -> None:
-        """Take note that nobody waits any more for what was asked on a connection."""
-        gone = [token for token, request in self._asked_raft.items() if request.client.connection_id == connection_id]
+        """Drop requests to raft of a connection that is closed."""
+        gone = [
+            token for token, request in self._raft_requests.items() if request.client.connection_id == connection_id
+        ]
         for token in gone:
-            self._state.has_work = True
-            del self._asked_raft[token]
-            self._state.raft.connection_lost(token)
+            self._step.wake()
+            del self._raft_requests[token]
+            self._raft.connection_lost(token)
 
     # --- Answers that were waited for
 
     def answer_from_raft(self, token: int, message: WireMessage) -> None:
-        """Pass on the replica's answer."""
-        request = self._asked_raft.pop(token, None)
+        """Send the replica's response to the request of a token."""
+        request = self._raft_requests.pop(token, None)
         if request is not None:
             self._answer(request, message)
 
     def answer_committed(self, high_watermark: int) -> None:
-        """Send the answers of the controller that rest on what is committed now."""
-        active = self._state.active
+        """Send the controller's responses whose records are committed now."""
+        active = self._controllership.active
         if active is not None:
             for request, response in active.waiting.complete_up_to(high_watermark):
                 self._answer(request, response)
 
     def answer_overdue(self) -> None:
-        """Answer those who said how long they wait for a commit that has not come; it may still come."""
-        active = self._state.active
+        """Answer REQUEST_TIMED_OUT where the commit has not come in time; the records may still be committed."""
+        active = self._controllership.active
         if active is not None:
-            for request, _ in active.waiting.expire(self._state.now_ms):
+            for request, _ in active.waiting.expire(self._step.now_ms):
                 assert request.message is not None, "decided on by a handler"
                 version = request.context.api_version
                 self._answer(request, error_response(request.message, version, ErrorCode.REQUEST_TIMED_OUT, _OVERDUE))
 
     def not_controller(self, request: OpenRequest) -> None:
-        """Answer that this is not, or no longer, the active controller; of a forwarded request the envelope says it."""
+        """Answer NOT_CONTROLLER; the response to a forwarded request says so in the envelope."""
         if request.outer is not None:
             self._answer(request.outer, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
             return
@@ -133,10 +161,10 @@ class Dispatcher:
     def _finish(
         self,
         request: OpenRequest,
-        route: Route,
+        route: AnyRoute,
         result: HandlerResult,
     ) -> None:
-        # Records that come and go first: there are most of them.
+        # The most frequent results, of Produce and Fetch, come first.
         match result:
             case AnswerLater():
                 self._start(request, route, result)
@@ -147,17 +175,17 @@ class Dispatcher:
             case Unwrapped():
                 self._handle_inner(request, result)
             case EncodedResponse() if result.is_for_all:
-                self._clients.answer_from_now_on(request, result.body)
+                self._clients.answer_and_remember(request, result.body)
             case EncodedResponse():
                 self._clients.answer_body(request, result.body)
             case NoAnswer():
-                self._pass_over(request, result)
+                self._complete_without_response(request, result)
             case WireMessage():
                 self._answer(request, result)
             case _:
                 assert_never(result)
 
-    def _start(self, request: OpenRequest, route: Route, result: AnswerLater) -> None:
+    def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater) -> None:
         try:
             result.start(partial(self._answer_late, request, route))
         except OSError:
@@ -165,7 +193,7 @@ class Dispatcher:
         except Exception:  # noqa: BLE001 - as in `handle`
             self._failed(request, route)
 
-    def _answer_late(self, request: OpenRequest, route: Route, answer: LateAnswer) -> None:
+    def _answer_late(self, request: OpenRequest, route: AnyRoute, answer: LateAnswer) -> None:
         match answer:
             case WireMessage():
                 self._answer(request, answer)
@@ -174,7 +202,7 @@ class Dispatcher:
             case NotController():
                 self.not_controller(request)
             case NoAnswer():
-                self._pass_over(request, answer)
+                self._complete_without_response(request, answer)
             case EncodedResponse():
                 self._clients.answer_body(request, answer.body)
             case InPieces():
@@ -182,20 +210,20 @@ class Dispatcher:
             case _:
                 assert_never(answer)
 
-    def _pass_over(self, request: OpenRequest, nothing: NoAnswer) -> None:
+    def _complete_without_response(self, request: OpenRequest, nothing: NoAnswer) -> None:
         if nothing.close:
             self._clients.close_client(
                 request.client, "request-failed", "an error that no answer could tell", level="info"
             )
         else:
-            self._clients.pass_over(request)
+            self._clients.complete_without_response(request)
 
-    def _append(self, request: OpenRequest, route: Route, result: ControllerResult[WireMessage]) -> None:
-        active = self._state.active
+    def _append(self, request: OpenRequest, route: AnyRoute, result: ControllerResult[WireMessage]) -> None:
+        active = self._controllership.active
         assert active is not None, "only the active controller decides"
-        self._state.has_work = True
+        self._step.wake()
         try:
-            end_offset = active.append(result, self._state.now_ms)
+            end_offset = active.append(result, self._step.now_ms)
         except TooManyRecordsError as error:
             assert request.message is not None
             version = request.context.api_version
@@ -204,7 +232,7 @@ class Dispatcher:
         except Exception:  # noqa: BLE001 - as in `handle`
             self._failed(request, route)
             return
-        if end_offset <= self._state.applied_offset:
+        if end_offset <= self._metadata.applied_offset:
             self._answer(request, result.response)
         else:
             active.waiting.add(end_offset, (request, result.response), deadline_ms=result.answer_by_ms)
@@ -213,24 +241,21 @@ class Dispatcher:
         assert request.message is not None
         token = self._next_token
         self._next_token += 1
-        self._asked_raft[token] = request
-        self._state.has_work = True
-        self._state.raft.receive_request(token, request.message, request.context.api_version, self._state.now_ms)
+        self._raft_requests[token] = request
+        self._step.wake()
+        self._raft.receive_request(token, request.message, request.context.api_version, self._step.now_ms)
 
     def _handle_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> None:
         try:
             message = unwrapped.request.message()
         except RemoteProtocolError:
-            # As Kafka: what cannot be read inside may be of a version of times to come.
+            # As in Kafka: a request that cannot be read may have a later version.
             self._answer(outer, EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
         self.handle(OpenRequest(outer.client, unwrapped.request, unwrapped.context, message, outer, outer.opened_ms))
 
-    def _failed(self, request: OpenRequest, route: Route) -> None:
-        """Tell of a fault of ours in a handler, inside an `except` block."""
-        self._answering.failed(request)
+    def _failed(self, request: OpenRequest, route: AnyRoute) -> None:
+        """Handle a failure of our own in a handler; call it inside an `except` block."""
+        self._responses.send_failure(request)
         if route.needs_controller:
-            self._state.resign(f"API {request.context.api_key} failed")
-
-
-_OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."
+            self._controllership.resign(f"API {request.context.api_key} failed")

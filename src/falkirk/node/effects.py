@@ -1,4 +1,4 @@
-"""What a node wants done, in the order given. What had to be on disk before is on disk already."""
+"""What a driver must do for a node, in order. What must be durable first is on disk already."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Open a connection; answered by ConnectionOpened or ConnectionLost."""
+    """Open a connection; ConnectionOpened or ConnectionLost follows."""
 
     connection_id: int
     endpoint: Endpoint
@@ -25,7 +25,7 @@ class Connect:
 
 # Made for each piece that goes out: a Struct costs a fifth of a dataclass.
 class Send(msgspec.Struct, frozen=True):
-    """Write bytes; order is kept per connection. Sending on a connection that is gone does nothing."""
+    """Write bytes, in order per connection. On a closed connection it does nothing."""
 
     connection_id: int
     data: bytes
@@ -33,14 +33,14 @@ class Send(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Close a connection once what was sent is out."""
+    """Close a connection after everything sent on it is written."""
 
     connection_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something worth a line in the log: an event's name and its fields. `level`: debug, info, warning or error."""
+    """A log event: its name and fields. `level`: debug, info, warning or error."""
 
     level: str
     event: str
@@ -49,7 +49,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The node serves; given once. A broker has been unfenced, a node that is none serves from its first step on.
+    """The node serves; emitted once. A broker is unfenced by then; a mere controller serves from its first step on.
 
     Source: BrokerServer.startup, ControllerServer.startup.
     """
@@ -57,7 +57,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The node has ended; nothing more may be asked of it. `reason` is one line for the operator, None: as asked."""
+    """The node has ended and must not be stepped again. `reason`: one line for the operator; None if orderly."""
 
     exit_code: int
     reason: str | None = None

@@ -1,14 +1,14 @@
-"""Why a node cannot start, or cannot go on."""
+"""Errors that keep a node from starting, or end it."""
 
 from __future__ import annotations
 
 
 class StartupError(Exception):
-    """The node cannot start, in one line for the operator; its directories are as they were."""
+    """The node cannot start; the message is one line for the operator. Its directories are unchanged."""
 
 
 class FatalError(Exception):
-    """The node cannot go on, in one line for the operator."""
+    """The node cannot go on; the message is one line for the operator."""
 
 
 class UnfitError(FatalError):

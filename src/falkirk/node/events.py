@@ -1,6 +1,7 @@
-"""What a node is told. Connections of both directions are known by numbers that the driver never uses again.
+"""Events of a node, from its driver.
 
-The node chooses the numbers of connections that it opens (odd), the driver those that it accepts (even).
+Connection ids are never reused: odd ones are chosen by the node, for connections that it opens, even ones by the
+driver, for connections that it accepts.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class ConnectionAccepted:
-    """A peer has connected to one of the node's listeners. `client_host`: its address without the port.
+    """A client or node has connected to one of the node's listeners. `client_host`: its address without the port.
 
-    `peer_name`: the subject of the certificate that it has shown over TLS and that was verified, as RFC 2253 writes it.
+    `peer_name`: the subject of its verified TLS certificate, in RFC 2253 form.
     """
 
     connection_id: int
@@ -25,14 +26,14 @@ class ConnectionAccepted:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOpened:
-    """A connection that the node asked for stands."""
+    """A connection that the node asked for is open."""
 
     connection_id: int
 
 
 # Made for each piece that comes in: a Struct costs a fifth of a dataclass.
 class BytesReceived(msgspec.Struct, frozen=True):
-    """Bytes as they came, cut anywhere."""
+    """Bytes in the order of arrival, split anywhere."""
 
     connection_id: int
     data: bytes
@@ -40,7 +41,7 @@ class BytesReceived(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLost:
-    """A connection is gone or could not be opened. Not told of those that the node closed."""
+    """A connection was closed by the other side, or could not be opened."""
 
     connection_id: int
     reason: str
@@ -48,7 +49,7 @@ class ConnectionLost:
 
 @dataclass(frozen=True, slots=True)
 class ShutdownRequested:
-    """The operator wants the node to stop; it goes on until it gives the effect Stop."""
+    """The operator wants an orderly shutdown, which ends with the effect Stop."""
 
 
 ConnectionEvent = ConnectionAccepted | ConnectionOpened | BytesReceived | ConnectionLost

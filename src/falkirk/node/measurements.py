@@ -1,19 +1,22 @@
-"""What a node is at this moment, in numbers, for whoever watches it; made when it is asked for, never by the way."""
+"""A node's state in numbers, for metrics; computed on demand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.node.group_measurements import GroupMeasurements, measure_groups
+from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.node.api_uses import ApiUse
-    from falkirk.node.client_connections import ClientConnections, ConnectionCounters
-    from falkirk.node.node_state import NodeState
-    from falkirk.node.replication.replica_manager import ReplicaManager
+    from falkirk.metadata.image.cluster import ClusterImage
+    from falkirk.node.broker.broker_role import BrokerRole
+    from falkirk.node.broker.replication.replica_manager import ReplicaManager
+    from falkirk.node.connections.api_uses import ApiUse
+    from falkirk.node.connections.client_connections import ClientConnections, ConnectionCounters
+    from falkirk.node.step import CommittedMetadata
+    from falkirk.raft.replica import RaftReplica
     from falkirk.versions.supported_range import SupportedRange
 
 
@@ -30,10 +33,10 @@ class PartitionCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurements:
-    """Offsets are of the metadata log, -1 where none is known; so are ids and levels.
+    """Offsets are of the metadata log. Offsets, ids and levels are -1 where none is known.
 
-    `connections`: by listener, name and version of the client's software. `brokers`: how many are active and fenced, of
-    the active controller alone. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its
+    `connections`: by listener, and name and version of the client's software. `brokers`: active and fenced ones, on the
+    active controller only. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its
     logs.
     """
 
@@ -55,34 +58,41 @@ class Measurements:
     groups: GroupMeasurements | None
 
 
-def measure(state: NodeState, clients: ClientConnections, *, broker_state: int | None) -> Measurements:
-    """Look at a node. Costs what it has of connections, of partitions on its own disks, of groups, and of brokers."""
-    raft, image = state.raft, state.image
+def measure(
+    raft: RaftReplica,
+    metadata: CommittedMetadata,
+    clients: ClientConnections,
+    broker: BrokerRole | None,
+    *,
+    supported_features: Mapping[str, SupportedRange],
+    is_active_controller: bool,
+) -> Measurements:
+    """Measure a node. The cost grows with its connections, registered brokers, groups and local partitions."""
+    image = metadata.image
     leader_id, version = raft.leader.leader_id, image.features.metadata_version
-    replicas, groups = state.replicas, state.groups
-    is_opened = replicas is not None and replicas.is_started
+    opened = broker if broker is not None and broker.replicas.is_started else None
     return Measurements(
         leader_id=-1 if leader_id is None else leader_id,
         leader_epoch=raft.epoch,
-        is_active_controller=state.serving is not None,
+        is_active_controller=is_active_controller,
         high_watermark=-1 if raft.high_watermark is None else raft.high_watermark,
         log_end_offset=raft.end_offset,
-        last_applied_offset=state.applied_offset - 1,
+        last_applied_offset=metadata.applied_offset - 1,
         metadata_version=-1 if version is None else version.level,
         finalized_features=image.features.levels(kraft_version=raft.kraft_version),
-        supported_features=state.supported_features,
+        supported_features=supported_features,
         connections=clients.by_software(),
         connection_counters=clients.counters,
         api_uses=tuple(clients.api_uses),
-        brokers=None if state.serving is None else _brokers(state),
-        broker_state=broker_state,
-        partitions=_partitions(replicas) if replicas is not None and is_opened else None,
-        groups=measure_groups(groups) if groups is not None and is_opened else None,
+        brokers=_brokers(image.cluster) if is_active_controller else None,
+        broker_state=None if broker is None else broker.state.value,
+        partitions=None if opened is None else _partitions(opened.replicas),
+        groups=None if opened is None else measure_groups(opened.groups),
     )
 
 
-def _brokers(state: NodeState) -> tuple[int, int]:
-    fenced = [broker.fenced for broker in state.image.cluster.brokers.values()]
+def _brokers(cluster: ClusterImage) -> tuple[int, int]:
+    fenced = [broker.fenced for broker in cluster.brokers.values()]
     return fenced.count(False), fenced.count(True)
 
 

@@ -1,1 +1,1 @@
-"""A fleet's metadata logs, groups and request logs as tables on Spark, and what they say of the way up and down."""
+"""The fleet pipeline: files of many clusters to tables, answers about a downgrade, and a report."""

@@ -1,17 +1,21 @@
-"""Why a fleet operation is refused, as one sentence for the operator that names the thing."""
+"""Reasons to refuse a fleet operation, each one sentence that names the object."""
 
 
 class PipelineError(Exception):
-    """Something is refused or failed; no table was left half-written."""
+    """An operation was refused or failed; no table was left half-written."""
 
 
 class InventoryError(PipelineError):
-    """An input that names nothing, or that contradicts itself."""
+    """An input names nothing, or contradicts itself."""
 
 
 class WarehouseError(PipelineError):
-    """A warehouse that cannot be read or written."""
+    """A warehouse cannot be read or written."""
+
+
+class LiveSourceError(PipelineError):
+    """The logs of a running cluster cannot be fetched; names the partition and the node."""
 
 
 class SparkUnavailableError(PipelineError):
-    """Spark cannot be started here: no Java, no extra `spark`, or a package that is missing."""
+    """Spark cannot be started: no Java, no extra `spark`, or a missing package."""

@@ -1,7 +1,7 @@
-"""Where files are: a path of this machine, or a URI of an object store that PyArrow knows (s3, gs, abfs, hdfs).
+"""Files by path of this machine or by URI of an object store that PyArrow supports (s3, gs, abfs, hdfs).
 
-How to reach a store (endpoint, credentials) comes from the environment, as its own tools have it, so that no URI and
-no table holds a secret: `docs/reference/fleet-sources.md` has the variables.
+Endpoint and credentials of a store come from the environment, as its own tools have it, so that no URI and no table
+holds a secret: `docs/reference/fleet-sources.md` lists the variables.
 """
 
 from __future__ import annotations
@@ -21,47 +21,49 @@ from falkirk.storage.posix_disk import PosixDisk
 if TYPE_CHECKING:
     from falkirk.storage.disk import ReadableDisk
 
+_LOCAL: Final = "file"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A file or directory: the disk that holds it, its path there, and its full name, as tables have it."""
+    """A file or directory: the disk that holds it, its path there, and its full name as in tables."""
 
     disk: ReadableDisk
     path: str
     uri: str
 
     def __truediv__(self, name: str) -> Location:
-        """Go into a directory."""
+        """Append a name to a directory."""
         return Location(disk=self.disk, path=f"{self.path.rstrip('/')}/{name}", uri=f"{self.uri.rstrip('/')}/{name}")
 
 
 class ArrowDisk:
-    """A `ReadableDisk` on a filesystem of PyArrow."""
+    """A `ReadableDisk` on a PyArrow filesystem."""
 
     def __init__(self, filesystem: fs.FileSystem) -> None:
         self._filesystem = filesystem
 
     def list(self, directory: str) -> list[str]:
-        """Names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
         return sorted(info.base_name for info in self._filesystem.get_file_info(fs.FileSelector(directory)))
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory is there."""
+        """Return whether a file or directory is there."""
         return self._info(path).type != fs.FileType.NotFound
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """Return whether a directory is there."""
         return bool(self._info(path).type == fs.FileType.Directory)
 
     def size(self, path: str) -> int:
-        """Bytes of a file."""
+        """Return the bytes of a file. Raises FileNotFoundError."""
         info = self._info(path)
         if info.type != fs.FileType.File:
             raise FileNotFoundError(path)
         return int(info.size)
 
     def read(self, path: str, position: int = 0, length: int | None = None) -> bytes:
-        """Read a range of a file."""
+        """Read a range of a file; `length` None: to the end."""
         with self._filesystem.open_input_file(path) as file:
             left = max(file.size() - position, 0)
             wanted = left if length is None else min(length, left)
@@ -70,7 +72,7 @@ class ArrowDisk:
             return bytes(file.read_at(wanted, position))  # type: ignore[call-arg]  # the stubs lack the position
 
     def view(self, path: str) -> memoryview:
-        """Read a whole file into memory: there is nothing to map."""
+        """Read a whole file into memory; a store has nothing to map."""
         return memoryview(self.read(path))
 
     def _info(self, path: str) -> fs.FileInfo:
@@ -79,10 +81,10 @@ class ArrowDisk:
 
 
 def open_location(uri: str) -> Location:
-    """Give the place that a path or URI names; whether anything is there is not asked.
+    """Return the location of a path or URI, without checking that anything is there.
 
-    A path of this machine becomes an absolute one: workers have working directories of their own, and what was read
-    before is known by its name. Raises InventoryError for a URI of no known kind.
+    A local path is made absolute: workers have working directories of their own, and the warehouse knows a file by its
+    name. Raises InventoryError for an unsupported URI.
     """
     scheme, authority, rest = _parts(uri)
     if scheme == _LOCAL:
@@ -94,34 +96,31 @@ def open_location(uri: str) -> Location:
 
 
 def expand(pattern: str) -> list[str]:
-    """Give what a path or URI with wildcards (`*`, `?`, `[...]`, `**`) stands for, sorted; one without, as it is.
+    """Expand a path or URI with wildcards (`*`, `?`, `[...]`, `**`), sorted; one without is returned as it is.
 
-    Raises InventoryError for a URI of no known kind.
+    Raises InventoryError for an unsupported URI.
     """
     scheme, authority, rest = _parts(pattern)
     if not any(character in rest for character in "*?["):
         return [pattern]
     if scheme == _LOCAL:
-        # A name may have such characters itself.
+        # The characters may be part of a name.
         return [rest] if PosixDisk().exists(rest) else sorted(ArrowFSWrapper(fs.LocalFileSystem()).glob(rest))
     store = _store(scheme, authority, pattern)
     found = ArrowFSWrapper(store.filesystem).glob(store.base + rest)
     return [f"{scheme}://{authority}{path.removeprefix(store.base)}" for path in sorted(found)]
 
 
-_LOCAL: Final = "file"
-
-
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """A file system, and what stands there before the path of a URI: the bucket."""
+    """A filesystem, and the base (the bucket) of every path in it."""
 
     filesystem: fs.FileSystem
     base: str
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """Give scheme, bucket or host, and path."""
+    """Split a URI into scheme, bucket or host, and path."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
         return _LOCAL, "", uri

@@ -1,4 +1,4 @@
-"""What a fleet consists of, as its inventory or its directories tell: clusters, nodes, their data directories."""
+"""A fleet as its inventory or its directories describe it: clusters, nodes, data directories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetLogDir:
-    """One data directory and what its meta.properties says. `is_live`: fetched from a running cluster."""
+    """One data directory and its meta.properties. `is_live`: fetched from a running cluster."""
 
     location: Location
     meta: MetaProperties
@@ -22,7 +22,7 @@ class FleetLogDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetNode:
-    """All data directories of one node. `metadata_dir` is the one with the metadata partition, None if none has it."""
+    """All data directories of one node. `metadata_dir` is the one with the metadata partition, if any."""
 
     node_id: int
     log_dirs: tuple[FleetLogDir, ...]
@@ -32,7 +32,7 @@ class FleetNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLog:
-    """A request log; `node_id` where the inventory names the node that wrote it."""
+    """A request log; `node_id` if the inventory names the node that wrote it."""
 
     location: Location
     node_id: int | None
@@ -40,11 +40,11 @@ class RequestLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetCluster:
-    """One cluster. `cluster_id` is None where only request logs are known of it."""
+    """One cluster. `cluster_id` is None if only its request logs are known."""
 
     name: str
     cluster_id: str | None
     nodes: tuple[FleetNode, ...] = ()
     request_logs: tuple[RequestLog, ...] = ()
-    # State is derived as of this offset of the metadata log (exclusive); None: as of its end.
+    # The state is that before this offset of the metadata log; None: at its end.
     as_of: int | None = None

@@ -1,4 +1,4 @@
-"""From what the operator names to clusters: an inventory file, directories, patterns, URIs.
+"""Find the clusters that the operator names: an inventory file, directories, patterns, URIs.
 
 An inventory is YAML:
 
@@ -7,14 +7,14 @@ An inventory is YAML:
         nodes:
           - id: 1
             log_dirs: [/data/kafka-1/d0, /data/kafka-1/d1]
-            server_properties: /etc/kafka-1/server.properties    # tells who votes, where nothing else does
+            server_properties: /etc/kafka-1/server.properties    # names the voters where nothing else does
             request_logs: ["/logs/kafka-1/kafka-request.log*"]
         log_dirs: ["s3://backups/orders/*"]     # directories of nodes that are not listed one by one
         request_logs: []
-        as_of: 120000                           # tables tell the state before this offset of the metadata log
+        as_of: 120000                           # tables hold the state before this offset of the metadata log
 
-Relative paths start at the inventory's own directory. Without an inventory, the directories found are sorted into
-clusters by their `meta.properties`, and each cluster is named by its id.
+Relative paths start at the inventory's own directory. Without an inventory, directories are sorted into clusters by
+their `meta.properties`, and each cluster is named by its id.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ if TYPE_CHECKING:
     from falkirk.storage.properties_file import PropertiesFile
 
 UNKNOWN_CLUSTER: Final = "(unknown)"
-"""What the last run has to tell of directories that do not say whose they are stands under this name."""
+"""Problems with directories that do not name their cluster are recorded under this name."""
+_INVENTORY_SUFFIXES: Final = (".yaml", ".yml")
+_CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_DEPTH_MAX: Final = 4
 
 
 class NodeEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A node of the inventory; without an id its directories say which one it is."""
+    """A node of the inventory; without an id, its directories name the node."""
 
     id: int | None = None
     log_dirs: list[str] = msgspec.field(default_factory=list)
@@ -54,7 +57,7 @@ class NodeEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ClusterEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A cluster of the inventory."""
+    """A cluster of the inventory. Directories and request logs here belong to nodes not listed in `nodes`."""
 
     name: str
     nodes: list[NodeEntry] = msgspec.field(default_factory=list)
@@ -64,14 +67,14 @@ class ClusterEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class InventoryFile(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The whole file."""
+    """The whole inventory file."""
 
     clusters: list[ClusterEntry]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """All clusters, by name, and rows of the table `problems` on directories that could not be read, by cluster."""
+    """All clusters, and by cluster name the rows of table `problems` for directories that could not be read."""
 
     clusters: tuple[FleetCluster, ...]
     problems: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # Any: values of columns
@@ -80,8 +83,8 @@ class Fleet:
 def find_fleet(inputs: Sequence[str], *, request_logs: Sequence[str] = (), as_of: int | None = None) -> Fleet:
     """Find the clusters that inventories (`*.yaml`, `*.yml`), directories, patterns and URIs name.
 
-    `request_logs` are those of the one cluster that the inputs hold; so is `as_of`. Raises InventoryError, naming the
-    thing, where something is not there, or does not fit together.
+    `request_logs` and `as_of` apply to the only cluster of the inputs. Raises InventoryError if something does not
+    exist or contradicts something else.
     """
     finder = _Finder()
     for text in inputs:
@@ -96,19 +99,14 @@ def find_fleet(inputs: Sequence[str], *, request_logs: Sequence[str] = (), as_of
     return finder.fleet()
 
 
-_INVENTORY_SUFFIXES: Final = (".yaml", ".yml")
-_CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
-_DEPTH_MAX: Final = 4
-
-
 def _add_inventory(finder: _Finder, text: str) -> None:
     file = Path(text)
     try:
         inventory = msgspec.yaml.decode(file.read_bytes(), type=InventoryFile)
     except OSError as error:
         raise InventoryError(f"{text}: {error.strerror}") from error
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise InventoryError(f"{text}: {' '.join(str(error).split())}") from error
+    except (msgspec.ValidationError, msgspec.DecodeError) as validation_error:
+        raise InventoryError(f"{text}: {' '.join(str(validation_error).split())}") from validation_error
     for entry in inventory.clusters:
         if not _CLUSTER_NAME.fullmatch(entry.name):
             raise InventoryError(f"{text}: {entry.name!r} is no name for a cluster (letters, digits, '.', '_' and '-')")
@@ -130,20 +128,20 @@ class _Finder:
 
     def __init__(self) -> None:
         self.as_of: dict[str, int | None] = {}
-        # Name -> directory -> what it is; names of the inventory first have nothing.
+        # Name -> URI -> directory; clusters of an inventory begin without any.
         self._log_dirs: dict[str, dict[str, FleetLogDir]] = {}
         self._request_logs: dict[str, list[RequestLog]] = {}
         self._properties: dict[tuple[str, int], PropertiesFile] = {}
         self._problems: dict[str, list[dict[str, Any]]] = {}  # Any: values of columns
 
     def begin_cluster(self, name: str, inventory: str) -> None:
-        """Take note of a cluster of an inventory."""
+        """Add an empty cluster of an inventory."""
         if name in self._log_dirs:
             raise InventoryError(f"{inventory}: two clusters are called {name}")
         self._log_dirs[name] = {}
 
     def add_directories(self, name: str | None, node_id: int | None, patterns: Sequence[str]) -> None:
-        """Search for data directories; without a name each goes to the cluster that it says it belongs to."""
+        """Search for data directories; without a name each goes to the cluster in its meta.properties."""
         for pattern in patterns:
             found = [log_dir for place in _places(pattern) for log_dir in self._log_dirs_in(name, place)]
             if not found:
@@ -160,13 +158,13 @@ class _Finder:
             properties = parse_properties(file.disk.read(file.path), file=file.uri)
         except CorruptFileError as error:
             raise InventoryError(f"{error}") from error
-        said = node_id if node_id is not None else _number(properties.get("node.id") or properties.get("broker.id"))
-        if said is None:
+        owner = node_id if node_id is not None else _number(properties.get("node.id") or properties.get("broker.id"))
+        if owner is None:
             raise InventoryError(f"{file.uri}: has no node.id, and the inventory names none")
-        self._properties[name, said] = properties
+        self._properties[name, owner] = properties
 
     def add_request_logs(self, name: str, node_id: int | None, patterns: Sequence[str]) -> None:
-        """Take note of request logs."""
+        """Add the request logs that patterns match."""
         for pattern in patterns:
             for place in _places(pattern):
                 if place.disk.is_directory(place.path):
@@ -174,14 +172,14 @@ class _Finder:
                 self._request_logs.setdefault(name, []).append(RequestLog(location=place, node_id=node_id))
 
     def only_cluster(self, option: str) -> str:
-        """Give the one cluster that there is."""
+        """Return the name of the only cluster. Raises InventoryError if there are none or several."""
         if len(self._log_dirs) != 1:
             names = ", ".join(self._log_dirs) or "none"
             raise InventoryError(f"{option} is for one cluster, and here are {names}: write an inventory")
         return next(iter(self._log_dirs))
 
     def fleet(self) -> Fleet:
-        """Give all that was found."""
+        """Return everything found."""
         clusters = []
         for name, log_dirs in self._log_dirs.items():
             ids = {log_dir.meta.cluster_id for log_dir in log_dirs.values()}
@@ -257,7 +255,7 @@ def _places(pattern: str) -> list[Location]:
 
 
 def _search(place: Location, depth: int) -> Iterator[Location]:
-    """Give the data directories at or below a place; below one of them there is none."""
+    """Yield the data directories at or below a place; none nests in another."""
     if not place.disk.is_directory(place.path):
         return
     names = place.disk.list(place.path)

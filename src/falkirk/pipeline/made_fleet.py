@@ -1,6 +1,6 @@
-"""Fleets made up for trials and measurements: whole data directories of any number of clusters, as Kafka writes them.
+"""Made-up fleets for trials and measurements: data directories of any number of clusters, as Kafka writes them.
 
-Every cluster has one voter and three brokers, began at one release and is at another one; some of them use what a
+Every cluster has one voter and three brokers, was formatted by one release and runs another. Some use features that a
 lower level cannot hold, have nodes that are long gone, or groups that an older coordinator cannot read. The same seed
 makes the same bytes.
 """
@@ -56,25 +56,6 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.schema import WireMessage
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetShape:
-    """How large a fleet is made."""
-
-    clusters: int
-    partitions: int = 100
-    groups: int = 5
-    seed: int = 1
-
-
-def make_fleet(out: Path, shape: FleetShape, *, on_cluster: Callable[[], None] = lambda: None) -> None:
-    """Write `out`/c0000/n1/d0 and so on; `on_cluster` is called after each. Raises FileExistsError."""
-    out.mkdir(parents=True)
-    for number in range(shape.clusters):
-        _MadeCluster(number, shape).write(out / f"c{number:05}")
-        on_cluster()
-
-
 _RELEASES: Final = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
 _BEGIN_MS: Final = 1_735_689_600_000  # 2025-01-01
 _DAY_MS: Final = 86_400_000
@@ -83,8 +64,26 @@ _BROKERS: Final = (2, 3, 4)
 _GHOST: Final = 9
 _PARTITIONS_PER_TOPIC: Final = 20
 _EPOCH: Final = 3
-
 _Versioned = tuple["WireMessage", int]
+_INT16: Final = struct.Struct(">h")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetShape:
+    """Size of a made fleet: partitions and groups of each cluster."""
+
+    clusters: int
+    partitions: int = 100
+    groups: int = 5
+    seed: int = 1
+
+
+def make_fleet(out: Path, shape: FleetShape, *, on_cluster: Callable[[], None] = lambda: None) -> None:
+    """Write `out`/c00000/n1/d0 and so on; calls `on_cluster` after each cluster. Raises FileExistsError."""
+    out.mkdir(parents=True)
+    for number in range(shape.clusters):
+        _MadeCluster(number, shape).write(out / f"c{number:05}")
+        on_cluster()
 
 
 class _MadeCluster:
@@ -100,7 +99,7 @@ class _MadeCluster:
         self._began_ms = _BEGIN_MS + self._random.randrange(200) * _DAY_MS
 
     def write(self, folder: Path) -> None:
-        """Write one node's directory: the voter, which is a broker too and has the coordinators' partitions."""
+        """Write the directory of the voter, which is also a broker and holds the coordinators' partitions."""
         log_dir = folder / f"n{_VOTER}" / "d0"
         metadata = log_dir / METADATA_DIRECTORY
         metadata.mkdir(parents=True)
@@ -174,7 +173,7 @@ class _MadeCluster:
         return record, at.register_broker_record_version
 
     def _log(self, offset: int) -> Iterator[bytes]:
-        """Give the log behind the snapshot: the brokers are rolled, the level rises, and is used."""
+        """Yield the batches behind the snapshot: the brokers are rolled, the level rises, and is used."""
         old, new = self._before.latest_metadata_version, self._after.latest_metadata_version
         steps: list[list[_Versioned]] = [list(self._registrations(self._after, old, fenced=False))]
         if self._random.random() < 0.2:
@@ -234,11 +233,8 @@ class _MadeCluster:
         return self._random.randbytes(16)
 
 
-_INT16: Final = struct.Struct(">h")
-
-
 def _coordinator_bytes(message: WireMessage, number: int) -> bytes:
-    """Encode a key with its type before it, or a value with its version."""
+    """Encode a key with its type in front, or a value with its version."""
     versions = type(message).SCHEMA.info.versions
     version = number if number in versions else versions.ranges[0][0]
     return _INT16.pack(number) + codec.encode(message, version)

@@ -28,6 +28,10 @@ from falkirk.protocol.record_batch import (
 )
 from falkirk.protocol.varint import encode_varlong
 
+_INT32_MAX = 0x7FFFFFFF
+# Sizes repeat: a lookup costs a third of encoding them again.
+_size_varint = lru_cache(maxsize=1 << 14)(encode_varlong)
+
 
 def build_batch(  # one argument for each field of the header
     records: Sequence[Record],
@@ -148,7 +152,7 @@ class ValueBatchBuilder:
         return HEADER_BYTES + len(self._body)
 
     def encode(self, values: Sequence[bytes]) -> bytearray:
-        """Give the records that `values` would be if they were added next; nothing changes yet."""
+        """Encode `values` as the next records of the batch, without adding them."""
         out = bytearray()
         heads = kraft_record_heads(self._count + len(values))
         for head, value in zip(islice(heads, self._count, None), values, strict=True):
@@ -162,7 +166,7 @@ class ValueBatchBuilder:
         return out
 
     def add(self, encoded: bytes | bytearray, count: int) -> None:
-        """Add what `encode` just gave for `count` values."""
+        """Add the bytes that `encode` just returned for `count` values."""
         self._body += encoded
         self._count += count
 
@@ -171,7 +175,7 @@ class ValueBatchBuilder:
         self.add(self.encode(values), len(values))
 
     def build(self) -> bytes:
-        """Give the batch. Raises LocalProtocolError without records: KRaft has no empty batches."""
+        """Return the batch. Raises LocalProtocolError without records: KRaft has no empty batches."""
         if not self._count:
             raise LocalProtocolError("a batch needs at least one record")
         return assemble_batch(
@@ -201,11 +205,6 @@ def _check_offsets(records: Sequence[Record], base_offset: int, last_offset: int
         raise LocalProtocolError(f"last offset {last_offset} is below that of the last record, {previous}")
     if (previous if last_offset is None else last_offset) - base_offset > _INT32_MAX:
         raise LocalProtocolError(f"offsets reach {_INT32_MAX} beyond the base offset {base_offset}")
-
-
-_INT32_MAX = 0x7FFFFFFF
-# Sizes repeat: a lookup costs a third of encoding them again.
-_size_varint = lru_cache(maxsize=1 << 14)(encode_varlong)
 
 
 def _at_append_time(record: Record, log_append_time: int | None) -> Record:

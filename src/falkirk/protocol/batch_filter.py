@@ -1,4 +1,4 @@
-"""Takes records out of a batch as Kafka's log cleaner does, so that everything else about the batch survives."""
+"""Removes records from a batch as Kafka's log cleaner does; everything else about the batch stays."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def filter_batch(
     delete_horizon_ms: int | None = None,
     bytes_max: int = UNCOMPRESSED_BYTES_MAX,
 ) -> bytes | None:
-    """Give the batch with only the records that `keep` wants: its own bytes if that is all of them.
+    """Return the batch with only the records that `keep` accepts: its own bytes if it accepts all.
 
     Kept as they were: base and last offset, leader epoch, codec, producer id, epoch and sequence, timestamp type,
     transactional and control flag, delete horizon, each record's offset and timestamp (gaps in the offset deltas mark

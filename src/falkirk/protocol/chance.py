@@ -10,21 +10,21 @@ class Chance(Protocol):
     """As much of `random.Random` as the core takes."""
 
     def random(self) -> float:
-        """Give a number from 0 up to 1, without 1."""
+        """Return a number from 0 to 1, 1 excluded."""
         ...
 
     def randrange(self, start: int, stop: int, /) -> int:
-        """Give a whole number from `start` up to `stop`, without `stop`."""
+        """Return an integer from `start` to `stop`, `stop` excluded."""
         ...
 
     def randbytes(self, n: int, /) -> bytes:
-        """Give `n` bytes."""
+        """Return `n` bytes."""
         ...
 
     def choice(self, seq: Sequence[T], /) -> T:
-        """Give one of the elements."""
+        """Return a random element."""
         ...
 
     def shuffle(self, x: MutableSequence[Any], /) -> None:  # Any: elements are only moved
-        """Bring the elements into any order, in place."""
+        """Shuffle the elements in place."""
         ...

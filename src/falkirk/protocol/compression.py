@@ -14,6 +14,39 @@ from falkirk.protocol.errors import RemoteProtocolError
 
 UNCOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 """Default bound. Producers limit a request to 1 MiB before compression, so real batches stay far below."""
+# GZIP: zlib of the standard library, because it can be told where to stop. Java's header has no time, no name, and
+# "unknown" as its operating system (since Java 16).
+_GZIP_HEADER = bytes.fromhex("1f8b08000000000000ff")
+_GZIP_WINDOW_BITS = 15
+_GZIP_WRAPPER = 16
+_UINT32 = 0xFFFFFFFF
+
+# What follows on the first member is given to zlib in pieces: of each it copies what stands behind a member's end.
+_GZIP_PIECE_BYTES = 4096
+
+# SNAPPY: Java's SnappyOutputStream (xerial) writes a header and blocks of 32 KiB, each behind its length. Others
+# (librdkafka, Sarama) write one raw block; a raw block can not begin with xerial's magic.
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
+_XERIAL_BLOCK_BYTES = 32 * 1024
+# The densest element copies 64 bytes and takes 3: a raw block that promises more is not snappy.
+_SNAPPY_RATIO_MAX = 22
+
+# LZ4: frames of independent 64 KiB blocks, no checksum of the content; the last header byte is the right checksum of
+# the two before it (magic 0 batches had a wrong one, and are not read here).
+_LZ4_FRAME_HEADER = bytes.fromhex("04224d18604082")
+_LZ4_BLOCK_BYTES = 64 * 1024
+_LZ4_STORED = 0x80000000
+_LZ4_END = bytes(4)
+
+# ZSTD: Java's stream writes level 3 without the content's size in the frame.
+_ZSTD_LEVEL = 3
+
+_FIRST_GUESS = 4
+_GROWTH = 4
+_GUESS_BYTES_MIN = 4096
+# What cramjam says when the output buffer is full; every other message means damaged data.
+_BUFFER_FULL = "failed to write whole buffer"
 
 
 class UncompressedTooLargeError(RemoteProtocolError):
@@ -42,7 +75,7 @@ def decompress(
     offset: int = 0,
     bytes_max: int = UNCOMPRESSED_BYTES_MAX,
 ) -> bytes | bytearray | memoryview:
-    """Give the records of a batch uncompressed; `offset` is where `data` stands in the caller's buffer.
+    """Return the records of a batch uncompressed; `offset` is the position of `data` in the caller's buffer.
 
     Raises RemoteProtocolError if the data is not of that codec, is cut short or has bytes behind its end, and its
     UncompressedTooLargeError if it holds more than `bytes_max` bytes.
@@ -51,9 +84,9 @@ def decompress(
         return _DECOMPRESSORS[codec](data, bytes_max)
     except (cramjam.DecompressionError, zlib.error, _MalformedError) as error:
         raise RemoteProtocolError(f"{codec.name.lower()} data is damaged: {error}", offset=offset) from error
-    except _TooLargeError as error:
+    except _TooLargeError as too_large:
         reason = f"{codec.name.lower()} data holds more than {bytes_max} bytes"
-        raise UncompressedTooLargeError(reason, offset=offset) from error
+        raise UncompressedTooLargeError(reason, offset=offset) from too_large
 
 
 class _MalformedError(Exception):
@@ -74,23 +107,11 @@ def _decompress_none(data: bytes | memoryview, bytes_max: int) -> bytes | memory
     return data
 
 
-# GZIP: zlib of the standard library, because it can be told where to stop. Java's header has no time, no name, and
-# "unknown" as its operating system (since Java 16).
-_GZIP_HEADER = bytes.fromhex("1f8b08000000000000ff")
-_GZIP_WINDOW_BITS = 15
-_GZIP_WRAPPER = 16
-_UINT32 = 0xFFFFFFFF
-
-
 def _compress_gzip(data: bytes | bytearray) -> bytes:
     deflate = zlib.compressobj(wbits=-_GZIP_WINDOW_BITS)
     body = deflate.compress(data) + deflate.flush()
     trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & _UINT32).to_bytes(4, "little")
     return _GZIP_HEADER + body + trailer
-
-
-# What follows on the first member is given to zlib in pieces: of each it copies what stands behind a member's end.
-_GZIP_PIECE_BYTES = 4096
 
 
 def _decompress_gzip(data: bytes | memoryview, bytes_max: int) -> bytes:
@@ -113,15 +134,6 @@ def _decompress_gzip(data: bytes | memoryview, bytes_max: int) -> bytes:
         at -= len(inflate.unused_data)
         piece = _GZIP_PIECE_BYTES
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-# SNAPPY: Java's SnappyOutputStream (xerial) writes a header and blocks of 32 KiB, each behind its length. Others
-# (librdkafka, Sarama) write one raw block; a raw block can not begin with xerial's magic.
-_XERIAL_MAGIC = b"\x82SNAPPY\x00"
-_XERIAL_HEADER = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
-_XERIAL_BLOCK_BYTES = 32 * 1024
-# The densest element copies 64 bytes and takes 3: a raw block that promises more is not snappy.
-_SNAPPY_RATIO_MAX = 22
 
 
 def _compress_snappy(data: bytes | bytearray) -> bytes:
@@ -171,14 +183,6 @@ def _raw_snappy(block: memoryview, bytes_max: int) -> bytearray:
     return out
 
 
-# LZ4: frames of independent 64 KiB blocks, no checksum of the content; the last header byte is the right checksum of
-# the two before it (magic 0 batches had a wrong one, and are not read here).
-_LZ4_FRAME_HEADER = bytes.fromhex("04224d18604082")
-_LZ4_BLOCK_BYTES = 64 * 1024
-_LZ4_STORED = 0x80000000
-_LZ4_END = bytes(4)
-
-
 def _compress_lz4(data: bytes | bytearray) -> bytes:
     out = bytearray(_LZ4_FRAME_HEADER)
     view = memoryview(data)
@@ -199,10 +203,6 @@ def _decompress_lz4(data: bytes | memoryview, bytes_max: int) -> memoryview:
     return _into_growing(cramjam.lz4.decompress_into, data, bytes_max)
 
 
-# ZSTD: Java's stream writes level 3 without the content's size in the frame.
-_ZSTD_LEVEL = 3
-
-
 def _compress_zstd(data: bytes | bytearray) -> bytes:
     stream = cramjam.zstd.Compressor(level=_ZSTD_LEVEL)
     stream.compress(data)
@@ -211,13 +211,6 @@ def _compress_zstd(data: bytes | bytearray) -> bytes:
 
 def _decompress_zstd(data: bytes | memoryview, bytes_max: int) -> memoryview:
     return _into_growing(cramjam.zstd.decompress_into, data, bytes_max)
-
-
-_FIRST_GUESS = 4
-_GROWTH = 4
-_GUESS_BYTES_MIN = 4096
-# What cramjam says when the output buffer is full; every other message means damaged data.
-_BUFFER_FULL = "failed to write whole buffer"
 
 
 def _into_growing(

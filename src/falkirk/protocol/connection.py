@@ -44,6 +44,14 @@ UNSUPPORTED_VERSION: Final = 35
 _CORRELATION_IDS: Final = 2**31
 
 _Header = TypeVar("_Header", RequestHeader, ResponseHeader)
+KNOWN_REQUEST_BYTES_MAX: Final = 512
+"""The largest request whose answer may be known beforehand."""
+
+_NO_ANSWERS: Final[Mapping[bytes, KnownAnswer]] = {}
+_API: Final = struct.Struct(">hh")
+_CORRELATION_ID: Final = struct.Struct(">i")
+_CORRELATION_END: Final = 8
+_UNSUPPORTED_VERSION_BYTES: Final = UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
 class Role(Enum):
@@ -141,8 +149,6 @@ class ResponseReceived(msgspec.Struct, frozen=True):
 Event = (
     RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived | KnownRequestsAnswered | ResponseReceived
 )
-KNOWN_REQUEST_BYTES_MAX: Final = 512
-"""The largest request whose answer may be known beforehand."""
 
 
 class Connection:
@@ -183,10 +189,10 @@ class Connection:
         return self._next_sequence - self._next_answer if self.role is Role.SERVER else len(self._asked)
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Take bytes as they came, cut anywhere; give what they complete.
+        """Receive bytes, cut anywhere; return the events that they complete.
 
         Raises RemoteProtocolError, with the byte's offset since the connection was opened, for what cannot be read or
-        nobody asked for: the connection must be closed, and whatever else is received tells nothing.
+        was not asked for: the connection must be closed, and anything received later is meaningless.
         """
         if self._is_broken:
             return []
@@ -209,9 +215,9 @@ class Connection:
         return events
 
     def receive_frames(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Take bytes, and give the frames that they complete, unread, each with its place in the stream.
+        """Receive bytes; return the frames that they complete, undecoded, each with its position in the stream.
 
-        For a server that must look at each before it reads it: not all of them are requests (SASL). Raises as
+        For a server that inspects each frame before it decodes it: not all of them are requests (SASL). Raises as
         `receive_data`.
         """
         if self._is_broken:
@@ -235,12 +241,12 @@ class Connection:
         return event
 
     def limit_frames(self, frame_bytes_max: int) -> None:
-        """Take larger or smaller frames from now on."""
+        """Change the largest accepted frame."""
         self._frames.frame_bytes_max = frame_bytes_max
 
     @property
     def pending_bytes(self) -> int:
-        """How much of a frame that is not complete is kept."""
+        """Bytes kept of an incomplete frame."""
         return self._frames.pending_bytes
 
     @property
@@ -253,7 +259,7 @@ class Connection:
     def send_response(
         self, request: RequestReceived | UnsupportedVersionReceived, message: WireMessage, *, layout: int | None = None
     ) -> bytes:
-        """Give the bytes to send now that this request is answered; empty while an earlier one is not.
+        """Return the bytes to send for this response and those behind it; empty while an earlier request is open.
 
         Raises LocalProtocolError if it is answered already, or if the wire cannot hold the message.
         """
@@ -277,11 +283,11 @@ class Connection:
         return (frame_start(header, *pieces), *pieces)
 
     def send_token(self, token: bytes) -> bytes:
-        """Give the bytes of a token that is no answer to a request (SASL behind SaslHandshake v0)."""
+        """Return the bytes of a token that is no response to a request (SASL behind SaslHandshake v0)."""
         return frame(token)
 
     def send_nothing(self, request: RequestReceived) -> bytes:
-        """Pass over a request that wants no answer (Produce without acks). As `send_response`."""
+        """Complete a request that has no response (Produce without acks). As `send_response`."""
         return self._answer(request, b"")
 
     def _answer_known(self, frames: list[tuple[int, bytes]], events: list[Event]) -> list[tuple[int, bytes]]:
@@ -349,7 +355,7 @@ class Connection:
     # --- Client
 
     def send_request(self, message: WireMessage, version: int) -> tuple[int, bytes]:
-        """Give the correlation id of a request and the bytes to send. Raises LocalProtocolError."""
+        """Return the correlation id of a request and the bytes to send. Raises LocalProtocolError."""
         info = message.SCHEMA.info
         if self.role is not Role.CLIENT or info.kind != "request" or info.key is None:
             raise LocalProtocolError(f"{type(message).__name__} is no request that a {self.role.value} sends")
@@ -360,7 +366,7 @@ class Connection:
         return correlation_id, frame(request)
 
     def _read_response(self, received: bytes, offset: int) -> Event:
-        """Read an answer: servers keep the order, so it is the one to the oldest request."""
+        """Read a response: servers keep the order, so it belongs to the oldest request."""
         if not self._asked:
             raise RemoteProtocolError("an answer that nobody asked for", offset=offset)
         key, version, correlation_id = self._asked[0]
@@ -409,7 +415,7 @@ def read_request(
 
 
 def request_bytes(message: WireMessage, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
-    """Give header and body of a request, as they stand in a frame or in an Envelope. Raises LocalProtocolError."""
+    """Return header and body of a request, as in a frame or an Envelope. Raises LocalProtocolError."""
     key = message.SCHEMA.info.key
     assert key is not None, "a request has a key"
     header = RequestHeader(key, version, correlation_id, client_id)
@@ -419,31 +425,24 @@ def request_bytes(message: WireMessage, version: int, *, correlation_id: int, cl
 
 
 def known_request_key(request: RequestReceived) -> bytes:
-    """Give all of a request but its correlation id."""
+    """Return all bytes of a request but its correlation id."""
     return request.frame[:4] + request.frame[8:]
 
 
 def known_answer(request: RequestReceived, message: WireMessage, body: bytes) -> KnownAnswer:
-    """Make an answer with this body known. `message`: the request, decoded."""
+    """Return a known answer with this body. `message`: the request, decoded."""
     answer = frame(response_header(request), body)
     return KnownAnswer(message, request.api_version, answer[:4], answer[8:])
 
 
 def response_header(request: RequestReceived | UnsupportedVersionReceived) -> bytes:
-    """Give the header of the answer to a request."""
+    """Return the header of the response to a request."""
     is_flexible = response_header_version(request.api_key, request.response_version)
     return _CORRELATION_ID.pack(request.correlation_id) + (b"\0" if is_flexible else b"")
 
 
-_NO_ANSWERS: Final[Mapping[bytes, KnownAnswer]] = {}
-_API: Final = struct.Struct(">hh")
-_CORRELATION_ID: Final = struct.Struct(">i")
-_CORRELATION_END: Final = 8
-_UNSUPPORTED_VERSION_BYTES: Final = UNSUPPORTED_VERSION.to_bytes(2, "big")
-
-
 def _request_header(key: int, version: int) -> int:
-    """Give the header's version; ApiVersions of times to come keep the last one that there is."""
+    """Return the header's version; unknown versions of ApiVersions have the newest known header."""
     if key != API_VERSIONS:
         return request_header_version(key, version)
     return request_header_version(key, min(max(version, 0), _api_versions_max()))

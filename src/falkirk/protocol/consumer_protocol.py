@@ -1,4 +1,4 @@
-"""What consumers of classic groups tell each other through the coordinator: an int16 version, then the message.
+"""Subscriptions and assignments of classic consumer groups: an int16 version, then the message.
 
 ConsumerProtocolSubscription stands in a member's metadata, ConsumerProtocolAssignment in what the leader assigns.
 """

@@ -18,6 +18,10 @@ from falkirk.protocol.messages.snapshot_header_record import SnapshotHeaderRecor
 from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.schema import WireMessage
 
+_KEY = struct.Struct(">hh")
+_KEY_VERSION = 0
+_VERSION = struct.Struct(">h")
+
 
 class ControlRecordType(enum.IntEnum):
     """Types that releases 3.7 to 4.4 write. Consumers skip types that they do not know, KRaft does not."""
@@ -52,7 +56,7 @@ class ControlRecord:
 
 
 def control_record_type(key: bytes | None) -> int:
-    """Give the type in a control record's key; compare with ControlRecordType.
+    """Return the type in a control record's key, a ControlRecordType if it is known.
 
     Raises RemoteProtocolError if the key is missing, short, or of a negative version.
     """
@@ -86,7 +90,7 @@ def decode_control_record(key: bytes | None, value: bytes | None) -> ControlReco
 def encode_control_record(
     record_type: ControlRecordType, message: WireMessage, *, version: int = 0
 ) -> tuple[bytes, bytes]:
-    """Give key and value. The version in KRaft's messages must be the one that they are written at."""
+    """Return key and value. The version field of KRaft's messages must be the version that they are written in."""
     assert type(message) is CONTROL_MESSAGES[record_type]
     value = codec.encode(message, version)
     if isinstance(message, EndTxnMarker):
@@ -95,9 +99,6 @@ def encode_control_record(
     return _KEY.pack(_KEY_VERSION, record_type), value
 
 
-_KEY = struct.Struct(">hh")
-_KEY_VERSION = 0
-_VERSION = struct.Struct(">h")
 _TYPES = frozenset(ControlRecordType)
 
 

@@ -30,7 +30,7 @@ class UnknownCoordinatorRecordError(RemoteProtocolError):
 
 
 def record_type(key: bytes) -> int:
-    """Give the type that a key starts with. Raises RemoteProtocolError for a key of less than two bytes."""
+    """Return the type at the start of a key. Raises RemoteProtocolError for a key of less than two bytes."""
     if len(key) < _INT16.size:
         raise RemoteProtocolError("key is too short for a record type", offset=len(key))
     found: int = _INT16.unpack_from(key)[0]

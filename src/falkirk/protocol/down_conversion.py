@@ -12,13 +12,20 @@ from falkirk.protocol.compression import UNCOMPRESSED_BYTES_MAX, Compression
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import LOG_APPEND_TIME_BIT, IncompleteBatchError, RecordBatch, read_batches
 
+_FRAME: Final = struct.Struct(">qiI")
+_CRC_BYTES: Final = 4
+_START_0: Final = struct.Struct(">bb")
+_START_1: Final = struct.Struct(">bbq")
+_LENGTH: Final = struct.Struct(">i")
+_NULL: Final = b"\xff\xff\xff\xff"
+
 
 class NotConvertibleError(Exception):
     """Records of a codec that old clients do not know (KIP-110)."""
 
 
 def down_converted(records: bytes | memoryview, *, magic: int, first_offset: int) -> bytes:
-    """Give the records from `first_offset` on as messages of `magic` (0 or 1); a cut-off batch at the end is dropped.
+    """Return the records from `first_offset` on as messages of `magic` (0 or 1), without a truncated last batch.
 
     Raises NotConvertibleError for zstd, RemoteProtocolError for what cannot be read.
     """
@@ -52,11 +59,3 @@ def _message(record: Record, batch: RecordBatch, magic: int) -> bytes:
 
 def _field(data: bytes | None) -> bytes:
     return _NULL if data is None else _LENGTH.pack(len(data)) + data
-
-
-_FRAME: Final = struct.Struct(">qiI")
-_CRC_BYTES: Final = 4
-_START_0: Final = struct.Struct(">bb")
-_START_1: Final = struct.Struct(">bbq")
-_LENGTH: Final = struct.Struct(">i")
-_NULL: Final = b"\xff\xff\xff\xff"

@@ -10,5 +10,5 @@ class Endpoint(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        """Give `host:port`, the host of IPv6 in brackets."""
+        """Return `host:port`, an IPv6 host in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

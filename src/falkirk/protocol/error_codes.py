@@ -152,7 +152,7 @@ NO_ERROR: Final = ErrorCode.NONE
 
 
 def error_name(error_code: int) -> str:
-    """Give the name of an error that a peer sent; it may be of a release to come."""
+    """Return the name of an error code from a peer, which may be newer than this table."""
     try:
         return ErrorCode(error_code).name
     except ValueError:

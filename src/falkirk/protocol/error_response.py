@@ -1,4 +1,4 @@
-"""The answer to a request that failed as a whole, in the shape that clients of each API expect.
+"""The response to a request that failed as a whole, in the form that clients of each API expect.
 
 Where the response has an error code of its own it is there. Where it has not, or clients look elsewhere, every topic,
 partition, group or resource that was asked for comes back with the error. Source: Kafka's `getErrorResponse`.
@@ -19,11 +19,34 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.schema import Field, WireMessage, WireStruct
 
+_RESOURCES: Final = "resource_type resource_name"
+_NO_NODE: Final = {"node_id": -1, "port": -1}
+
+# Fields of the whole whose value is not the schema's default.
+_DEFAULTS: Final[Mapping[int, Mapping[str, Any]]] = {
+    10: _NO_NODE,
+    11: {"protocol_name": None},
+    22: {"producer_epoch": -1},
+    38: {
+        "principal_type": "User",
+        "principal_name": "ANONYMOUS",
+        "token_requester_principal_type": "User",
+        "token_requester_principal_name": "ANONYMOUS",
+        "issue_timestamp_ms": -1,
+        "expiry_timestamp_ms": -1,
+        "max_timestamp_ms": -1,
+    },
+    48: {"entries": None},
+}
+
+# Fields of the request that come back as they are.
+_KEPT: Final[Mapping[int, tuple[str, ...]]] = {1: ("session_id",)}
+
 
 def error_response(request: WireMessage, api_version: int, error_code: int, message: str | None = None) -> WireMessage:
-    """Give the response of this version that says that all of the request failed.
+    """Return the response of this version in which everything that was requested failed.
 
-    `message` goes wherever the version has room for one. DescribeLogDirs 0 to 2 cannot tell an error: nothing is found.
+    `message` is set wherever the version has a field for it. DescribeLogDirs 0 to 2 have no error: the result is empty.
     """
     key = request.SCHEMA.info.key
     assert key is not None, "a request has a key"
@@ -135,8 +158,6 @@ def _described_groups(asked: str) -> tuple[_Echo]:
 
 
 _SHARE_STATE: Final = (_Echo("topics", "results", "topic_id", _Echo("partitions", "partitions", "partition")),)
-_RESOURCES: Final = "resource_type resource_name"
-_NO_NODE: Final = {"node_id": -1, "port": -1}
 
 _ECHOES: Final[Mapping[int, tuple[_Echo | _Users, ...]]] = {
     # Produce
@@ -272,23 +293,3 @@ _ECHOES: Final[Mapping[int, tuple[_Echo | _Users, ...]]] = {
     # DescribeShareGroupOffsets
     90: (_Echo("groups", "groups", "group_id"),),
 }
-
-# Fields of the whole whose value is not the schema's default.
-_DEFAULTS: Final[Mapping[int, Mapping[str, Any]]] = {
-    10: _NO_NODE,
-    11: {"protocol_name": None},
-    22: {"producer_epoch": -1},
-    38: {
-        "principal_type": "User",
-        "principal_name": "ANONYMOUS",
-        "token_requester_principal_type": "User",
-        "token_requester_principal_name": "ANONYMOUS",
-        "issue_timestamp_ms": -1,
-        "expiry_timestamp_ms": -1,
-        "max_timestamp_ms": -1,
-    },
-    48: {"entries": None},
-}
-
-# Fields of the request that come back as they are.
-_KEPT: Final[Mapping[int, tuple[str, ...]]] = {1: ("session_id",)}

@@ -19,13 +19,13 @@ class RemoteProtocolError(ProtocolError):
         super().__init__(reason, offset, path)
 
     def __str__(self) -> str:
-        """Give one line: what was wrong, where."""
+        """Return one line: the reason and the position."""
         where = f" in {self.path}" if self.path else ""
         return f"{self.reason} (byte {self.offset}{where})"
 
 
 class LocalProtocolError(ProtocolError):
-    """A value of ours that the wire cannot hold: out of range, null where none may stand, too long."""
+    """A value of ours that cannot be encoded: out of range, null in a field that is not nullable, too long."""
 
 
 class UnsupportedVersionError(LocalProtocolError):

@@ -33,22 +33,22 @@ class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forced_snapshot_consent() -> UnknownTaggedFields:
-    """Give the fields of a request that allows a forced snapshot."""
+    """Return the fields of a request that allows a forced snapshot."""
     return ((FEATURE_UPDATE_TAG, _ALLOWED),)
 
 
 def allows_forced_snapshot(fields: UnknownTaggedFields) -> bool:
-    """Say whether a request's fields allow it; anything but a one says no."""
+    """Return whether a request's fields allow it; only the value 1 does."""
     return any(tag == FEATURE_UPDATE_TAG and bytes(data) == _ALLOWED for tag, data in fields)
 
 
 def encode_details(details: FeatureUpdateDetails) -> UnknownTaggedFields:
-    """Give the fields of a response: UTF-8 JSON."""
+    """Return the fields of a response: UTF-8 JSON."""
     return ((FEATURE_UPDATE_TAG, msgspec.json.encode(details)),)
 
 
 def decode_details(fields: UnknownTaggedFields) -> FeatureUpdateDetails | None:
-    """Read them from a response; None if nothing is told, or not in this form."""
+    """Decode them from a response; None if they are absent or malformed."""
     for tag, data in fields:
         if tag == FEATURE_UPDATE_TAG:
             try:

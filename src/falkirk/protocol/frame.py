@@ -33,7 +33,7 @@ class FrameReader:
 
     @property
     def pending_bytes(self) -> int:
-        """How much of a frame that is not complete is kept."""
+        """Bytes kept of an incomplete frame."""
         return self._pending_bytes
 
     @property
@@ -42,7 +42,7 @@ class FrameReader:
         return self._missing or (self._pending_bytes and 4 - self._pending_bytes)
 
     def receive_data(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Give each frame that is complete now, without its length, and where it starts in the stream.
+        """Return each complete frame, without its length, and its position in the stream.
 
         Raises RemoteProtocolError (byte offset in the stream) for a length that is negative or above the limit.
         """
@@ -110,5 +110,5 @@ def frame(*parts: bytes) -> bytes:
 
 
 def frame_start(head: bytes, *rest: bytes) -> bytes:
-    """Give the length of all these bytes, and `head`; the rest is to follow it."""
+    """Return the length of all these bytes, then `head`; the caller sends the rest behind it."""
     return _LENGTH.pack(len(head) + sum(map(len, rest))) + head

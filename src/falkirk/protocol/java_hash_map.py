@@ -1,4 +1,4 @@
-"""The order in which Java's hash maps give their keys: Kafka writes several lists in it.
+"""The iteration order of Java's hash maps, in which Kafka writes several lists.
 
 A map is a power of two of chains, at most three quarters full; a chain keeps the order in which its keys came, also
 when the map grows. Source: the documentation of `java.util.HashMap`, and the observed order.
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 CAPACITY: Final = 16
 """How many chains a new map has."""
+_MASK: Final = (1 << 32) - 1
 
 
 def java_string_hash(text: str) -> int:
-    """Give `String.hashCode`, as a signed int of 32 bits."""
+    """Return `String.hashCode`, as a signed int of 32 bits."""
     value = 0
     data = text.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):
@@ -25,19 +26,19 @@ def java_string_hash(text: str) -> int:
 
 
 def map_order(keys: Sequence[str], capacity: int = CAPACITY) -> list[str]:
-    """Give the keys, which were put one after the other into a map that began with `capacity` chains, in its order."""
+    """Return the keys in the order of a map of initial `capacity` into which they were put one after the other."""
     while len(keys) > capacity * 3 // 4:
         capacity *= 2
     return sorted(keys, key=lambda key: chain_of(key, capacity))
 
 
 def chain_of(key: str, capacity: int) -> int:
-    """Give the chain that a key is in, of a map that has `capacity` of them."""
+    """Return the bucket of a key in a map with `capacity` buckets."""
     return _spread(java_string_hash(key)) & (capacity - 1)
 
 
 def copy_capacity(size: int) -> int:
-    """How many chains a map begins with that is made as a copy of one with `size` keys."""
+    """Return the initial capacity of a map that is a copy of one with `size` keys."""
     if size == 0:
         return CAPACITY
     return 1 << int(size / 0.75).bit_length()
@@ -46,6 +47,3 @@ def copy_capacity(size: int) -> int:
 def _spread(code: int) -> int:
     unsigned = code & _MASK
     return unsigned ^ (unsigned >> 16)
-
-
-_MASK: Final = (1 << 32) - 1

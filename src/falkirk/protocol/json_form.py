@@ -24,10 +24,28 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="WireMessage")
 
 Json = dict[str, Any]  # Any: JSON
+_Key = tuple[type["WireMessage"], int, int | None]
+_WRITERS: dict[_Key, Callable[[Any], Json]] = {}  # Any: the key's class
+_READERS: dict[_Key, Callable[[Json], Any]] = {}  # Any: same
+_NAMESPACE: Json = {
+    "uuid_text": uuid_text,
+    "parse_uuid": parse_uuid,
+    "base64": lambda data: b64encode(data).decode(),
+    "unbase64": lambda text: b64decode(text, validate=True),
+    "check_absent": check_absent,
+}
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {  # Any: JSON
+    "bool": lambda value: isinstance(value, bool),
+    "float64": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "uuid": lambda value: isinstance(value, str),
+    "bytes": lambda value: isinstance(value, str),
+}
 
 
 def to_json(message: WireMessage, version: int, *, layout: int | None = None) -> Json:
-    """Give the JSON form.
+    """Return the JSON form.
 
     Raises UnsupportedVersionError for a field that is set, not ignorable, and absent from the version.
     """
@@ -56,12 +74,12 @@ def from_json(cls: type[M], version: int, form: Json, *, layout: int | None = No
 
 
 def records_of(message: WireMessage, version: int, *, layout: int | None = None) -> dict[str, bytes]:
-    """Give the bytes of each `records` field that is not null, by path (`/responses/0/records`)."""
+    """Return the bytes of each `records` field that is not null, by path (`/responses/0/records`)."""
     return dict(_records(message_layout(type(message), version, layout), message, ""))
 
 
 def set_records(message: WireMessage, version: int, records: dict[str, bytes], *, layout: int | None = None) -> None:
-    """Put the bytes of `records` fields in their places. Raises LocalProtocolError for a path that leads nowhere."""
+    """Set the bytes of `records` fields. Raises LocalProtocolError for an unknown path."""
     for path, data in records.items():
         *parents, last = path.strip("/").split("/")
         owner, owner_layout = _resolve(message_layout(type(message), version, layout), message, parents, path)
@@ -90,19 +108,6 @@ def set_unknown_tags(
         owner.unknown_tagged_fields = (*owner.unknown_tagged_fields, (tag, payload))
 
 
-_Key = tuple[type["WireMessage"], int, int | None]
-_WRITERS: dict[_Key, Callable[[Any], Json]] = {}  # Any: the key's class
-_READERS: dict[_Key, Callable[[Json], Any]] = {}  # Any: same
-
-_NAMESPACE: Json = {
-    "uuid_text": uuid_text,
-    "parse_uuid": parse_uuid,
-    "base64": lambda data: b64encode(data).decode(),
-    "unbase64": lambda text: b64decode(text, validate=True),
-    "check_absent": check_absent,
-}
-
-
 def _compile_writer(layout: StructLayout) -> Callable[[Any], Json]:  # Any: layout.cls
     source = Source()
     required = [absent for absent in layout.absent if not absent.ignorable]
@@ -125,7 +130,7 @@ def _compile_writer(layout: StructLayout) -> Callable[[Any], Json]:  # Any: layo
 
 
 def _is_set(source: Source, field: WireField, value: str) -> str:
-    """Give the condition under which a tagged field is not left out."""
+    """Return the condition for writing a tagged field."""
     if field.default is not ...:
         return f"{value} != {field.default!r}"
     if field.struct is None or field.is_array:
@@ -134,7 +139,7 @@ def _is_set(source: Source, field: WireField, value: str) -> str:
 
 
 def _written(source: Source, field: WireField, value: str) -> str:
-    """Give the expression that turns the value into JSON."""
+    """Return the expression that converts the value to JSON."""
     item = "i" if field.is_array else value
     if field.struct is not None:
         expression = f"{source.constant(_compile_writer(field.struct), 'W')}({item})"
@@ -169,7 +174,7 @@ def _json_names(field: WireField) -> tuple[str, ...]:
 
 
 def _read(source: Source, field: WireField, value: str) -> str:
-    """Give the expression that turns JSON into the field's value."""
+    """Return the expression that converts JSON to the field's value."""
     item = "i" if field.is_array else value
     if field.struct is not None:
         expression = f"{source.constant(_compile_reader(field.struct), 'R')}({item})"
@@ -184,21 +189,12 @@ def _read(source: Source, field: WireField, value: str) -> str:
     return expression
 
 
-_CHECKS: dict[str, Callable[[Any], bool]] = {  # Any: JSON
-    "bool": lambda value: isinstance(value, bool),
-    "float64": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "string": lambda value: isinstance(value, str),
-    "uuid": lambda value: isinstance(value, str),
-    "bytes": lambda value: isinstance(value, str),
-}
-
-
 def _is_integer(value: Any) -> bool:  # Any: JSON
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _explain(layout: StructLayout, form: Any, path: str) -> None:  # Any: JSON
-    """Raise LocalProtocolError for the first thing that does not fit."""
+    """Raise LocalProtocolError for the first mismatch."""
     if not isinstance(form, dict):
         raise LocalProtocolError(f"{path or 'JSON form'} is {form!r}, not an object")
     known = {name: field for field in layout.all_fields for name in _json_names(field)}
@@ -240,7 +236,7 @@ def _explain_element(field: WireField, value: Any, path: str) -> None:  # Any: J
 
 
 def _children(layout: StructLayout, value: WireStruct, path: str) -> Iterator[tuple[StructLayout, Any, str]]:
-    """Give each struct directly inside `value` with its layout and path."""
+    """Yield each struct directly inside `value` with its layout and path."""
     for field in layout.all_fields:
         inner = getattr(value, field.attribute)
         if field.struct is None or inner is None:

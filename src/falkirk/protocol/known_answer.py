@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.schema import WireMessage
 
+_PARTS: Final = 3
+
 
 class KnownAnswer(msgspec.Struct, frozen=True):
     """What a request is answered with that has the same bytes as an earlier one, save the correlation id."""
@@ -40,8 +42,5 @@ def known_requests_answered(parts: Sequence[bytes], last: KnownAnswer) -> KnownR
 
 
 def are_alike(one: KnownAnswer, other: KnownAnswer) -> bool:
-    """Say whether both answer the same version of the same API."""
+    """Return whether both answer the same version of the same API."""
     return type(one.request) is type(other.request) and one.api_version == other.api_version
-
-
-_PARTS: Final = 3

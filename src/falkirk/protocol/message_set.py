@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 
 import msgspec
+import xxhash
 
 from falkirk.protocol.compression import Compression, decompress
 from falkirk.protocol.errors import RemoteProtocolError
@@ -25,6 +26,12 @@ from falkirk.protocol.record_batch import (
 
 MESSAGE_BYTES_MIN = 14
 """The least that a size may say, in any format: a message of magic 0 without key and value."""
+_CRC_AND_MAGIC = struct.Struct(">Ibb")
+_CRC_BYTES = 4
+
+_LZ4_DESCRIPTOR_AT = 4
+_LZ4_CONTENT_SIZE_BIT = 0x08
+_LZ4_CONTENT_SIZE_BYTES = 8
 
 
 class CorruptMessageError(RemoteProtocolError):
@@ -82,7 +89,7 @@ def read_messages(buffer: bytes | memoryview, *, message_bytes_max: int | None =
 
 
 def unwrap(wrapper: Message, *, bytes_max: int) -> list[Message]:
-    """Give the messages of a wrapper with their own offsets and timestamps.
+    """Return the messages of a wrapper with their own offsets and timestamps.
 
     Raises RemoteProtocolError if they do not parse, there are none, the wrapper's offset is too small, or a message in
     it is compressed again; UncompressedTooLargeError beyond `bytes_max` bytes.
@@ -106,10 +113,6 @@ def unwrap(wrapper: Message, *, bytes_max: int) -> list[Message]:
     if wrapper.is_log_append_time:
         return [_at_append_time(message, wrapper.timestamp) for message in messages]
     return messages
-
-
-_CRC_AND_MAGIC = struct.Struct(">Ibb")
-_CRC_BYTES = 4
 
 
 def _read_message(view: memoryview, at: int, end: int) -> Message:
@@ -150,40 +153,11 @@ def _at_append_time(message: Message, timestamp: int) -> Message:
     return msgspec.structs.replace(message, timestamp=timestamp) if message.magic else message
 
 
-_LZ4_DESCRIPTOR_AT = 4
-_LZ4_CONTENT_SIZE_BIT = 0x08
-_LZ4_CONTENT_SIZE_BYTES = 8
-
-
 def _with_right_checksum(frame: bytes) -> bytes:
     """Mend the header of an LZ4 frame: clients of magic 0 took its checksum over four bytes too many."""
     if len(frame) <= _LZ4_DESCRIPTOR_AT:
         return frame
     has_size = frame[_LZ4_DESCRIPTOR_AT] & _LZ4_CONTENT_SIZE_BIT
     end = _LZ4_DESCRIPTOR_AT + 2 + (_LZ4_CONTENT_SIZE_BYTES if has_size else 0)
-    checksum = _xxh32_short(frame[_LZ4_DESCRIPTOR_AT:end]) >> 8 & 0xFF
+    checksum = xxhash.xxh32_intdigest(frame[_LZ4_DESCRIPTOR_AT:end]) >> 8 & 0xFF
     return frame[:end] + bytes((checksum,)) + frame[end + 1 :]
-
-
-_UINT32 = 0xFFFFFFFF
-_PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
-
-
-def _xxh32_short(data: bytes) -> int:
-    """Hash fewer than 16 bytes with xxHash32, seed 0."""
-    first, second, third, fourth, fifth = _PRIMES
-    value = (fifth + len(data)) & _UINT32
-    words = len(data) // 4 * 4
-    for at in range(0, words, 4):
-        value = (value + int.from_bytes(data[at : at + 4], "little") * third) & _UINT32
-        value = _rotated(value, 17) * fourth & _UINT32
-    for byte in data[words:]:
-        value = (value + byte * fifth) & _UINT32
-        value = _rotated(value, 11) * first & _UINT32
-    value = (value ^ value >> 15) * second & _UINT32
-    value = (value ^ value >> 13) * third & _UINT32
-    return value ^ value >> 16
-
-
-def _rotated(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & _UINT32

@@ -36,22 +36,22 @@ class MetadataProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def metadata_progress_question() -> UnknownTaggedFields:
-    """Give the fields of a request that asks for it."""
+    """Return the fields of a request that asks for it."""
     return ((METADATA_PROGRESS_TAG, _ASKED),)
 
 
 def asks_metadata_progress(fields: UnknownTaggedFields) -> bool:
-    """Say whether a request's fields ask for it; anything but a one does not."""
+    """Return whether a request's fields ask for it; only the value 1 does."""
     return any(tag == METADATA_PROGRESS_TAG and bytes(data) == _ASKED for tag, data in fields)
 
 
 def encode_metadata_progress(progress: MetadataProgress) -> UnknownTaggedFields:
-    """Give the fields of a response: UTF-8 JSON."""
+    """Return the fields of a response: UTF-8 JSON."""
     return ((METADATA_PROGRESS_TAG, msgspec.json.encode(progress)),)
 
 
 def decode_metadata_progress(fields: UnknownTaggedFields) -> MetadataProgress | None:
-    """Read it from a response; None if it is not told, or not in this form."""
+    """Decode it from a response; None if it is absent or malformed."""
     for tag, data in fields:
         if tag == METADATA_PROGRESS_TAG:
             try:

@@ -17,6 +17,14 @@ from falkirk.protocol.varint import decode_varlong, encode_varlong
 
 RECORD_BYTES_MIN = 7
 """Size, attributes, both deltas, null key, null value and no headers: one byte each."""
+_INT32_MAX = 0x7FFFFFFF
+_TWO_BYTES = 0x3FFF
+_NULL = encode_varlong(-1)
+
+# What a zigzag varint of one byte stands for; None: there are more bytes.
+_SHORT = tuple((byte >> 1) ^ -(byte & 1) if byte < 0x80 else None for byte in range(0x100))
+_HEADS_MAX = 1 << 17
+_HEADS: list[bytes] = []
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -62,10 +70,10 @@ def decode_records(
 
 
 def decode_key_values(data: bytes, count: int) -> list[tuple[int, bytes, bytes]] | None:
-    """Give (offset delta, key, value) of records as coordinators write them; None if one is another, or none at all.
+    """Return (offset delta, key, value) of records as coordinators write them; None if a record has another form.
 
-    The shape: a key, a value, no headers, numbers of at most two bytes, that of the timestamp (which is not looked at)
-    of one. `decode_records` takes whatever a record may be, and says what is wrong where it is none; it takes longer.
+    The form: a key, a value, no headers, varints of at most two bytes, that of the timestamp (which is ignored)
+    of one. `decode_records` reads any valid record and reports what is wrong with others; it is slower.
     """
     found: list[tuple[int, bytes, bytes]] = []
     at = 0
@@ -106,7 +114,7 @@ def decode_key_values(data: bytes, count: int) -> list[tuple[int, bytes, bytes]]
 
 
 def split_records(data: bytes, count: int) -> list[tuple[int, int]]:
-    """Give (start, end) of each of `count` records without decoding them; checks that they fill `data`."""
+    """Return (start, end) of each of `count` records without decoding them; checks that they fill `data`."""
     spans: list[tuple[int, int]] = []
     at = 0
     try:
@@ -122,9 +130,9 @@ def split_records(data: bytes, count: int) -> list[tuple[int, int]]:
 
 
 def decode_values(data: bytes, count: int) -> list[bytes] | None:
-    """Give the values of records as KRaft writes them; None if a record is not of that shape.
+    """Return the values of records as KRaft writes them; None if a record has another form.
 
-    The shape: timestamp delta 0, offset deltas without gaps, null keys, values, no headers. Reading nothing but that
+    The form: timestamp delta 0, offset deltas without gaps, null keys, values, no headers. This
     is four times as fast as `decode_records`. Raises RemoteProtocolError as that does.
     """
     if count < 0 or count * RECORD_BYTES_MIN > len(data):
@@ -159,9 +167,9 @@ def decode_values(data: bytes, count: int) -> list[bytes] | None:
 
 
 def kraft_record_heads(count: int) -> Iterable[bytes]:
-    """Give, for offset deltas 0, 1, ..., what stands between size and value in a record of KRaft.
+    """Return the bytes between size and value of KRaft records with offset deltas 0, 1, ...
 
-    That is attributes 0, timestamp delta 0, offset delta, null key. Kept for the next batch: one of 8 MiB has some
+    They are attributes 0, timestamp delta 0, offset delta, null key. Cached for the next batch: one of 8 MiB has some
     70,000 records.
     """
     _HEADS.extend(map(_kraft_head, range(len(_HEADS), min(count, _HEADS_MAX))))
@@ -206,16 +214,7 @@ def encode_key_value(offset_delta: int, key: bytes, value: bytes | None) -> byte
     return encode_varlong(len(body)) + body
 
 
-_INT32_MAX = 0x7FFFFFFF
-_TWO_BYTES = 0x3FFF
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
-_NULL = encode_varlong(-1)
-
-
-# What a zigzag varint of one byte stands for; None: there are more bytes.
-_SHORT = tuple((byte >> 1) ^ -(byte & 1) if byte < 0x80 else None for byte in range(0x100))
-_HEADS_MAX = 1 << 17
-_HEADS: list[bytes] = []
 
 
 def _kraft_head(delta: int) -> bytes:

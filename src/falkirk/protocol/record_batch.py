@@ -40,6 +40,8 @@ DELETE_HORIZON_BIT = 0x40
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """All header fields in file order."""
+_OFFSET_MAX = (1 << 63) - 1
+_USUAL_TIMESTAMP_MAX = 1 << 62
 
 
 class IncompleteBatchError(RemoteProtocolError):
@@ -136,7 +138,7 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         return crc32c(self.buffer[self.position + ATTRIBUTES_AT : self.position + self.length + LENGTH_END])
 
     def uncompressed(self, *, bytes_max: int = UNCOMPRESSED_BYTES_MAX) -> bytes:
-        """Give the records' bytes uncompressed, as `decode_records` and `split_records` take them."""
+        """Return the uncompressed bytes of the records, the input of `decode_records` and `split_records`."""
         start = self.position + HEADER_BYTES
         body = self.buffer[start : self.end_position]
         codec = self.compression
@@ -170,7 +172,7 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         return records
 
     def values(self, *, bytes_max: int = UNCOMPRESSED_BYTES_MAX) -> list[bytes]:
-        """Give the values of a KRaft data batch, in order.
+        """Return the values of a KRaft data batch, in order.
 
         Raises RemoteProtocolError as `records` does, and if a record has no value.
         """
@@ -189,7 +191,7 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         return values
 
     def key_values(self) -> Sequence[tuple[int, bytes | None, bytes | None]]:
-        """Give (offset, key, value) of each record; raises as `records` does, and is quick for what coordinators write.
+        """Return (offset, key, value) of each record, quickly for records of coordinators; raises as `records` does.
 
         Offsets count from the batch's base offset.
         """
@@ -197,13 +199,6 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
         if found and found[-1][0] <= self.last_offset_delta and abs(self.base_timestamp) < _USUAL_TIMESTAMP_MAX:
             return found
         return [(record.offset - self.base_offset, record.key, record.value) for record in self.records()]
-
-    def rebased(self, *, base_offset: int, leader_epoch: int) -> bytes:
-        """Copy the batch to another place of a log; the CRC covers neither field and stays as it is."""
-        out = bytearray(self.data)
-        out[:8] = base_offset.to_bytes(8, "big", signed=True)
-        out[LENGTH_END:MAGIC_AT] = leader_epoch.to_bytes(4, "big", signed=True)
-        return bytes(out)
 
     def _located(self, error: RemoteProtocolError) -> RemoteProtocolError:
         start = self.position + HEADER_BYTES
@@ -252,10 +247,6 @@ def read_batches(
         batch = read_batch(view, position, check_crc=check_crc)
         yield batch
         position += batch.length + LENGTH_END
-
-
-_OFFSET_MAX = (1 << 63) - 1
-_USUAL_TIMESTAMP_MAX = 1 << 62
 
 
 def _check_counts(batch: RecordBatch) -> None:

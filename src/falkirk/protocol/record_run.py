@@ -10,6 +10,19 @@ from typing import Final, NamedTuple
 
 from falkirk.protocol.varint import decode_varlong
 
+_MORE: Final = 0x80
+"""The bit that says that a varint goes on."""
+# Longer ones may have more than 64 bits, and are read one by one.
+_DELTA_BYTES_MAX: Final = 9
+# The bytes of the offset deltas 0, 1, 2, ... as varints of one byte and of two, place by place. Shorter ones have none.
+_OFFSET_DELTAS: Final = (
+    (bytes(range(0, 128, 2)),),
+    (
+        bytes(64) + bytes(2 * delta & 0x7F | 0x80 for delta in range(64, 8192)),
+        bytes(64) + bytes(2 * delta >> 7 for delta in range(64, 8192)),
+    ),
+)
+
 
 class RecordRun(NamedTuple):
     """So many records (`length`), and the least and the largest of their timestamp deltas."""
@@ -23,10 +36,10 @@ NO_RUN: Final = RecordRun(0, 0, 0)
 
 
 def records_alike(data: bytes | bytearray, start: int, size: int, *, index: int, count: int) -> RecordRun:
-    """Say how many of the `count` records behind the one at `start` have its shape, and offset deltas that follow on.
+    """Count the records, of `count` behind the one at `start`, that have its form and consecutive offset deltas.
 
-    That record is whole, has `size` bytes, its length included, and the offset delta `index`. Alike are those with the
-    same lengths, without headers; all that there is to check of them is checked then. There may be more than is said.
+    That record is whole, has `size` bytes, its length included, and the offset delta `index`. Records are alike if they
+    have the same lengths and no headers; they need no other check. There may be more than are counted.
     """
     following = start + size
     count = min(count, (len(data) - following) // size)
@@ -59,7 +72,7 @@ def records_alike(data: bytes | bytearray, start: int, size: int, *, index: int,
 
 
 def _with_deltas(columns: list[bytes | bytearray], count: int) -> RecordRun:
-    """Give the run whose timestamp deltas stand in these bytes, the lowest first; none if their sizes differ."""
+    """Return the run with the timestamp deltas in these columns, lowest byte first; empty if their sizes differ."""
     *low, high = columns
     if not count or len(low) >= _DELTA_BYTES_MAX or max(high) >= _MORE:
         return NO_RUN
@@ -86,20 +99,6 @@ def _varint_end(data: bytes | bytearray, at: int) -> int:
 
 
 def _field_end(data: bytes | bytearray, at: int) -> int:
-    """Give where a key or value ends whose length, a varint with zigzag, stands at `at`; null ones have -1."""
+    """Return the end of a key or value whose length, a zigzag varint, is at `at`; null has the length -1."""
     size, at = decode_varlong(data, at)
     return at + max(size, 0)
-
-
-_MORE: Final = 0x80
-"""The bit that says that a varint goes on."""
-# Longer ones may have more than 64 bits, and are read one by one.
-_DELTA_BYTES_MAX: Final = 9
-# The bytes of the offset deltas 0, 1, 2, ... as varints of one byte and of two, place by place. Shorter ones have none.
-_OFFSET_DELTAS: Final = (
-    (bytes(range(0, 128, 2)),),
-    (
-        bytes(64) + bytes(2 * delta & 0x7F | 0x80 for delta in range(64, 8192)),
-        bytes(64) + bytes(2 * delta >> 7 for delta in range(64, 8192)),
-    ),
-)

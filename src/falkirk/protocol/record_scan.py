@@ -1,4 +1,4 @@
-"""Walks over the records of a batch without making objects of them: what a broker must know of each it appends."""
+"""Scans the records of a batch, without objects, for what a broker checks when it appends them."""
 
 from typing import Final, NamedTuple
 
@@ -6,6 +6,10 @@ from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record import RECORD_BYTES_MIN
 from falkirk.protocol.record_run import records_alike
 from falkirk.protocol.varint import decode_varint, decode_varlong
+
+_RUN_GUESS: Final = 64
+_RUN_MIN: Final = 16
+_FAILED_RUNS_MAX: Final = 4
 
 
 class RecordScan(NamedTuple):
@@ -132,11 +136,6 @@ def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: 
     assert earliest is not None
     assert latest is not None
     return RecordScan(first, earliest, latest, has_null_key, is_consecutive)
-
-
-_RUN_GUESS: Final = 64
-_RUN_MIN: Final = 16
-_FAILED_RUNS_MAX: Final = 4
 
 
 def _refuse_unless_null(size: int, at: int) -> None:

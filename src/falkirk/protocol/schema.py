@@ -87,11 +87,11 @@ class Field:
         return _IMPLIED.get(self.type, 0)
 
     def exists(self, version: int, layout: int) -> bool:
-        """Say whether the field is on the wire in this version and layout."""
+        """Return whether the field is encoded in this version and layout."""
         return version in self.versions and (self.layouts is None or layout in self.layouts)
 
     def json_name(self, layout: int) -> str:
-        """Name the field as Kafka's JSON form does in the releases of this layout."""
+        """Return the field's name in Kafka's JSON form, in the releases of this layout."""
         name = self.old_names.get(layout, self.name)
         return name[0].lower() + name[1:]
 

@@ -11,7 +11,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
     def __str__(self) -> str:
-        """Give it as Kafka's logs and directories write it."""
+        """Return `topic-partition`, as in Kafka's logs and directories."""
         return f"{self.topic}-{self.partition}"
 
 
@@ -29,7 +29,7 @@ class TopicIdPartition(NamedTuple):
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Give the numbers of each topic, both rising, each once."""
+    """Return the partitions of each topic, sorted and without duplicates."""
     found: dict[str, list[int]] = {}
     for topic, partition in sorted(set(partitions)):
         found.setdefault(topic, []).append(partition)

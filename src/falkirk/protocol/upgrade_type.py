@@ -1,4 +1,4 @@
-"""What an update of a feature may do: raise its level, lower it without loss, lower it in any case. Source: KIP-778."""
+"""The type of a feature update: an upgrade, a lossless downgrade, or a downgrade in any case. Source: KIP-778."""
 
 import enum
 

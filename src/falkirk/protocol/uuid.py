@@ -24,12 +24,12 @@ def parse_uuid(text: str) -> bytes:
 
 
 def is_reserved_uuid(uuid: bytes) -> bool:
-    """Say whether it is one of the first hundred, which stand for something else (KIP-858: unassigned, lost)."""
+    """Return whether it is one of the first hundred ids, which are reserved (KIP-858: unassigned, lost)."""
     return int.from_bytes(uuid, "big") < 100
 
 
 def random_uuid(random: Chance) -> bytes:
-    """Make a uuid (version 4) as Kafka does: its text never begins with a dash, which a command line would misread."""
+    """Make a uuid (version 4) as Kafka does: its text never begins with a dash, which would read as an option."""
     while True:
         made = bytearray(random.randbytes(16))
         made[6] = made[6] & 0x0F | 0x40

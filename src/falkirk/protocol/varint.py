@@ -7,6 +7,9 @@ from falkirk.protocol.errors import RemoteProtocolError
 
 _VARINT_BYTES_MAX = 5
 _VARLONG_BYTES_MAX = 10
+_ONE_BYTE = tuple(bytes([value]) for value in range(0x80))
+# Sizes and deltas of most records: a third of the time of writing one.
+_SMALL_COUNT = 1024
 
 
 def decode_unsigned_varint(buffer: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
@@ -53,14 +56,6 @@ def encode_varlong(value: int) -> bytes:
     return encode_unsigned_varint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
-def unsigned_varint_size(value: int) -> int:
-    """Count the bytes that `encode_unsigned_varint` would give."""
-    return (max(value.bit_length(), 1) + 6) // 7
-
-
-_ONE_BYTE = tuple(bytes([value]) for value in range(0x80))
-# Sizes and deltas of most records: a third of the time of writing one.
-_SMALL_COUNT = 1024
 _SMALL = tuple(encode_unsigned_varint(value << 1) for value in range(_SMALL_COUNT))
 
 

@@ -20,16 +20,16 @@ class VersionRanges:
     ranges: tuple[tuple[int, int], ...]
 
     def __contains__(self, version: object) -> bool:
-        """Say whether one version is in the set."""
+        """Return whether the set contains a version."""
         return isinstance(version, int) and any(low <= version <= high for low, high in self.ranges)
 
     def __iter__(self) -> Iterator[int]:
-        """Give each version; only for ranges that end."""
+        """Yield each version; only for bounded ranges."""
         for low, high in self.ranges:
             yield from range(low, high + 1)
 
     def __str__(self) -> str:
-        """Write it as Kafka does: `0-3`, `2+`, `none`."""
+        """Return Kafka's notation: `0-3`, `2+`, `none`."""
         return ",".join(_text(low, high) for low, high in self.ranges) or "none"
 
 

@@ -1,1 +1,1 @@
-"""KRaft as a step function: requests, responses and time in; work for the driver out, in the order of its doing."""
+"""KRaft as a step function: requests, responses and time in, work for the driver out, in the order of execution."""

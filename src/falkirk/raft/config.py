@@ -1,4 +1,4 @@
-"""What a replica of the metadata log is told once, when it starts."""
+"""The configuration of a replica of the metadata log."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaftConfig:
-    """Who the replica is and how it behaves. Names are those of Kafka's configuration; all times in ms.
+    """Identity and settings of the replica. Names are those of Kafka's configuration; all times in ms.
 
-    `static_voters` (controller.quorum.voters) and `bootstrap_servers` exclude each other. `is_controller`: has the
-    role, and may so be a voter; others only observe. `listeners`: own endpoints by listener name, as dynamic voters
-    publish them; the first is the one that the quorum uses.
+    `static_voters` (controller.quorum.voters) and `bootstrap_servers` exclude each other. `is_controller`: the node has
+    the role, and may be a voter; others only observe. `listeners`: own endpoints by listener name, as dynamic voters
+    publish them; the quorum uses the first.
     """
 
     node_id: int
@@ -28,7 +28,7 @@ class RaftConfig:
     bootstrap_servers: tuple[Endpoint, ...] = ()
     listeners: Mapping[str, Endpoint] = field(default_factory=dict)
     kraft_version_max: int = 1
-    # Whether the release asks before it stands for election (Vote v2, from 4.0 on).
+    # Whether the release has pre-votes (Vote v2, from 4.0 on).
     has_pre_vote: bool = True
     # controller.quorum.auto.join.enable (from 4.2 on).
     auto_join: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.raft.facts import RaftFact
 from falkirk.raft.output import OutboundReply
-from falkirk.raft.peers import Destination
+from falkirk.raft.request_manager import Destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
-    from falkirk.raft.peers import Peers
     from falkirk.raft.quorum import Quorum
     from falkirk.raft.raft_log import RaftLog
+    from falkirk.raft.request_manager import RequestManager
 
 TOPIC: Final = "__cluster_metadata"
 TOPIC_ID: Final = bytes(15) + b"\x01"
@@ -27,40 +27,40 @@ PARTITION: Final = 0
 
 @dataclass(slots=True, kw_only=True)
 class RaftContext:
-    """One replica's state, its log, and what it has to say."""
+    """The replica's state and log, and the replies and facts that await the driver."""
 
     config: RaftConfig
     random: Chance
     log: RaftLog
     quorum: Quorum
-    peers: Peers
+    requests: RequestManager
     facts: list[RaftFact]
-    # Whether a replica, by its node id, can take in a record that lowers metadata.version.
+    # Whether a replica, by node id, can apply a record that lowers metadata.version.
     follows_lowerings: Callable[[int], bool] = lambda _node_id: True
     replies: list[OutboundReply] = field(default_factory=list)
-    # Asked to stop: no more elections, and no more leading.
+    # No more elections, and no more leading.
     is_shutting_down: bool = False
 
     def reply(self, token: int, message: WireMessage) -> None:
-        """Answer a request."""
+        """Reply to a request."""
         self.replies.append(OutboundReply(token=token, message=message))
 
-    def tell(self, level: str, event: str, **fields: object) -> None:
-        """Note something for the log."""
+    def add_fact(self, level: str, event: str, **fields: object) -> None:
+        """Add a fact for the node's log."""
         self.facts.append(RaftFact(level=level, event=event, fields=fields))
 
     def is_foreign(self, cluster_id: str | None) -> bool:
-        """Say whether a request names another cluster. One that names none is let through, as by Kafka."""
+        """Return whether a request names another cluster. As in Kafka, one that names none is accepted."""
         return cluster_id is not None and cluster_id != self.config.cluster_id
 
     def voter_destination(self, node_id: int) -> Destination | None:
-        """Give where a voter listens for the quorum, if the log or the configuration knows."""
+        """Return where a voter listens for the quorum; None if neither log nor configuration has it."""
         node = self.quorum.voters.nodes.get(node_id)
         endpoint = None if node is None else node.listeners.get(self.quorum.listener)
         return None if endpoint is None else Destination(node_id, endpoint)
 
     def leader_error(self, request_epoch: int) -> ErrorCode:
-        """Check a request that only the leader of its epoch may answer."""
+        """Return the error of a request that only the leader of its epoch may answer."""
         epoch = self.quorum.epoch
         if request_epoch < epoch:
             return ErrorCode.FENCED_LEADER_EPOCH

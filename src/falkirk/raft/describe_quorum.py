@@ -1,4 +1,4 @@
-"""DescribeQuorum: how far each voter and observer is, as the leader knows."""
+"""DescribeQuorum: the progress of each voter and observer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEYS_SINCE = 2
 def describe_quorum(
     context: RaftContext, request: DescribeQuorumRequest, api_version: int, now_ms: int
 ) -> DescribeQuorumResponse:
-    """Answer as the leader; others say NOT_LEADER_OR_FOLLOWER. Version 2 adds directories and listeners."""
+    """Return the response; NOT_LEADER_OR_FOLLOWER unless leader. Version 2 adds directories and listeners."""
     asked = [(topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions]
     if asked != [(TOPIC, PARTITION)]:
         return DescribeQuorumResponse(

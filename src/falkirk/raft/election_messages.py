@@ -1,4 +1,4 @@
-"""Requests and answers of Vote, BeginQuorumEpoch and EndQuorumEpoch, with the fields that each version wants."""
+"""Requests and responses of Vote, BeginQuorumEpoch and EndQuorumEpoch, with the fields of each version."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ E = TypeVar(
 
 
 def vote(context: RaftContext, voter: ReplicaKey, *, is_pre_vote: bool) -> vote_request.VoteRequest:
-    """Ask a voter for its vote or, before version 2 knows it, whether it would give it."""
+    """Return a request for a vote, or for a pre-vote (version 2)."""
     own, end = context.quorum.own_key, context.log.end
     partition = vote_request.PartitionData(
         partition_index=PARTITION,
@@ -48,7 +48,7 @@ def vote(context: RaftContext, voter: ReplicaKey, *, is_pre_vote: bool) -> vote_
 
 
 def begin_quorum_epoch(context: RaftContext, voter: ReplicaKey) -> begin_quorum_epoch_request.BeginQuorumEpochRequest:
-    """Tell a voter who leads."""
+    """Return the request by which a leader announces itself to a voter."""
     module = begin_quorum_epoch_request
     partition = module.PartitionData(
         partition_index=PARTITION,
@@ -70,7 +70,7 @@ def begin_quorum_epoch(context: RaftContext, voter: ReplicaKey) -> begin_quorum_
 def end_quorum_epoch(
     context: RaftContext, successors: Sequence[ReplicaKey]
 ) -> end_quorum_epoch_request.EndQuorumEpochRequest:
-    """Tell a voter that we lead no more, and who should stand first."""
+    """Return the request by which a leader resigns; `successors` are its preferred candidates, in order."""
     module = end_quorum_epoch_request
     partition = module.PartitionData(
         partition_index=PARTITION,
@@ -94,7 +94,7 @@ def end_quorum_epoch(
 def vote_answer(
     context: RaftContext, api_version: int, error: ErrorCode, *, is_granted: bool
 ) -> vote_response.VoteResponse:
-    """Answer with the vote, our epoch, its leader and, from version 1 on, where that listens."""
+    """Return the vote with the epoch, its leader and, from version 1 on, the leader's endpoint."""
     module = vote_response
     partition = module.PartitionData(
         partition_index=PARTITION,
@@ -112,7 +112,7 @@ def vote_answer(
 def begin_quorum_epoch_answer(
     context: RaftContext, api_version: int, error: ErrorCode
 ) -> begin_quorum_epoch_response.BeginQuorumEpochResponse:
-    """Answer with our epoch and, as `vote_answer` does, its leader."""
+    """Return the response, with epoch and leader as in `vote_answer`."""
     module = begin_quorum_epoch_response
     partition = module.PartitionData(
         partition_index=PARTITION,
@@ -129,7 +129,7 @@ def begin_quorum_epoch_answer(
 def end_quorum_epoch_answer(
     context: RaftContext, api_version: int, error: ErrorCode
 ) -> end_quorum_epoch_response.EndQuorumEpochResponse:
-    """Answer with our epoch and, as `vote_answer` does, its leader."""
+    """Return the response, with epoch and leader as in `vote_answer`."""
     module = end_quorum_epoch_response
     partition = module.PartitionData(
         partition_index=PARTITION,

@@ -1,8 +1,8 @@
-"""How a leader is found: votes, pre-votes, what leaders tell when they begin and end (KIP-595, KIP-853, KIP-996)."""
+"""Elections: votes, pre-votes, and the announcements of leaders that begin and resign (KIP-595, KIP-853, KIP-996)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
@@ -19,7 +19,6 @@ from falkirk.raft.voter_set import ReplicaKey, listener_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Protocol
 
     from falkirk.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
     from falkirk.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
@@ -28,33 +27,36 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.vote_request import VoteRequest
     from falkirk.raft.context import RaftContext
 
-    class _Listener(Protocol):
-        name: str
-        host: str
-        port: int
-
-    class _Partition(Protocol):
-        partition_index: int
-
-    class _Topic(Protocol):
-        topic_name: str
-
-        @property
-        def partitions(self) -> Sequence[_Partition]: ...
-
 
 _BACKOFF_BASE_MS: Final = 100
 
 
+class _Listener(Protocol):
+    name: str
+    host: str
+    port: int
+
+
+class _Partition(Protocol):
+    partition_index: int
+
+
+class _Topic(Protocol):
+    topic_name: str
+
+    @property
+    def partitions(self) -> Sequence[_Partition]: ...
+
+
 class Elections:
-    """Requests and answers of elections, and the time in which they must come."""
+    """Sends and handles the requests of elections, and keeps their timeouts."""
 
     def __init__(self, context: RaftContext) -> None:
         self._context = context
         self._quorum = context.quorum
 
     def receive_vote(self, token: int, request: VoteRequest, api_version: int, now_ms: int) -> None:
-        """Give or refuse a vote; refuse or promise one in a pre-vote, which changes nothing here."""
+        """Grant or reject a vote, or a pre-vote, which leaves the voter's state as it is."""
         refused = self._request_error(request.cluster_id, request.topics)
         if refused is not None:
             self._context.reply(token, VoteResponse(error_code=refused))
@@ -67,7 +69,7 @@ class Elections:
     def receive_begin_quorum_epoch(
         self, token: int, request: BeginQuorumEpochRequest, api_version: int, now_ms: int
     ) -> None:
-        """Follow the leader that says so of itself."""
+        """Follow the leader that announces itself."""
         refused = self._request_error(request.cluster_id, request.topics)
         if refused is not None:
             self._context.reply(token, BeginQuorumEpochResponse(error_code=refused))
@@ -84,7 +86,7 @@ class Elections:
     def receive_end_quorum_epoch(
         self, token: int, request: EndQuorumEpochRequest, api_version: int, now_ms: int
     ) -> None:
-        """Stand for election, sooner or later as the leader that resigned prefers."""
+        """Start an election after a time that depends on the place among the resigned leader's preferred successors."""
         refused = self._request_error(request.cluster_id, request.topics)
         if refused is not None:
             self._context.reply(token, EndQuorumEpochResponse(error_code=refused))
@@ -100,7 +102,7 @@ class Elections:
         self._context.reply(token, election_messages.end_quorum_epoch_answer(self._context, api_version, error))
 
     def handle_vote(self, node_id: int | None, response: VoteResponse, now_ms: int) -> Outcome:
-        """Count a vote."""
+        """Count the vote."""
         outcome = self._handle_common(response, now_ms)
         if outcome is not None:
             return outcome
@@ -115,19 +117,19 @@ class Elections:
         return Outcome.DONE
 
     def pre_vote_unsupported(self, now_ms: int) -> None:
-        """Stand for election: a voter's release does not know pre-votes, and could never promise anything."""
+        """Become a candidate without pre-vote: a voter's release cannot grant any."""
         if isinstance(self._quorum.state, Prospective):
             self._become_candidate(now_ms)
 
     def handle_begin_quorum_epoch(self, response: BeginQuorumEpochResponse, now_ms: int) -> Outcome:
-        """See whether the voter knows of a later epoch."""
+        """Check the response for a newer epoch."""
         outcome = self._handle_common(response, now_ms)
         if outcome is not None:
             return outcome
         return Outcome.RETRY if response.topics[0].partitions[0].error_code else Outcome.DONE
 
     def handle_end_quorum_epoch(self, node_id: int | None, response: EndQuorumEpochResponse, now_ms: int) -> Outcome:
-        """Stop telling a voter that it has heard."""
+        """Stop sending to a voter that has acknowledged."""
         outcome = self._handle_common(response, now_ms)
         if outcome is not None:
             return outcome
@@ -141,7 +143,7 @@ class Elections:
     def _handle_common(
         self, response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse, now_ms: int
     ) -> Outcome | None:
-        """Do what any answer asks for; None: its one partition is there, and its own matter is to be looked at."""
+        """Handle epoch, leader and errors; None: go on with the response's only partition."""
         if response.error_code or not _is_metadata_partition(response.topics):
             return Outcome.RETRY
         partition = response.topics[0].partitions[0]
@@ -155,19 +157,19 @@ class Elections:
         )
 
     def poll_unattached(self, state: Unattached, now_ms: int) -> None:
-        """Stand for election when nobody else was elected in time."""
-        if self._may_stand and (state.election_deadline_ms or 0) <= now_ms:
-            self.stand(now_ms)
+        """Start an election when the election timeout has passed."""
+        if self._can_start_election and (state.election_deadline_ms or 0) <= now_ms:
+            self.start_election(now_ms)
 
     def poll_prospective(self, state: Prospective, now_ms: int) -> None:
-        """Ask for promises; give up when the time is over."""
+        """Request pre-votes until the election timeout."""
         if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
             self._lose_pre_vote(state, now_ms)
         else:
             self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=True)
 
     def poll_candidate(self, state: Candidate, now_ms: int) -> None:
-        """Ask for votes; begin anew when the time is over. While shutting down, the election goes on to its end."""
+        """Request votes; start again after the election timeout, but not while shutting down."""
         if self._context.is_shutting_down:
             self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=False)
         elif state.backoff_until_ms is not None:
@@ -177,23 +179,23 @@ class Elections:
             if not state.election.is_rejected:
                 self._send_votes(state.election.unrecorded, now_ms, is_pre_vote=False)
         elif self._context.config.has_pre_vote:
-            self.stand(now_ms)
+            self.start_election(now_ms)
         else:
             self._back_off(state, now_ms)
 
     def poll_resigned(self, state: Resigned, now_ms: int) -> None:
-        """Tell the voters; go on in the next epoch when nobody was elected in this one."""
+        """Tell the voters; after the election timeout go on in the next epoch."""
         if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
             self._quorum.become_unattached(state.epoch + 1, now_ms)
             return
         for node_id in sorted(state.unacknowledged):
             to = self._context.voter_destination(node_id)
-            if to is not None and self._context.peers.is_ready(to, now_ms):
+            if to is not None and self._context.requests.is_ready(to, now_ms):
                 message = election_messages.end_quorum_epoch(self._context, state.successors)
-                self._context.peers.send(to, message, now_ms)
+                self._context.requests.send(to, message, now_ms)
 
     def poll_leader(self, leader: Leader, now_ms: int) -> None:
-        """Tell voters that have not fetched of late who leads."""
+        """Announce the leader to voters that have not fetched lately."""
         if leader.begin_epoch_at_ms > now_ms:
             return
         interval = self._context.config.fetch_timeout_ms // 2
@@ -201,11 +203,13 @@ class Elections:
         for node_id, progress in sorted(leader.voters.items()):
             is_silent = progress.last_fetch_ms < 0 or progress.last_fetch_ms + interval <= now_ms
             to = self._context.voter_destination(node_id)
-            if node_id != leader.own_key.node_id and is_silent and to and self._context.peers.is_ready(to, now_ms):
-                self._context.peers.send(to, election_messages.begin_quorum_epoch(self._context, progress.key), now_ms)
+            if node_id != leader.own_key.node_id and is_silent and to and self._context.requests.is_ready(to, now_ms):
+                self._context.requests.send(
+                    to, election_messages.begin_quorum_epoch(self._context, progress.key), now_ms
+                )
 
-    def stand(self, now_ms: int) -> None:
-        """Stand for election, in releases that can after asking whether it would be won."""
+    def start_election(self, now_ms: int) -> None:
+        """Start an election, in releases that have it with a pre-vote."""
         if not self._context.config.has_pre_vote:
             self._become_candidate(now_ms)
             return
@@ -213,11 +217,11 @@ class Elections:
         self._count_votes(now_ms)
 
     def count_own_vote(self, now_ms: int) -> None:
-        """Win at once where our own vote is the majority."""
+        """Win at once if our own vote is the majority."""
         self._count_votes(now_ms)
 
     @property
-    def _may_stand(self) -> bool:
+    def _can_start_election(self) -> bool:
         return self._quorum.is_voter and not self._context.is_shutting_down
 
     def _become_candidate(self, now_ms: int) -> None:
@@ -244,7 +248,7 @@ class Elections:
             self._quorum.become_unattached(state.epoch, now_ms, leader_id=state.leader_id)
 
     def _back_off(self, state: Candidate, now_ms: int) -> None:
-        # Doubling, and random, so that two candidates do not go on to take each other's votes.
+        # Doubling and random, so that two candidates do not split the votes for ever.
         if state.backoff_until_ms is None:
             factor = self._context.random.randrange(0, 2 << min(20, state.tries - 1))
             wait = min(_BACKOFF_BASE_MS * factor, self._context.config.election_backoff_max_ms)
@@ -253,9 +257,9 @@ class Elections:
     def _send_votes(self, voters: Sequence[ReplicaKey], now_ms: int, *, is_pre_vote: bool) -> None:
         for voter in voters:
             to = self._context.voter_destination(voter.node_id)
-            if to is not None and self._context.peers.is_ready(to, now_ms):
+            if to is not None and self._context.requests.is_ready(to, now_ms):
                 message = election_messages.vote(self._context, voter, is_pre_vote=is_pre_vote)
-                self._context.peers.send(to, message, now_ms)
+                self._context.requests.send(to, message, now_ms)
 
     def _decide_vote(self, voter_id: int, request: VotePartition, now_ms: int) -> tuple[ErrorCode, bool]:
         last_epoch_max = request.replica_epoch if request.pre_vote else request.replica_epoch - 1
@@ -267,7 +271,7 @@ class Elections:
         if request.replica_epoch > self._quorum.epoch:
             self._quorum.become_unattached(request.replica_epoch, now_ms)
         if not self._is_own_key(voter_id, request.voter_directory_id):
-            # Meant for another disk of this node: what that one knew of its votes is lost.
+            # For another disk of this node, whose votes are not known.
             return ErrorCode.INVALID_VOTER_KEY, False
         key = ReplicaKey(request.replica_id, request.replica_directory_id)
         end = self._context.log.end
@@ -281,7 +285,7 @@ class Elections:
     def _can_grant(self, key: ReplicaKey, *, is_up_to_date: bool, is_pre_vote: bool) -> bool:
         state = self._quorum.state
         if is_pre_vote:
-            # Who hears from a leader keeps to it: a replica that was cut off must not unseat one that others follow.
+            # A replica that hears from its leader keeps to it: one that was cut off must not unseat the leader.
             follows = isinstance(state, Leader) or (isinstance(state, Follower) and state.has_fetched)
             return is_up_to_date and not follows
         if not isinstance(state, Unattached | Prospective) or key.node_id == self._quorum.own_key.node_id:

@@ -1,4 +1,4 @@
-"""What is worth a line in the log."""
+"""Events for the node's log."""
 
 from __future__ import annotations
 

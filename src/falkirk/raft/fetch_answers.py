@@ -1,4 +1,4 @@
-"""Answers to Fetch for the metadata partition: one topic, one partition, our epoch and its leader always said."""
+"""Fetch responses for the metadata partition, always with epoch and leader."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from falkirk.raft.context import RaftContext
 
 ENDPOINTS_SINCE: Final = 17
-"""Version from which Kafka says where the leader listens, though the field is there one version earlier."""
+"""The version from which Kafka sends the leader's endpoint, though the field exists one version earlier."""
 
 
 def fetch_answer(
@@ -35,7 +35,7 @@ def fetch_answer(
     diverging: OffsetAndEpoch | None = None,
     snapshot: OffsetAndEpoch | None = None,
 ) -> FetchResponse:
-    """Make an answer: an error, or records (none if nothing is new), or where to truncate, or a snapshot to fetch."""
+    """Return an error, or records (none if there are no new ones), or where to truncate, or a snapshot to fetch."""
     quorum = context.quorum
     leader_id = wire_id(quorum.leader_id)
     partition = PartitionData(
@@ -59,5 +59,5 @@ def fetch_answer(
 
 
 def refused_fetch(error: ErrorCode) -> FetchResponse:
-    """Refuse the request as a whole."""
+    """Return a response with a top-level error."""
     return FetchResponse(error_code=error)

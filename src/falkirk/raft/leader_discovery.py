@@ -1,4 +1,4 @@
-"""What every answer and every request of the quorum says beside its matter: which epoch it is, and who leads."""
+"""Epoch and leader, which every request and response of the quorum carries."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
     from falkirk.raft.context import RaftContext
 
+_STALE = {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+_RETRIED = {
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+    ErrorCode.INVALID_VOTER_KEY,
+    ErrorCode.INVALID_REQUEST,
+}
+
 
 class NodeEndpoint(Protocol):
-    """An endpoint as responses carry it."""
+    """An endpoint in a response."""
 
     @property
     def node_id(self) -> int: ...  # noqa: D102
@@ -28,7 +36,7 @@ class NodeEndpoint(Protocol):
 
 
 class Outcome(enum.Enum):
-    """What became of an answer. RETRY: as if it had failed, the next request waits a moment."""
+    """The outcome of handling a response. RETRY: as if the request had failed, the next one waits for the backoff."""
 
     DONE = enum.auto()
     RETRY = enum.auto()
@@ -37,7 +45,7 @@ class Outcome(enum.Enum):
 def known_listeners(
     context: RaftContext, leader_id: int | None, endpoints: Iterable[NodeEndpoint]
 ) -> Mapping[str, Endpoint]:
-    """Give where a leader listens: as the answer says or, from older releases that do not, as the voter set says."""
+    """Return the leader's endpoints: those of the response or, as older releases send none, those of the voter set."""
     if leader_id is None:
         return {}
     for each in endpoints:
@@ -50,9 +58,9 @@ def known_listeners(
 def learn_leader(
     context: RaftContext, leader_id: int | None, epoch: int, listeners: Mapping[str, Endpoint], now_ms: int
 ) -> bool:
-    """Follow what a request or response says of an epoch that is not behind our own; False if it can not be true.
+    """Follow the leader named for an epoch that is not behind our own; return False if it cannot be true.
 
-    Differs from Kafka: two leaders for one epoch end its process; we keep to the leader that we know, and tell.
+    Differs from Kafka: two leaders for one epoch end its process; ours keeps to the leader that it knows, and logs it.
     """
     quorum = context.quorum
     if (
@@ -61,11 +69,11 @@ def learn_leader(
         and not quorum.is_voter
         and epoch == quorum.epoch
     ):
-        # A life of this node that ended with another disk: nobody leads the epoch any more.
-        context.tell("info", "raft-led-in-a-former-life", epoch=epoch)
+        # This node led the epoch with another disk: it has no leader any more.
+        context.add_fact("info", "raft-led-in-a-former-life", epoch=epoch)
         return False
     if not _is_consistent(context, leader_id, epoch):
-        context.tell("error", "raft-two-leaders", epoch=epoch, leader=quorum.leader_id, other=leader_id)
+        context.add_fact("error", "raft-two-leaders", epoch=epoch, leader=quorum.leader_id, other=leader_id)
         return False
     if epoch > quorum.epoch:
         if leader_id is None or leader_id == quorum.own_key.node_id or not listeners:
@@ -75,7 +83,7 @@ def learn_leader(
     elif (
         leader_id is not None and leader_id != quorum.own_key.node_id and len(listeners) > len(quorum.leader_listeners)
     ):
-        # The leader of an epoch in which we knew of none, or more of its endpoints.
+        # The leader of an epoch that had none, or more of its endpoints.
         quorum.become_follower(epoch, leader_id, listeners, now_ms)
     return True
 
@@ -89,10 +97,10 @@ def handle_common(
     epoch: int,
     endpoints: Iterable[NodeEndpoint],
 ) -> Outcome | None:
-    """Do what any answer asks for; None if its own matter is to be looked at still.
+    """Handle epoch, leader and common errors of a response; None if its own content is still to be handled.
 
-    As Kafka's maybeHandleCommonResponse, but that an answer which changes nothing is not followed by the next request
-    at once.
+    As Kafka's maybeHandleCommonResponse, but a response that changes nothing is not followed by the next request at
+    once.
     """
     quorum = context.quorum
     if epoch < quorum.epoch:
@@ -112,30 +120,21 @@ def handle_common(
     return None
 
 
-_STALE = {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER}
-_RETRIED = {
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.BROKER_NOT_AVAILABLE,
-    ErrorCode.INVALID_VOTER_KEY,
-    ErrorCode.INVALID_REQUEST,
-}
-
-
 def _is_consistent(context: RaftContext, leader_id: int | None, epoch: int) -> bool:
     quorum = context.quorum
     if leader_id is None:
         return True
     if leader_id == quorum.own_key.node_id:
-        # A higher epoch: a life of this node that ended with another disk.
+        # A higher epoch, which this node led with another disk.
         return epoch > quorum.epoch or quorum.leader_id == leader_id
     return epoch != quorum.epoch or quorum.leader_id in (None, leader_id)
 
 
 def wire_id(node_id: int | None) -> int:
-    """Write a node id that may be missing as messages do."""
+    """Return a node id as messages have it, -1 for None."""
     return -1 if node_id is None else node_id
 
 
 def optional_id(node_id: int) -> int | None:
-    """Read a node id that may be missing."""
+    """Return a node id from a message, None for -1."""
     return None if node_id < 0 else node_id

@@ -1,4 +1,4 @@
-"""What a leader knows of the others: how far each is, who fetched lately, what is committed."""
+"""The leader's state: the progress of voters and observers, and the high watermark."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from falkirk.raft.voter_set import ReplicaKey, VoterNode, VoterSet
 
 OBSERVER_SESSION_MS: Final = 300_000
-"""An observer that did not fetch for this long is forgotten."""
+"""An observer that has not fetched for this long is removed."""
 CAUGHT_UP_WITHIN_MS: Final = 3_600_000
-"""A replica may become a voter if it has fetched within the last hour and was once at the log's end."""
+"""A replica may become a voter if it has fetched within the last hour and was at the log's end once."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ReplicaProgress:
-    """How far a replica is. Times in ms, -1: never; offsets None: not known."""
+    """The progress of a replica. Times in ms, -1: never; offsets None: unknown."""
 
     key: ReplicaKey
     end_offset: int | None = None
     last_fetch_ms: int = -1
     last_caught_up_ms: int = -1
     leader_end_at_last_fetch: int = -1
-    # What the last answer said; -1: nothing.
-    told_high_watermark: int = -1
+    # In the last response; -1: none.
+    sent_high_watermark: int = -1
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
-        """Take in a fetch at `offset`, before which the replica has everything."""
+        """Update after a fetch at `offset`, below which the replica has everything."""
         if offset >= leader_end:
             self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
         elif 0 < self.leader_end_at_last_fetch <= offset:
@@ -44,9 +44,9 @@ class ReplicaProgress:
 
 @dataclass(slots=True, kw_only=True)
 class PendingVoterChange:
-    """An Add- or RemoveRaftVoter under way; `token` is the waiting request, None once it has its answer.
+    """An Add- or RemoveRaftVoter in progress; `token` is the waiting request, None once it is answered.
 
-    `offset`: where the new voters stand in the log; None while the new voter is asked what it can run.
+    `offset`: that of the new voters in the log; None while the new voter's ApiVersions response is awaited.
     """
 
     is_addition: bool
@@ -60,7 +60,7 @@ class PendingVoterChange:
 
 @dataclass(slots=True, kw_only=True)
 class Leader:
-    """`high_watermark` is None until a record of the own epoch is committed: what was before is not known for sure."""
+    """`high_watermark` is None until a record of this epoch is committed: before that it is not known."""
 
     own_key: ReplicaKey
     epoch: int
@@ -76,7 +76,7 @@ class Leader:
     pending_change: PendingVoterChange | None = None
 
     def set_voters(self, voters: VoterSet) -> None:
-        """Take in the voters in force. Those that were voters before are observers now, and the other way round."""
+        """Apply the voters in force: former voters become observers, and observers voters."""
         former = dict(self.voters)
         self.voters = {}
         for node in voters:
@@ -95,7 +95,7 @@ class Leader:
         return ReplicaProgress(key=node.key) if found is None else found
 
     def progress(self, key: ReplicaKey) -> ReplicaProgress:
-        """Give what is known of a replica; one that is not a voter is an observer from now on."""
+        """Return the progress of a replica; an unknown one is added as an observer."""
         known = self.voter_progress(key)
         if known is None:
             known = self.observers.get(key)
@@ -104,17 +104,17 @@ class Leader:
         return known
 
     def voter_progress(self, key: ReplicaKey) -> ReplicaProgress | None:
-        """Give what is known of a voter; None for a replica that is not one, its directory considered."""
+        """Return the progress of a voter; None for a replica, with its directory, that is not one."""
         known = self.voters.get(key.node_id)
         if known is None or known.key.directory_id not in (ZERO_UUID, key.directory_id):
             return None
         return known
 
     def update_high_watermark(self) -> bool:
-        """Move it to what a majority of the voters has; say whether it moved.
+        """Raise the high watermark to what a majority of voters has; return whether it moved.
 
-        Only once that holds a record of the own epoch: no later leader can then lack what is below. It never falls,
-        though a change of the voters may let the majority's offset fall.
+        It moves only to above a record of this epoch: no later leader can then lack what is below. It never falls,
+        though a change of voters may lower the majority's offset.
         """
         ends = sorted(
             (-1 if each.end_offset is None else each.end_offset for each in self.voters.values()), reverse=True
@@ -126,7 +126,7 @@ class Leader:
         return True
 
     def voter_fetched(self, key: ReplicaKey, now_ms: int, timeout_ms: int) -> None:
-        """Count a voter as reachable; with a majority the time in which that must happen again begins anew."""
+        """Record that a voter is reachable; a majority of them restarts the check-quorum timeout."""
         if self.voter_progress(key) is None:
             return
         self.fetched_voters.add(key.node_id)
@@ -135,22 +135,22 @@ class Leader:
             self.check_quorum_deadline_ms = now_ms + timeout_ms
 
     def is_quorum_lost(self, now_ms: int) -> bool:
-        """Say whether a majority has stopped to fetch."""
+        """Return whether a majority has stopped fetching."""
         return now_ms >= self.check_quorum_deadline_ms and self._others_needed() > 0
 
     def is_caught_up(self, key: ReplicaKey, now_ms: int) -> bool:
-        """Say whether an observer is near enough to become a voter without holding up commits."""
+        """Return whether an observer is close enough to become a voter without delaying commits."""
         known = self.observers.get(key)
         return known is not None and known.last_caught_up_ms > 0 and known.last_fetch_ms > now_ms - CAUGHT_UP_WITHIN_MS
 
     def successors(self) -> tuple[ReplicaKey, ...]:
-        """Give the other voters, the most caught up first."""
+        """Return the other voters, the most caught up first."""
         others = [each for each in self.voters.values() if each.key.node_id != self.own_key.node_id]
         others.sort(key=lambda each: (1 if each.end_offset is None else -each.end_offset, each.key))
         return tuple(each.key for each in others)
 
     def forget_idle_observers(self, now_ms: int) -> None:
-        """Drop observers that are gone."""
+        """Remove observers that no longer fetch."""
         for key, progress in list(self.observers.items()):
             if now_ms - progress.last_fetch_ms >= OBSERVER_SESSION_MS and key != self.own_key:
                 del self.observers[key]

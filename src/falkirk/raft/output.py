@@ -1,4 +1,4 @@
-"""What a replica wants done, and in which order."""
+"""The work of a replica for its driver, and its order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionState:
-    """What a replica must not forget (the file quorum-state). None: no leader, no vote.
+    """What must survive a restart (the file quorum-state). None: no leader, no vote.
 
-    `voters`: node ids of the static voters at kraft.version 0, where the file names them; empty at 1.
+    `voters`: node ids of the static voters at kraft.version 0, which the file names; empty at 1.
     """
 
     epoch: int
@@ -32,21 +32,21 @@ class ElectionState:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Lengthen the log: whole batches, offsets and epochs set, contiguous with what is there."""
+    """Append whole batches, with offsets and epochs set, at the log's end."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Cut the log down to `end_offset`: what is above was never committed."""
+    """Truncate the log to `end_offset`; what is above was never committed."""
 
     end_offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class WriteSnapshotChunk:
-    """Write a part of a fetched snapshot at `position` of its partial file; position 0 begins the file anew."""
+    """Write a chunk of a fetched snapshot at `position` of its partial file; position 0 starts the file anew."""
 
     snapshot: OffsetAndEpoch
     position: int
@@ -55,9 +55,9 @@ class WriteSnapshotChunk:
 
 @dataclass(frozen=True, slots=True)
 class InstallSnapshot:
-    """The partial file is whole: make it the snapshot, and empty the log, which goes on at its end.
+    """The partial file is complete: make it the snapshot, and empty the log, which continues at its end.
 
-    If the file turns out to be no valid snapshot the driver removes it and tells `RaftReplica.snapshot_refused`.
+    If the file is not a valid snapshot the driver removes it and calls `RaftReplica.snapshot_refused`.
     """
 
     snapshot: OffsetAndEpoch
@@ -68,10 +68,10 @@ LogChange = Append | Truncate | WriteSnapshotChunk | InstallSnapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundRequest:
-    """A request to another replica, in the newest form; `node_id` None: whoever listens there (a bootstrap server).
+    """A request to another replica, in its newest version; `node_id` None: any node there (a bootstrap server).
 
-    The driver chooses the version by negotiation. An answer, or its failure, comes back with `request_id`; raft gives
-    up by itself when `timeout_ms` is over, and an answer after that is ignored.
+    The driver negotiates the version. It hands in the response, or the failure, with `request_id`; raft itself gives up
+    after `timeout_ms`, and ignores a response after that.
     """
 
     request_id: int
@@ -83,18 +83,18 @@ class OutboundRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundReply:
-    """The answer to a request that the driver gave as `token`. Each gets exactly one, at once or later."""
+    """The reply to the request of `token`. Each gets exactly one, at once or later."""
 
     token: int
     message: WireMessage
 
 
-# Asked for with every request that a node answers.
+# Read with every request that a node answers.
 class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Who leads, as far as the replica knows. `epoch_start_offset` only where the replica leads itself.
+    """The leader as far as the replica knows. `epoch_start_offset` is set only if it leads itself.
 
-    A leader may serve as the active controller once the high watermark is above `epoch_start_offset`: then all that
-    earlier leaders committed is known to be committed.
+    A leader may act as the active controller once the high watermark is above `epoch_start_offset`: then everything
+    that earlier leaders committed is known to be committed.
     """
 
     leader_id: int | None
@@ -104,7 +104,7 @@ class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaftOutput:
-    """Work for the driver, in field order: persist, tell raft by `RaftReplica.persisted`, then send, then apply.
+    """Work for the driver, in field order: persist, call `RaftReplica.persisted`, then send, then apply.
 
     None: nothing changed.
     """
@@ -115,11 +115,11 @@ class RaftOutput:
     leader: LeaderAndEpoch | None = None
     # Everything below is committed: read it from the log and apply it.
     high_watermark: int | None = None
-    # That of the InstallSnapshot among `log_changes`: once it is installed (not if it is refused) load it, before
+    # The snapshot of an InstallSnapshot in `log_changes`: once it is installed (not if it is refused) load it, before
     # anything behind it. The high watermark follows in the next output.
     installed_snapshot: OffsetAndEpoch | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Say whether there is nothing to do."""
+        """True if there is nothing to do."""
         return self == RaftOutput()

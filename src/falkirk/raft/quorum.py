@@ -1,4 +1,4 @@
-"""The replica's state in the quorum, and the ways from one state to another (Kafka's QuorumState)."""
+"""The replica's state in the quorum, and its transitions (Kafka's QuorumState)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECK_QUORUM_FACTOR = 1.5
 
 
 class Quorum:
-    """One state at a time. `on_change` is told the state that was left and the time, once the new one is in place."""
+    """Holds one state at a time. `on_change` gets the former state and the time, once the new state is in place."""
 
     def __init__(self, config: RaftConfig, log: RaftLog, random: Chance, facts: list[RaftFact]) -> None:
         self.config = config
@@ -36,11 +36,11 @@ class Quorum:
         self._random = random
         self._facts = facts
         self.state: State = Unattached(epoch=0, election_deadline_ms=None)
-        self._told_of: State = self.state
-        self._told = self._leader_and_epoch()
+        self._leader_state: State = self.state
+        self._leader = self._leader_and_epoch()
 
     def start(self, election_state: ElectionState, now_ms: int) -> None:
-        """Take up the state in which the replica was when it stopped."""
+        """Restore the state from what is on disk."""
         self.state = self._first_state(election_state, now_ms)
 
     @property
@@ -55,18 +55,18 @@ class Quorum:
 
     @property
     def is_voter(self) -> bool:
-        """This replica, with this disk, is a voter."""
+        """True if this replica, with this disk, is a voter."""
         return self.config.is_controller and self.voters.is_voter(self.own_key)
 
     @property
     def own_node(self) -> VoterNode:
-        """What the log should say of this voter."""
+        """What the log should have about this voter."""
         versions = KRaftVersionRange(0, self.config.kraft_version_max)
         return VoterNode(key=self.own_key, listeners=self.own_listeners, kraft_versions=versions)
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads or led in this epoch, as others are told: a leader that resigned still names itself."""
+        """The leader of this epoch in responses; a leader that has resigned still names itself."""
         match self.state:
             case Leader() | Resigned():
                 return self.own_key.node_id
@@ -77,7 +77,7 @@ class Quorum:
 
     @property
     def leader_listeners(self) -> Mapping[str, Endpoint]:
-        """Where that leader listens; empty if not known."""
+        """That leader's endpoints; empty if unknown."""
         match self.state:
             case Leader() | Resigned():
                 return self.own_listeners
@@ -88,16 +88,16 @@ class Quorum:
 
     @property
     def leader_endpoint(self) -> Endpoint | None:
-        """Where that leader listens for the quorum."""
+        """That leader's endpoint for the quorum."""
         return self.leader_listeners.get(self.listener)
 
     @property
     def leader_and_epoch(self) -> LeaderAndEpoch:
-        """Who leads, as the node is told: nobody once the leader has resigned."""
-        # Asked with each request; a state keeps its leader for as long as it lasts.
-        if self._told_of is not self.state:
-            self._told_of, self._told = self.state, self._leader_and_epoch()
-        return self._told
+        """The leader as the node sees it; None once the leader has resigned."""
+        # Read with each request; a state keeps its leader as long as it lasts.
+        if self._leader_state is not self.state:
+            self._leader_state, self._leader = self.state, self._leader_and_epoch()
+        return self._leader
 
     def _leader_and_epoch(self) -> LeaderAndEpoch:
         match self.state:
@@ -108,7 +108,7 @@ class Quorum:
 
     @property
     def marks(self) -> tuple[object, ...]:
-        """Objects that are others as soon as `election_state` or `leader_and_epoch` may be."""
+        """Objects whose identity changes whenever `election_state` or `leader_and_epoch` may change."""
         history = self._log.history
         return self.state, getattr(self.state, "voted", None), history.voters, history.kraft_version
 
@@ -127,7 +127,7 @@ class Quorum:
             epoch=state.epoch,
             leader_id=leader_id,
             voted_id=None if voted is None else voted.node_id,
-            # The file of kraft.version 0 has no place for it.
+            # At kraft.version 0 the file has no field for it.
             voted_directory_id=ZERO_UUID if voted is None or kraft_version == 0 else voted.directory_id,
             kraft_version=kraft_version,
             voters=self.voters.ids if kraft_version == 0 else (),
@@ -135,17 +135,17 @@ class Quorum:
 
     @property
     def is_leader(self) -> bool:
-        """This replica leads."""
+        """True if this replica leads."""
         return isinstance(self.state, Leader)
 
     @property
     def has_remote_leader(self) -> bool:
-        """Another replica is known to lead."""
+        """True if another replica is known to lead."""
         leader_id = self.leader_id
         return leader_id is not None and leader_id != self.own_key.node_id
 
     def become_unattached(self, epoch: int, now_ms: int, *, leader_id: int | None = None) -> None:
-        """Go on without a leader to follow; the time until the next election is not prolonged by it."""
+        """Go on without a leader; a running election timeout goes on, too."""
         assert epoch > self.epoch or (epoch == self.epoch and isinstance(self.state, Prospective))
         state = self.state
         match state:
@@ -163,17 +163,17 @@ class Quorum:
         self._become(Unattached(epoch=epoch, leader_id=leader_id, voted=voted, election_deadline_ms=deadline), now_ms)
 
     def vote_for(self, key: ReplicaKey, now_ms: int) -> None:
-        """Give the vote of this epoch away; the candidate has as good a chance as we, so our own try waits."""
+        """Grant the vote of this epoch; the election timeout restarts, because the candidate may well win."""
         state = self.state
         assert isinstance(state, Unattached | Prospective)
         assert state.voted is None
         assert key.node_id != self.own_key.node_id
         state.voted = key
         state.election_deadline_ms = self._election_deadline(now_ms)
-        self._tell("info", "vote-granted", epoch=state.epoch, candidate=str(key))
+        self._add_fact("info", "vote-granted", epoch=state.epoch, candidate=str(key))
 
     def become_follower(self, epoch: int, leader_id: int, listeners: Mapping[str, Endpoint], now_ms: int) -> None:
-        """Follow a leader of which it is known where it listens."""
+        """Follow a leader with known endpoints."""
         assert listeners
         assert leader_id != self.own_key.node_id
         state = self.state
@@ -199,7 +199,7 @@ class Quorum:
         )
 
     def become_prospective(self, now_ms: int) -> None:
-        """Ask whether an election would be won; the epoch stays."""
+        """Start a pre-vote; the epoch stays."""
         assert self.is_voter
         state = self.state
         assert not isinstance(state, Leader | Prospective)
@@ -219,7 +219,7 @@ class Quorum:
         )
 
     def become_candidate(self, now_ms: int) -> None:
-        """Stand for election in the next epoch, with our own vote."""
+        """Start an election in the next epoch, with our own vote."""
         assert self.is_voter
         state = self.state
         assert not isinstance(state, Leader)
@@ -234,7 +234,7 @@ class Quorum:
         )
 
     def become_leader(self, now_ms: int) -> Leader:
-        """Lead the epoch in which we were elected."""
+        """Lead the epoch of the election that was won."""
         state = self.state
         assert isinstance(state, Candidate)
         assert state.election.is_granted
@@ -277,7 +277,7 @@ class Quorum:
             return Unattached(epoch=self._log.last_epoch, election_deadline_ms=deadline)
         voted = None if stored.voted_id is None else ReplicaKey(stored.voted_id, stored.voted_directory_id)
         if stored.leader_id == self.own_key.node_id:
-            # It must neither vote for another in this epoch nor give offsets of lost records to new ones.
+            # It must neither vote in this epoch nor give the offsets of lost records to new ones.
             others = {node_id for node_id in self.voters.ids if node_id != self.own_key.node_id}
             return Resigned(epoch=epoch, unacknowledged=others, election_deadline_ms=self._election_deadline(now_ms))
         if stored.leader_id is None:
@@ -304,7 +304,7 @@ class Quorum:
     def _become(self, state: State, now_ms: int) -> None:
         left = self.state
         self.state = state
-        self._tell(
+        self._add_fact(
             "info",
             "raft-state",
             state=type(state).__name__.lower(),
@@ -314,7 +314,7 @@ class Quorum:
         )
         self.on_change(left, now_ms)
 
-    def _tell(self, level: str, event: str, **fields: object) -> None:
+    def _add_fact(self, level: str, event: str, **fields: object) -> None:
         self._facts.append(RaftFact(level=level, event=event, fields=fields))
 
     def _election_deadline(self, now_ms: int) -> int:

@@ -1,4 +1,4 @@
-"""The log as the replica means it to be: what is on disk, and what the driver has yet to write."""
+"""The log as the replica intends it: what is on disk, and the changes that the driver has yet to write."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from falkirk.raft.voter_history import VoterHistory
 
 if TYPE_CHECKING:
     from falkirk.protocol.record_batch import RecordBatch
-    from falkirk.raft.log_reader import LogReader
+    from falkirk.raft.replicated_log import ReplicatedLog
     from falkirk.raft.voter_set import VoterSet
 
 BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
-"""The snapshot that formatting writes at kraft.version 1: never replicated, the first leader logs its voters."""
+"""The snapshot that formatting writes at kraft.version 1: never replicated, the first leader appends its voters."""
 
 
 class RaftLog:
-    """Ends, epochs and voters of the log with all changes, and those changes in order.
+    """End offset, epochs and voters of the log with all changes applied, and those changes in order.
 
-    `end_offset` and `last_epoch` are those that the log will have once all is written. While `is_rewinding`, what is
-    on disk is no prefix of that: nothing may be read, and the last epoch is not known for sure.
+    `end_offset` and `last_epoch` hold once everything is written. While `is_rewinding` the log on disk is no prefix of
+    that: nothing may be read, and the last epoch is uncertain.
     """
 
-    def __init__(self, reader: LogReader, static_voters: VoterSet) -> None:
+    def __init__(self, reader: ReplicatedLog, static_voters: VoterSet) -> None:
         self.reader = reader
         self.history = VoterHistory(static_voters)
         self.end_offset = reader.end_offset
@@ -40,16 +40,16 @@ class RaftLog:
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """End and last epoch."""
+        """End offset and last epoch."""
         return OffsetAndEpoch(self.end_offset, self.last_epoch)
 
     def raise_high_watermark(self, offset: int) -> None:
-        """Take in that everything below `offset` is committed; it never falls."""
+        """Set the high watermark, unless it would fall."""
         if self.high_watermark is None or offset > self.high_watermark:
             self.high_watermark = offset
 
     def append(self, data: bytes, *, end_offset: int, epoch: int) -> None:
-        """Add whole batches."""
+        """Append whole batches."""
         assert end_offset > self.end_offset
         assert epoch >= self.last_epoch
         self._changes.append(Append(data))
@@ -57,7 +57,7 @@ class RaftLog:
         self.last_epoch = epoch
 
     def add_control_records(self, batch: RecordBatch) -> None:
-        """Take in what a control batch that is appended says of the voters."""
+        """Apply the voters and kraft.version in an appended control batch."""
         for record in batch.records():
             message = decode_control_record(record.key, record.value).message
             if isinstance(message, VotersRecord):
@@ -66,7 +66,7 @@ class RaftLog:
                 self.history.add_kraft_version(record.offset, message.kraft_version)
 
     def truncate(self, diverging: OffsetAndEpoch) -> int:
-        """Cut off what another log, with that end of that epoch, does not have; give the new end.
+        """Remove what diverges from another log, given that log's end of an epoch; return the new end.
 
         As Kafka's ReplicatedLog.truncateToEndOffset.
         """
@@ -81,7 +81,7 @@ class RaftLog:
         return end.offset
 
     def end_shared_with(self, diverging: OffsetAndEpoch) -> OffsetAndEpoch:
-        """Say what is left if `truncate` is called."""
+        """Return what `truncate` would leave."""
         if diverging.epoch == 0:
             return OffsetAndEpoch(min(diverging.offset, self.end_offset), 0)
         end = self.reader.end_offset_for_epoch(diverging.epoch)
@@ -90,33 +90,33 @@ class RaftLog:
         return OffsetAndEpoch(min(diverging.offset, end.offset), end.epoch)
 
     def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """Keep a part of a snapshot that is being fetched."""
+        """Write a chunk of a snapshot that is being fetched."""
         self._changes.append(WriteSnapshotChunk(snapshot, position, data))
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Put a fetched snapshot in place of the log; done when `persisted` gives it."""
+        """Replace the log by a fetched snapshot; `persisted` returns it when done."""
         self._changes.append(InstallSnapshot(snapshot))
         self._installing = snapshot
         self.is_rewinding = True
 
     def refuse_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Forget a fetched snapshot that turned out invalid: the log stays as it was."""
+        """Drop a fetched snapshot that is invalid; the log stays as it was."""
         if self._installing == snapshot:
             self._installing = None
 
-    def take_changes(self) -> tuple[LogChange, ...]:
-        """Hand out what is to be written next."""
+    def pop_changes(self) -> tuple[LogChange, ...]:
+        """Remove and return the changes to write next."""
         changes = tuple(self._changes)
         self._changes.clear()
         return changes
 
     @property
     def has_changes(self) -> bool:
-        """Something waits to be handed out."""
+        """True if changes wait to be written."""
         return bool(self._changes)
 
     def persisted(self) -> OffsetAndEpoch | None:
-        """Take in that all that was handed out is on disk; give the snapshot that took the log's place, if one did."""
+        """Record that all popped changes are on disk; return the snapshot that replaced the log, if one did."""
         if any(not isinstance(change, Append) for change in self._changes):
             return None
         installed = self._installing

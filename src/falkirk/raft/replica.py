@@ -1,4 +1,4 @@
-"""One replica of the metadata log as a step function: requests, answers and time in, work for the driver out."""
+"""One replica of the metadata log as a step function: requests, responses and time in, work for the driver out."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from falkirk.raft.output import (
     OutboundRequest,
     RaftOutput,
 )
-from falkirk.raft.peers import Peers
 from falkirk.raft.quorum import Quorum
 from falkirk.raft.raft_log import RaftLog
 from falkirk.raft.replication_follower import ReplicationFollower
 from falkirk.raft.replication_leader import ReplicationLeader
+from falkirk.raft.request_manager import RequestManager
 from falkirk.raft.snapshot_fetch import SnapshotFetch
 from falkirk.raft.states import Candidate, Follower, Prospective, Resigned, State, Unattached
 from falkirk.raft.voter_changes import VoterChanges
@@ -55,34 +55,34 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
     from falkirk.raft.facts import RaftFact
-    from falkirk.raft.log_reader import LogReader
-    from falkirk.raft.peers import SentRequest
+    from falkirk.raft.replicated_log import ReplicatedLog
+    from falkirk.raft.request_manager import SentRequest
 
 _STEPS_MAX = 8
-"""How many states can follow each other at one moment, generously; more would be a loop."""
+"""A generous limit of state changes at one moment; more would be a loop."""
 
 
 class RaftReplica:
     """Votes, leads, follows or observes, as Kafka's KafkaRaftClient does.
 
-    After any input the driver asks `take_output`, writes what it says, calls `persisted`, sends, applies, and asks
-    again until the output is empty; inputs may come in between, and several before the output is asked for.
+    After any input the driver calls `pop_output`, writes, calls `persisted`, sends, applies, and repeats until the
+    output is empty; further inputs may come in between, and several before the output is popped.
     """
 
     def __init__(
         self,
         config: RaftConfig,
         election_state: ElectionState,
-        log: LogReader,
+        log: ReplicatedLog,
         random: Chance,
         now_ms: int,
         *,
         follows_lowerings: Callable[[int], bool] = lambda _node_id: True,
     ) -> None:
-        """Begin with what the disk says.
+        """Start from what is on disk.
 
-        `follows_lowerings` is asked, by node id, who can take in a record that lowers metadata.version: all others are
-        held back before it, as long as the log has it, and led past it by a snapshot.
+        `follows_lowerings` returns, by node id, whether a node can apply a record that lowers metadata.version: all
+        others are held back before it, as long as the log has it, and get past it by a snapshot.
         """
         static = VoterSet()
         if config.static_voters:
@@ -91,13 +91,13 @@ class RaftReplica:
         facts: list[RaftFact] = []
         self._log = RaftLog(log, static)
         self._quorum = Quorum(config, self._log, random, facts)
-        self._peers = Peers(config)
+        self._requests = RequestManager(config)
         self._context = RaftContext(
             config=config,
             random=random,
             log=self._log,
             quorum=self._quorum,
-            peers=self._peers,
+            requests=self._requests,
             facts=facts,
             follows_lowerings=follows_lowerings,
         )
@@ -110,15 +110,15 @@ class RaftReplica:
         self._quorum.on_change = self._state_changed
         self._stored = election_state
         self._marks: tuple[object, ...] = (None, None, None, None)
-        self._told_leader = LeaderAndEpoch(leader_id=None, epoch=-1)
-        self._told_high_watermark: int | None = None
+        self._last_leader = LeaderAndEpoch(leader_id=None, epoch=-1)
+        self._last_high_watermark: int | None = None
         self._now_ms = now_ms
         self._start(election_state, now_ms)
 
     # Inputs.
 
     def receive_request(self, token: int, request: WireMessage, api_version: int, now_ms: int) -> None:
-        """Take a request of the quorum in. It is answered by an OutboundReply with `token`, at once or later."""
+        """Handle a request of the quorum. An OutboundReply with `token` answers it, at once or later."""
         match request:
             case FetchRequest():
                 self._replication.receive_fetch(token, request, api_version, now_ms)
@@ -143,19 +143,19 @@ class RaftReplica:
         self._poll(now_ms)
 
     def receive_response(self, request_id: int, response: WireMessage, now_ms: int) -> None:
-        """Take the answer to an OutboundRequest in. One that nobody waits for any more is ignored."""
-        sent = self._peers.take_sent(request_id)
+        """Handle the response to an OutboundRequest; one that is no longer expected is ignored."""
+        sent = self._requests.pop_sent(request_id)
         if sent is not None:
             outcome = self._handle(sent, response, now_ms)
-            self._peers.finished(request_id, sent.destination, now_ms, is_success=outcome is Outcome.DONE)
+            self._requests.finished(request_id, sent.destination, now_ms, is_success=outcome is Outcome.DONE)
             self._poll(now_ms)
 
     def request_failed(self, request_id: int, now_ms: int, *, is_unsupported_version: bool = False) -> None:
-        """Take in that a request got no answer or, `is_unsupported_version`, could not be put to the other side."""
-        sent = self._peers.take_sent(request_id)
+        """Handle a request without a response or, `is_unsupported_version`, that the other node does not support."""
+        sent = self._requests.pop_sent(request_id)
         if sent is None:
             return
-        self._peers.finished(request_id, sent.destination, now_ms, is_success=False)
+        self._requests.finished(request_id, sent.destination, now_ms, is_success=False)
         if isinstance(sent.message, ApiVersionsRequest):
             self._voter_changes.api_versions_failed(sent.destination.node_id)
         elif is_unsupported_version and _is_pre_vote(sent.message):
@@ -163,57 +163,57 @@ class RaftReplica:
         self._poll(now_ms)
 
     def tick(self, now_ms: int) -> None:
-        """Do what is due; asked for at `next_wakeup_ms`, harmless at any other time."""
+        """Do what is due; to be called at `next_wakeup_ms`, harmless at any other time."""
         self._replication.answer_expired(now_ms)
         self._poll(now_ms)
 
     def connection_lost(self, token: int) -> None:
-        """Forget a request that nobody waits for any more; it may still get an answer that is under way."""
+        """Drop a waiting request whose connection is gone; a reply that is under way may still be sent."""
         self._replication.forget(token)
         self._voter_changes.forget(token)
 
     def append(self, values: Sequence[bytes], now_ms: int) -> int:
-        """Append data records as one batch; give the offset of the first.
+        """Append data records as one batch; return the offset of the first.
 
-        They are committed once the high watermark is above them, and may be lost if the replica stops to lead
-        before. Raises NotLeaderError, and BatchTooLargeError if they take more than 8 MiB; then nothing is appended.
+        They are committed once the high watermark is above them, and may be lost if the replica stops leading before.
+        Raises NotLeaderError, and BatchTooLargeError if they take more than 8 MiB; then nothing is appended.
         """
         return self._replication.append(values, now_ms)
 
     def resign(self, now_ms: int) -> None:
-        """Give up leading, and tell the others at once; they elect another. Nothing happens if we do not lead."""
+        """Stop leading, and tell the other voters, which elect a new leader. Does nothing unless the replica leads."""
         if self._quorum.is_leader:
             self._quorum.become_resigned(now_ms)
             self._poll(now_ms)
 
     def shutdown(self, now_ms: int) -> None:
-        """Resign, and neither stand nor lead again; wait for `is_shut_down`, but not for ever."""
+        """Resign, and take part in no more elections; wait for `is_shut_down`, with a limit."""
         self._context.is_shutting_down = True
         self.resign(now_ms)
         self._poll(now_ms)
 
     def snapshot_created(self, snapshot: OffsetAndEpoch) -> None:
-        """Take in that the node has written a snapshot of its own; the log may have been cut at its start."""
+        """Record that the node has written its own snapshot; the log's start may have moved."""
         self._log.history.forget_before(min(snapshot.offset, self._log.reader.start_offset))
         if self._quorum.is_leader:
             self._replication.answer_waiting()
 
     def snapshot_refused(self, snapshot: OffsetAndEpoch) -> None:
-        """Take in that a fetched snapshot is none; called in place of installing it, before `persisted`."""
+        """Record that a fetched snapshot is invalid; called in place of installing it, before `persisted`."""
         self._log.refuse_snapshot(snapshot)
-        self._context.tell("error", "raft-snapshot-refused", offset=snapshot.offset, epoch=snapshot.epoch)
+        self._context.add_fact("error", "raft-snapshot-refused", offset=snapshot.offset, epoch=snapshot.epoch)
 
     # Output.
 
-    def take_output(self) -> RaftOutput:
-        """Hand out what is to be done, once."""
-        election_state, leader = self._take_quorum_changes()
+    def pop_output(self) -> RaftOutput:
+        """Remove and return the work to do."""
+        election_state, leader = self._pop_quorum_changes()
         high_watermark = self._log.high_watermark
-        is_new_high_watermark = high_watermark != self._told_high_watermark
-        self._told_high_watermark = high_watermark
-        log_changes = self._log.take_changes()
+        is_new_high_watermark = high_watermark != self._last_high_watermark
+        self._last_high_watermark = high_watermark
+        log_changes = self._log.pop_changes()
         installed = next((each.snapshot for each in log_changes if isinstance(each, InstallSnapshot)), None)
-        messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._peers.take_outbound()]
+        messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._requests.pop_outbound()]
         self._context.replies.clear()
         return RaftOutput(
             election_state=election_state,
@@ -225,26 +225,26 @@ class RaftReplica:
         )
 
     def persisted(self, now_ms: int) -> None:
-        """Take in that all that `take_output` handed out is on disk."""
+        """Record that everything in the last output is on disk."""
         was_rewinding = self._log.is_rewinding
         installed = self._log.persisted()
         if installed is not None:
-            self._context.tell("info", "raft-snapshot-installed", offset=installed.offset, epoch=installed.epoch)
+            self._context.add_fact("info", "raft-snapshot-installed", offset=installed.offset, epoch=installed.epoch)
         leader = self._quorum.state
         if isinstance(leader, Leader):
             self._replication.persisted(leader, now_ms)
         if was_rewinding or self._quorum.state is not leader:
             self._poll(now_ms)
 
-    def take_facts(self) -> tuple[RaftFact, ...]:
-        """Hand out what is worth a line in the log, once."""
+    def pop_facts(self) -> tuple[RaftFact, ...]:
+        """Remove and return the events for the node's log."""
         facts = tuple(self._context.facts)
         self._context.facts.clear()
         return facts
 
     @property
     def next_wakeup_ms(self) -> int | None:
-        """When `tick` should be called next, if no other input comes before; None: never."""
+        """When to call `tick` next, unless another input comes before; None: never."""
         now_ms = self._now_ms
         return min((time for time in self._deadlines() if time is not None and time > now_ms), default=None)
 
@@ -252,22 +252,22 @@ class RaftReplica:
 
     @property
     def leader(self) -> LeaderAndEpoch:
-        """Who leads, as far as the replica knows."""
+        """The leader as far as the replica knows."""
         return self._quorum.leader_and_epoch
 
     @property
     def leader_endpoint(self) -> Endpoint | None:
-        """Where that leader listens, this replica included; None if not known."""
+        """The leader's endpoint, that of this replica if it leads; None if unknown."""
         return None if self.leader.leader_id is None else self._quorum.leader_endpoint
 
     @property
     def is_leader(self) -> bool:
-        """This replica leads."""
+        """True if this replica leads."""
         return self._quorum.is_leader
 
     @property
     def is_voter(self) -> bool:
-        """This replica, with this disk, is a voter."""
+        """True if this replica, with this disk, is a voter."""
         return self._quorum.is_voter
 
     @property
@@ -282,7 +282,7 @@ class RaftReplica:
 
     @property
     def end_offset(self) -> int:
-        """Where the log will end when all is on disk."""
+        """The end of the log once everything is on disk."""
         return self._log.end_offset
 
     @property
@@ -297,21 +297,22 @@ class RaftReplica:
 
     @property
     def held_back_end(self) -> int | None:
-        """How far replicas that should be held back before a lowering are beyond it, at most; None if none are.
+        """The highest end offset of replicas beyond a lowering before which they should be held back, or None.
 
-        A snapshot takes them past it only if it ends behind that: no follower takes one that ends where its log does.
+        Only a snapshot that ends behind that offset takes them past it: no follower accepts one that ends where its log
+        does.
         """
         return self._replication.held_back_end
 
     def voters_before(self, end_offset: int) -> tuple[int, VotersRecord | None]:
-        """Give kraft.version and voters as a snapshot that ends at `end_offset` must have them."""
+        """Return kraft.version and voters for a snapshot that ends at `end_offset`."""
         history = self._log.history
         voters = history.voters_before(end_offset)
         return history.kraft_version_before(end_offset), None if voters is None else voters.record()
 
     @property
     def is_shut_down(self) -> bool:
-        """Nothing is left to do after `shutdown`: another leads, or we had no part in who does."""
+        """True if nothing is left to do after `shutdown`: another replica leads, or this one has no vote in it."""
         quorum = self._quorum
         is_idle = not quorum.is_voter or quorum.voters.is_only_voter(quorum.own_key) or quorum.has_remote_leader
         return self._context.is_shutting_down and is_idle
@@ -325,31 +326,31 @@ class RaftReplica:
             if isinstance(quorum.state, Candidate):
                 self._elections.count_own_vote(now_ms)
             else:
-                self._elections.stand(now_ms)
+                self._elections.start_election(now_ms)
         self._poll(now_ms)
 
     def _state_changed(self, left: State, now_ms: int) -> None:
-        self._peers.reset_all()
+        self._requests.reset_all()
         if isinstance(left, Leader):
             self._voter_changes.stop_leading(left)
             self._replication.stop_leading()
         if isinstance(self._quorum.state, Leader):
             self._replication.begin_epoch(self._quorum.state, now_ms)
 
-    def _take_quorum_changes(self) -> tuple[ElectionState | None, LeaderAndEpoch | None]:
+    def _pop_quorum_changes(self) -> tuple[ElectionState | None, LeaderAndEpoch | None]:
         marks = self._quorum.marks
-        # Asked for with every request: mostly nothing has changed, and that is seen by identity.
+        # Called with every request: mostly nothing has changed, which the identities show.
         if all(map(is_, marks, self._marks)):
             return None, None
         self._marks = marks
         election_state, leader = self._quorum.election_state, self._quorum.leader_and_epoch
-        is_new_state, is_new_leader = election_state != self._stored, leader != self._told_leader
-        self._stored, self._told_leader = election_state, leader
+        is_new_state, is_new_leader = election_state != self._stored, leader != self._last_leader
+        self._stored, self._last_leader = election_state, leader
         return election_state if is_new_state else None, leader if is_new_leader else None
 
     def _handle(self, sent: SentRequest, response: WireMessage, now_ms: int) -> Outcome:
         node_id = sent.destination.node_id
-        # Of AddRaftVoter and RemoveRaftVoter the log says what came; if nothing did, we ask again later.
+        # The result of our own AddRaftVoter or RemoveRaftVoter is in the log; if it is not, we send it again later.
         outcome = Outcome.DONE
         match response:
             case FetchResponse():
@@ -398,7 +399,7 @@ class RaftReplica:
     def _poll_leader(self, leader: Leader, now_ms: int) -> None:
         if self._context.is_shutting_down or leader.is_quorum_lost(now_ms):
             if not self._context.is_shutting_down:
-                self._context.tell("warning", "raft-quorum-lost", fetched=sorted(leader.fetched_voters))
+                self._context.add_fact("warning", "raft-quorum-lost", fetched=sorted(leader.fetched_voters))
             self._quorum.become_resigned(now_ms)
             return
         self._voter_changes.poll_leader(leader, now_ms)
@@ -408,14 +409,14 @@ class RaftReplica:
         if self._log.is_rewinding:
             return
         if self._quorum.is_voter and state.fetch_deadline_ms <= now_ms and not self._context.is_shutting_down:
-            self._elections.stand(now_ms)
+            self._elections.start_election(now_ms)
             return
         leader = self._following.leader_destination(state)
         if not self._voter_changes.poll_follower(state, leader, now_ms):
             self._following.poll_follower(state, now_ms)
 
     def _deadlines(self) -> Iterator[int | None]:
-        yield self._peers.next_change_ms(self._now_ms)
+        yield self._requests.next_change_ms(self._now_ms)
         yield self._replication.next_deadline_ms
         match self._quorum.state:
             case Leader() as leader:

@@ -1,4 +1,4 @@
-"""The follower's side of replication: fetching, appending, truncating where the logs part."""
+"""The follower's side of replication: fetching, appending, truncating a diverging log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batches
 from falkirk.raft.context import PARTITION, TOPIC, TOPIC_ID
 from falkirk.raft.leader_discovery import Outcome, handle_common
-from falkirk.raft.peers import Destination
+from falkirk.raft.request_manager import Destination
 from falkirk.raft.states import Follower, SnapshotDownload
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ _REPLICA_ID_UNTIL: Final = 14
 
 
 def fit_fetch_request(request: FetchRequest, api_version: int) -> FetchRequest:
-    """Give the request as a version wants it: up to 14 it names the replica in another field.
+    """Return the request in the form of a version: up to 14 the replica's id is in another field.
 
-    The driver calls this once it knows which version the other side speaks.
+    The driver calls it once it has negotiated the version.
     """
     if api_version <= _REPLICA_ID_UNTIL:
         request.replica_id = request.replica_state.replica_id
@@ -33,13 +33,13 @@ def fit_fetch_request(request: FetchRequest, api_version: int) -> FetchRequest:
 
 
 class ReplicationFollower:
-    """Fetches from the leader or, as long as that is silent or unknown, from any that may know who leads."""
+    """Fetches from the leader or, while that is silent or unknown, from any node that may know the leader."""
 
     def __init__(self, context: RaftContext, snapshots: SnapshotFetch) -> None:
         self._context = context
         self._quorum = context.quorum
         self._log = context.log
-        self._peers = context.peers
+        self._requests = context.requests
         self._snapshots = snapshots
 
     def poll_follower(self, state: Follower, now_ms: int) -> None:
@@ -47,35 +47,35 @@ class ReplicationFollower:
         if self._log.is_rewinding:
             return
         leader = self.leader_destination(state)
-        if leader is None or self._peers.has_timed_out(leader, now_ms):
+        if leader is None or self._requests.has_timed_out(leader, now_ms):
             if leader is not None:
-                self._peers.reset(leader)
+                self._requests.reset(leader)
             self.fetch_from_any(now_ms)
-        elif self._peers.is_backing_off(leader, now_ms):
+        elif self._requests.is_backing_off(leader, now_ms):
             self.fetch_from_any(now_ms)
-        elif not self._peers.has_any_under_way(now_ms):
+        elif not self._requests.has_any_in_flight(now_ms):
             request = self._fetch_request() if state.download is None else self._snapshots.request(state.download)
-            self._peers.send(leader, request, now_ms)
+            self._requests.send(leader, request, now_ms)
 
     def fetch_from_any(self, now_ms: int) -> None:
-        """Ask one that may know who leads; the answer names the leader, or brings records if it is the leader."""
-        if self._log.is_rewinding or self._peers.has_any_under_way(now_ms):
+        """Fetch from a node that may know the leader; the response names it, or has records if that node leads."""
+        if self._log.is_rewinding or self._requests.has_any_in_flight(now_ms):
             return
-        candidates = [to for to in self._discovery() if self._peers.is_ready(to, now_ms)]
+        candidates = [to for to in self._discovery() if self._requests.is_ready(to, now_ms)]
         if candidates:
             to = candidates[self._context.random.randrange(0, len(candidates))]
-            self._peers.send(to, self._fetch_request(), now_ms)
+            self._requests.send(to, self._fetch_request(), now_ms)
 
     def leader_destination(self, state: Follower) -> Destination | None:
-        """Give where the leader listens for the quorum."""
+        """Return where the leader listens for the quorum."""
         endpoint = state.listeners.get(self._quorum.listener)
         return None if endpoint is None else Destination(state.leader_id, endpoint)
 
     def handle_fetch(self, response: FetchResponse, now_ms: int) -> Outcome:
-        """Do what the leader says: append, truncate, or fetch a snapshot."""
+        """Append, truncate, or start to fetch a snapshot, as the response says."""
         if response.error_code or not _is_metadata_partition(response):
             if response.error_code:
-                self._context.tell("error", "raft-fetch-refused", error=error_name(response.error_code))
+                self._context.add_fact("error", "raft-fetch-refused", error=error_name(response.error_code))
             return Outcome.RETRY
         partition = response.responses[0].partitions[0]
         outcome = handle_common(
@@ -113,8 +113,8 @@ class ReplicationFollower:
     def _truncate(self, diverging: OffsetAndEpoch) -> Outcome:
         committed = self._log.high_watermark
         if committed is not None and self._log.end_shared_with(diverging).offset < committed:
-            # Differs from Kafka, whose process ends here: what is committed stays, and somebody must look at it.
-            self._context.tell(
+            # Differs from Kafka, whose process ends here: what is committed stays, and an operator must find out why.
+            self._context.add_fact(
                 "error",
                 "raft-truncation-refused",
                 leader=self._quorum.leader_id,
@@ -125,7 +125,7 @@ class ReplicationFollower:
             return Outcome.RETRY
         before = self._log.end_offset
         end_offset = self._log.truncate(diverging)
-        self._context.tell("info", "raft-truncated", offset=end_offset, end_offset_before=before)
+        self._context.add_fact("info", "raft-truncated", offset=end_offset, end_offset_before=before)
         return Outcome.DONE if end_offset < before else Outcome.RETRY
 
     def _begin_download(self, state: Follower, snapshot: OffsetAndEpoch) -> Outcome:
@@ -133,16 +133,16 @@ class ReplicationFollower:
         is_ahead = (snapshot.epoch, snapshot.offset) > (end.epoch, end.offset)
         if not is_ahead or snapshot.offset < (self._log.high_watermark or 0):
             # Installing it could only lose records.
-            self._context.tell(
+            self._context.add_fact(
                 "error", "raft-snapshot-not-ahead", offset=snapshot.offset, epoch=snapshot.epoch, end_offset=end.offset
             )
             return Outcome.RETRY
-        self._context.tell("info", "raft-snapshot-fetch", offset=snapshot.offset, epoch=snapshot.epoch)
+        self._context.add_fact("info", "raft-snapshot-fetch", offset=snapshot.offset, epoch=snapshot.epoch)
         state.download = SnapshotDownload(snapshot=snapshot)
         return Outcome.DONE
 
     def _append(self, records: bytes) -> Outcome:
-        """Append the whole batches that continue our log; what follows a bad one is left for the next fetch."""
+        """Append the whole batches that continue our log; those behind a bad one are fetched again."""
         log = self._log
         start, end, end_offset, epoch = 0, 0, log.end_offset, log.last_epoch
         reason = None
@@ -163,7 +163,7 @@ class ReplicationFollower:
         if end > start:
             log.append(records[start:end], end_offset=end_offset, epoch=epoch)
         if reason is not None:
-            self._context.tell("error", "raft-records-refused", leader=self._quorum.leader_id, reason=reason)
+            self._context.add_fact("error", "raft-records-refused", leader=self._quorum.leader_id, reason=reason)
             return Outcome.RETRY
         return Outcome.DONE if end else Outcome.RETRY
 
@@ -186,7 +186,7 @@ class ReplicationFollower:
         )
 
     def _discovery(self) -> list[Destination]:
-        """Give those that may know who leads: as configured or, if that names nobody else, the voters in the log."""
+        """Return the nodes that may know the leader: those configured or, if there are none, the voters in the log."""
         config, own = self._context.config, set(self._quorum.own_listeners.values())
         if config.static_voters:
             voters = config.static_voters.items()

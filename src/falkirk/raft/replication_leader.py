@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,12 +14,12 @@ from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
 from falkirk.raft.context import PARTITION, TOPIC, TOPIC_ID
-from falkirk.raft.errors import BatchTooLargeError, NotLeaderError
 from falkirk.raft.fetch_answers import fetch_answer, refused_fetch
 from falkirk.raft.leader_state import Leader
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
 from falkirk.raft.voter_history import BOOTSTRAP_OFFSET
 from falkirk.raft.voter_set import ReplicaKey, VoterSet
+from falkirk.timers import Timers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,10 +31,22 @@ if TYPE_CHECKING:
     from falkirk.raft.context import RaftContext
 
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
-"""What KRaft allows for a batch, header included."""
+"""KRaft's limit for a batch, header included."""
 _HIGH_WATERMARK_SINCE: Final = 18
 _NO_TOPIC_NAME_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
+
+
+class NotLeaderError(Exception):
+    """The replica does not lead, or no longer; nothing was appended."""
+
+    error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+class BatchTooLargeError(Exception):
+    """The records do not fit one batch (8 MiB): nothing was appended."""
+
+    error_code = ErrorCode.RECORD_LIST_TOO_LARGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +59,13 @@ class _WaitingFetch:
 
 
 class ReplicationLeader:
-    """Answers fetches whatever the state (who does not lead says who does); the rest only where the replica leads.
+    """Answers fetches in any state (other nodes return the leader); everything else needs the replica to lead.
 
-    Fetches read what is on disk, never what waits to be written: so what a follower has, the leader has, and its own
-    log counts for the high watermark as any other.
+    Fetches read what is on disk, never pending writes: so the leader has whatever a follower has, and its own log
+    counts for the high watermark like any other.
 
-    Who cannot take in a record that lowers metadata.version (a real Kafka node) gets nothing from its batch on: it
-    waits until the log begins behind that, and then is told the snapshot that the log begins with (KIP-1155).
+    A replica that cannot apply a record that lowers metadata.version (a real Kafka node) gets nothing from its batch
+    on: it waits until the log starts behind that, and then fetches the snapshot at the log's start (KIP-1155).
     """
 
     def __init__(self, context: RaftContext) -> None:
@@ -62,16 +73,16 @@ class ReplicationLeader:
         self._quorum = context.quorum
         self._log = context.log
         self._waiting: dict[int, _WaitingFetch] = {}
-        self._deadlines: list[tuple[int, int]] = []
+        self._deadlines: Timers[int, int] = Timers()
         self.on_high_watermark: Callable[[Leader, int], None] = lambda _leader, _now_ms: None
 
     # Appending.
 
     def begin_epoch(self, leader: Leader, now_ms: int) -> None:
-        """Write what every epoch begins with; nothing of it may be committed before.
+        """Append the control records that start an epoch; nothing of the epoch may be committed before.
 
-        At kraft.version 1 also the voters, if none stand in the log yet but only in the bootstrap snapshot, or if
-        this voter listens elsewhere than the log says.
+        At kraft.version 1 they include the voters, if so far only the bootstrap snapshot has them, or if this voter's
+        endpoints differ from those in the log.
         """
         assert self._log.end_offset == leader.epoch_start_offset
         change = LeaderChangeMessage(
@@ -94,7 +105,7 @@ class ReplicationLeader:
         self._append_control(leader, records, now_ms)
 
     def append(self, values: Sequence[bytes], now_ms: int) -> int:
-        """Append data records as one batch; give the offset of the first. See RaftReplica.append."""
+        """Append data records as one batch; return the offset of the first. See RaftReplica.append."""
         assert values
         leader = self._quorum.state
         if not isinstance(leader, Leader):
@@ -108,7 +119,7 @@ class ReplicationLeader:
         return base_offset
 
     def append_voters(self, leader: Leader, voters: VoterSet, now_ms: int) -> int:
-        """Append new voters, in force from now on; give the record's offset."""
+        """Append new voters, which take effect at once; return the record's offset."""
         offset = self._log.end_offset
         self._append_control(leader, [(ControlRecordType.KRAFT_VOTERS, voters.record())], now_ms)
         return offset
@@ -132,7 +143,7 @@ class ReplicationLeader:
         self.update_high_watermark(leader, now_ms)
 
     def persisted(self, leader: Leader, now_ms: int) -> None:
-        """Take in that our own log has grown on disk, and answer who waited for it."""
+        """Update our own progress after a write, and complete the fetches that waited for it."""
         own = leader.progress(leader.own_key)
         end = self._log.reader.end_offset
         if own.end_offset == end:
@@ -142,7 +153,7 @@ class ReplicationLeader:
         self.answer_waiting()
 
     def update_high_watermark(self, leader: Leader, now_ms: int) -> None:
-        """Move the high watermark if more is committed, and tell whom it concerns."""
+        """Raise the high watermark if more is committed, and complete what waited for it."""
         if not leader.update_high_watermark():
             return
         assert leader.high_watermark is not None
@@ -153,7 +164,7 @@ class ReplicationLeader:
     # Fetches.
 
     def receive_fetch(self, token: int, request: FetchRequest, api_version: int, now_ms: int) -> None:
-        """Answer a fetch now, or when there is something to say."""
+        """Answer a fetch, at once or when there is something new."""
         if self._context.is_foreign(request.cluster_id):
             self._context.reply(token, refused_fetch(ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
@@ -176,35 +187,32 @@ class ReplicationLeader:
             api_version,
             now_ms + request.max_wait_ms,
         )
-        self._take_progress(fetch, now_ms)
-        answer, is_worth_sending = self._answer(fetch)
-        if is_worth_sending or request.max_wait_ms == 0:
+        self._update_progress(fetch, now_ms)
+        answer, is_complete = self._answer(fetch)
+        if is_complete or request.max_wait_ms == 0:
             self._send(token, fetch, answer)
         else:
             self._waiting[token] = fetch
-            heapq.heappush(self._deadlines, (fetch.deadline_ms, token))
+            self._deadlines.schedule(token, fetch.deadline_ms, token)
 
     def answer_waiting(self) -> None:
-        """Answer those for whom there is something now."""
+        """Complete the waiting fetches for which there is something new."""
         if not self._waiting:
             return
         for token, fetch in list(self._waiting.items()):
-            answer, is_worth_sending = self._answer(fetch)
-            if is_worth_sending:
-                del self._waiting[token]
+            answer, is_complete = self._answer(fetch)
+            if is_complete:
+                self.forget(token)
                 self._send(token, fetch, answer)
 
     def answer_expired(self, now_ms: int) -> None:
-        """Answer those who have waited as long as they wanted to."""
-        while self._deadlines and self._deadlines[0][0] <= now_ms:
-            deadline_ms, token = heapq.heappop(self._deadlines)
-            fetch = self._waiting.get(token)
-            if fetch is not None and fetch.deadline_ms == deadline_ms:
-                del self._waiting[token]
-                self._send(token, fetch, self._answer(fetch)[0])
+        """Complete the waiting fetches whose maximum wait has passed."""
+        while (token := self._deadlines.pop_due(now_ms)) is not None:
+            fetch = self._waiting.pop(token)
+            self._send(token, fetch, self._answer(fetch)[0])
 
     def stop_leading(self) -> None:
-        """Send all who wait to whoever leads now."""
+        """Refer all waiting fetches to the new leader."""
         for token, fetch in self._waiting.items():
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             self._context.reply(token, fetch_answer(self._context, fetch.api_version, error=error))
@@ -212,24 +220,23 @@ class ReplicationLeader:
         self._deadlines.clear()
 
     def forget(self, token: int) -> None:
-        """Drop a fetch that nobody waits for any more."""
+        """Drop a waiting fetch."""
         self._waiting.pop(token, None)
+        self._deadlines.cancel(token)
 
     @property
     def next_deadline_ms(self) -> int | None:
         """When the next waiting fetch must be answered."""
-        while self._deadlines and self._deadlines[0][1] not in self._waiting:
-            heapq.heappop(self._deadlines)
-        return self._deadlines[0][0] if self._deadlines else None
+        return self._deadlines.next_due_ms
 
     def _send(self, token: int, fetch: _WaitingFetch, answer: FetchResponse) -> None:
         self._context.reply(token, answer)
         leader = self._quorum.state
         if isinstance(leader, Leader) and leader.high_watermark is not None and fetch.key.node_id >= 0:
-            leader.progress(fetch.key).told_high_watermark = leader.high_watermark
+            leader.progress(fetch.key).sent_high_watermark = leader.high_watermark
 
     def _answer(self, fetch: _WaitingFetch) -> tuple[FetchResponse, bool]:
-        """Make the answer, and say whether it holds anything."""
+        """Return the response, and whether it has something new."""
         context, partition = self._context, fetch.partition
         error = context.leader_error(partition.current_leader_epoch)
         leader = self._quorum.state
@@ -258,7 +265,7 @@ class ReplicationLeader:
             if ceiling is not None:
                 records = _before(records, ceiling)
         answer = fetch_answer(context, fetch.api_version, high_watermark=leader.high_watermark, records=records)
-        return answer, bool(records) or self._is_news(leader, fetch)
+        return answer, bool(records) or self._lacks_high_watermark(leader, fetch)
 
     @property
     def held_back_end(self) -> int | None:
@@ -274,14 +281,14 @@ class ReplicationLeader:
         return max((end for end in ends if end is not None and end > lowerings[0].base_offset), default=None)
 
     def _ceiling(self, node_id: int) -> int | None:
-        """Give the offset from which on a replica gets nothing; None if it may have all."""
+        """Return the offset from which on a replica is held back; None if it is not."""
         lowerings = self._log.reader.lowerings
         if not lowerings or self._context.follows_lowerings(node_id):
             return None
         return lowerings[0].base_offset
 
-    def _take_progress(self, fetch: _WaitingFetch, now_ms: int) -> None:
-        """Count a fetch whose place fits our log: the replica has everything before it."""
+    def _update_progress(self, fetch: _WaitingFetch, now_ms: int) -> None:
+        """Record a fetch that fits our log: the replica has everything before its offset."""
         leader, partition = self._quorum.state, fetch.partition
         if (
             not isinstance(leader, Leader)
@@ -296,23 +303,23 @@ class ReplicationLeader:
         if leader.voter_progress(fetch.key) is not None:
             self.update_high_watermark(leader, now_ms)
 
-    def _is_news(self, leader: Leader, fetch: _WaitingFetch) -> bool:
-        """Say whether the replica lacks our high watermark.
+    def _lacks_high_watermark(self, leader: Leader, fetch: _WaitingFetch) -> bool:
+        """Return whether the replica lacks our high watermark.
 
-        Before version 18 it does not say which one it has. Differs from Kafka, which lets such a replica wait: we
-        remember what it was told, so that older followers too learn at once of what is committed.
+        Before version 18 a request does not contain the replica's. Differs from Kafka, which lets such a replica wait:
+        we remember what we sent, so that older followers, too, learn of commits at once.
         """
         high_watermark = leader.high_watermark
         if high_watermark is None or fetch.key.node_id < 0:
             return False
-        # Who is held back before a lowering cannot take in more than up to its own end.
+        # A replica that is held back can know it up to its own end only.
         high_watermark = min(high_watermark, fetch.partition.fetch_offset)
         if fetch.api_version >= _HIGH_WATERMARK_SINCE:
             return fetch.partition.high_watermark < high_watermark
-        return leader.progress(fetch.key).told_high_watermark < high_watermark
+        return leader.progress(fetch.key).sent_high_watermark < high_watermark
 
     def _place(self, offset: int, epoch: int) -> tuple[OffsetAndEpoch | None, OffsetAndEpoch | None]:
-        """Find where a follower must go on: (snapshot to fetch, point where the logs part), both None if it fits.
+        """Return (snapshot to fetch, point of divergence) for a follower's position; both None if it fits.
 
         As Kafka's ReplicatedLog.validateOffsetAndEpoch.
         """
@@ -337,7 +344,7 @@ class ReplicationLeader:
 
 
 def _before(records: bytes, offset: int) -> bytes:
-    """Give the batches that begin before an offset."""
+    """Return the batches that begin before an offset."""
     for batch in read_batches(records):
         if batch.base_offset >= offset:
             return records[: batch.position]

@@ -1,4 +1,4 @@
-"""FetchSnapshot (KIP-630): serving parts of a snapshot's file, and fetching one part after the other."""
+"""FetchSnapshot (KIP-630): serving and fetching a snapshot's file in chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from falkirk.raft.context import RaftContext
 
 POSITION_MAX = (1 << 31) - 1
-"""Kafka can not tell positions beyond apart, and fails."""
+"""Beyond this position Kafka's int overflows, and it fails."""
 
 
 class SnapshotFetch:
@@ -32,7 +32,7 @@ class SnapshotFetch:
         self._log = context.log
 
     def receive(self, token: int, request: FetchSnapshotRequest, api_version: int, now_ms: int) -> None:
-        """Give a part of a snapshot, as the leader."""
+        """Reply with a chunk, as the leader."""
         if self._context.is_foreign(request.cluster_id):
             self._context.reply(token, FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
@@ -61,7 +61,7 @@ class SnapshotFetch:
         self._context.reply(token, response)
 
     def request(self, download: SnapshotDownload) -> FetchSnapshotRequest:
-        """Ask for the next part."""
+        """Return the request for the next chunk."""
         snapshot, config = download.snapshot, self._context.config
         partition = fetch_snapshot_request.PartitionSnapshot(
             partition=PARTITION,
@@ -78,7 +78,7 @@ class SnapshotFetch:
         )
 
     def handle(self, response: FetchSnapshotResponse, now_ms: int) -> Outcome:
-        """Write the part that came, and install the snapshot once it is whole."""
+        """Write the chunk, and install the snapshot once it is complete."""
         if response.error_code or len(response.topics) != 1 or len(response.topics[0].partitions) != 1:
             return Outcome.RETRY
         part = response.topics[0].partitions[0]
@@ -95,9 +95,9 @@ class SnapshotFetch:
         state = self._quorum.state
         if not isinstance(state, Follower) or state.download is None or self._log.is_rewinding:
             return Outcome.RETRY
-        return self._take(state, state.download, part, now_ms)
+        return self._receive_chunk(state, state.download, part, now_ms)
 
-    def _take(
+    def _receive_chunk(
         self,
         state: Follower,
         download: SnapshotDownload,
@@ -109,7 +109,7 @@ class SnapshotFetch:
         is_expected = snapshot == download.snapshot and part.position == download.position
         if part.error_code or not is_expected or not data or part.position + len(data) > part.size:
             # Most often the leader has a newer snapshot by now: the next fetch names it.
-            self._context.tell("info", "raft-snapshot-given-up", offset=snapshot.offset, error=part.error_code)
+            self._context.add_fact("info", "raft-snapshot-given-up", offset=snapshot.offset, error=part.error_code)
             state.download = None
             return Outcome.RETRY
         self._log.write_snapshot_chunk(snapshot, download.position, data)
@@ -134,7 +134,7 @@ class SnapshotFetch:
         snapshot = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
         bytes_max = max(0, min(bytes_max, self._context.config.fetch_bytes_max))
         position = asked.position
-        # Position 0 is always within; so the chunk of a position that is not is not asked of the log.
+        # Position 0 is always valid: the log is never asked for an invalid one.
         is_readable = 0 <= position <= POSITION_MAX
         chunk = self._log.reader.read_snapshot(snapshot, position if is_readable else 0, bytes_max)
         if chunk is None or snapshot == BOOTSTRAP_SNAPSHOT:

@@ -1,10 +1,10 @@
-"""What a replica can be in an epoch, as Kafka's QuorumState has it. The leader's state is in `leader_state`.
+"""The states of a replica in an epoch, as in Kafka's QuorumState. The leader's state is in `leader_state`.
 
-Unattached: knows of no leader it could follow; may have voted. Follower: fetches from a leader. Prospective: asks
-whether it would be elected (pre-vote, KIP-996). Candidate: stands for election. Leader. Resigned: led, and will not
-lead again in this epoch. Observers are only ever Unattached or Follower.
+Unattached: knows no leader to follow; may have voted. Follower: fetches from a leader. Prospective: requests pre-votes
+(KIP-996). Candidate: requests votes. Leader. Resigned: has led, and will not lead again in this epoch. Observers are
+only ever Unattached or Follower.
 
-Unattached  -> Unattached (higher epoch; vote given), Prospective (election timeout), Follower (leader found)
+Unattached  -> Unattached (higher epoch; vote granted), Prospective (election timeout), Follower (leader found)
 Prospective -> Unattached (higher epoch; too few votes, no leader known), Candidate (majority), Follower
 Candidate   -> Unattached (higher epoch), Prospective (election timeout), Leader (majority), Follower
 Follower    -> Unattached (higher epoch), Prospective (fetch timeout), Follower (higher epoch)
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class EpochElection:
-    """Who has voted for us, and who against. Voters by node id."""
+    """The votes of an election, by the voter's node id."""
 
     def __init__(self, voters: VoterSet, own_id: int) -> None:
         self._votes: dict[int, bool | None] = dict.fromkeys(voters.ids)
@@ -36,34 +36,34 @@ class EpochElection:
         self.record(own_id, is_granted=True)
 
     def record(self, node_id: int, *, is_granted: bool) -> None:
-        """Take in a vote; those of others than the voters are ignored."""
+        """Record a vote; votes of other nodes than voters are ignored."""
         if node_id in self._votes:
             self._votes[node_id] = is_granted
 
     @property
     def granting(self) -> tuple[int, ...]:
-        """Voters for us, ascending."""
+        """The voters that granted their vote, ascending."""
         return tuple(node_id for node_id, vote in self._votes.items() if vote)
 
     @property
     def unrecorded(self) -> tuple[ReplicaKey, ...]:
-        """Voters that have not answered."""
+        """The voters that have not answered."""
         return tuple(self.keys[node_id] for node_id, vote in self._votes.items() if vote is None)
 
     @property
     def is_granted(self) -> bool:
-        """A majority is for us."""
+        """True if a majority has granted its vote."""
         return 2 * len(self.granting) > len(self._votes)
 
     @property
     def is_rejected(self) -> bool:
-        """A majority can not be reached any more."""
+        """True if a majority can no longer be reached."""
         return 2 * (len(self.granting) + len(self.unrecorded)) <= len(self._votes)
 
 
 @dataclass(slots=True, kw_only=True)
 class Unattached:
-    """`leader_id`: a leader of this epoch whose endpoint is not known. No deadline: an observer."""
+    """`leader_id`: a leader of this epoch whose endpoint is unknown. An observer has no deadline."""
 
     epoch: int
     leader_id: int | None = None
@@ -73,7 +73,7 @@ class Unattached:
 
 @dataclass(slots=True, kw_only=True)
 class SnapshotDownload:
-    """A snapshot on its way: `position` bytes of it are here."""
+    """A snapshot being fetched; `position`: the bytes received so far."""
 
     snapshot: OffsetAndEpoch
     position: int = 0
@@ -81,7 +81,7 @@ class SnapshotDownload:
 
 @dataclass(slots=True, kw_only=True)
 class Follower:
-    """`listeners`: where the leader listens, never empty."""
+    """`listeners`: the leader's endpoints, never empty."""
 
     epoch: int
     leader_id: int
@@ -90,14 +90,12 @@ class Follower:
     fetch_deadline_ms: int
     update_voters_at_ms: int
     has_fetched: bool = False
-    # The leader has been told, once, what this voter can run.
-    has_updated_leader: bool = False
     download: SnapshotDownload | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Prospective:
-    """Keeps what it knew: the vote, the leader that went silent and where it listens."""
+    """Keeps the vote, and the leader that went silent with its endpoints."""
 
     epoch: int
     leader_id: int | None
@@ -109,7 +107,7 @@ class Prospective:
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """`backoff_until_ms`: lost, and waits before the next try (releases without pre-vote)."""
+    """`backoff_until_ms`: the election is lost, the next starts then (releases without pre-vote)."""
 
     epoch: int
     election: EpochElection
@@ -120,7 +118,7 @@ class Candidate:
 
 @dataclass(slots=True, kw_only=True)
 class Resigned:
-    """`successors`: voters, the most caught up first. `unacknowledged`: voters that do not know yet, by node id."""
+    """`successors`: voters, the most caught up first. `unacknowledged`: node ids of voters yet to acknowledge."""
 
     epoch: int
     successors: tuple[ReplicaKey, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode, error_name
@@ -17,12 +17,11 @@ from falkirk.protocol.messages.update_raft_voter_response import CurrentLeader, 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.raft.leader_discovery import NodeEndpoint, Outcome, handle_common, wire_id
 from falkirk.raft.leader_state import Leader, PendingVoterChange
-from falkirk.raft.peers import Destination
+from falkirk.raft.request_manager import Destination
 from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, listener_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Protocol
 
     from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse
     from falkirk.protocol.schema import WireMessage
@@ -30,18 +29,19 @@ if TYPE_CHECKING:
     from falkirk.raft.replication_leader import ReplicationLeader
     from falkirk.raft.states import Follower
 
-    class _Listener(Protocol):
-        name: str
-        host: str
-        port: int
-
 
 KRAFT_VERSION_FEATURE: Final = "kraft.version"
 _Refusal = tuple[ErrorCode, str]
 
 
+class _Listener(Protocol):
+    name: str
+    host: str
+    port: int
+
+
 class VoterChanges:
-    """Both sides: the leader changes the voters, a replica asks to be updated or, by itself, to be added."""
+    """Both sides: the leader changes the voters; a replica requests its own update or, with auto-join, its addition."""
 
     def __init__(self, context: RaftContext, replication: ReplicationLeader) -> None:
         self._context = context
@@ -52,7 +52,7 @@ class VoterChanges:
     # The leader.
 
     def receive_add(self, token: int, request: AddRaftVoterRequest, now_ms: int) -> None:
-        """Ask the new voter what it can run; `handle_api_versions` goes on."""
+        """Ask the new voter for its ApiVersions; `handle_api_versions` goes on."""
         leader, refusal = self._check(request.cluster_id)
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
         listeners = _listeners(request.listeners)
@@ -79,11 +79,11 @@ class VoterChanges:
         self, token: int, request: AddRaftVoterRequest, leader: Leader, to: Destination, now_ms: int
     ) -> None:
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
-        if not self._context.peers.is_ready(to, now_ms):
+        if not self._context.requests.is_ready(to, now_ms):
             refusal = ErrorCode.REQUEST_TIMED_OUT, f"New voter {key} is not ready to receive requests"
             self._context.reply(token, _add_response(refusal))
             return
-        self._context.peers.send(to, ApiVersionsRequest(), now_ms)
+        self._context.requests.send(to, ApiVersionsRequest(), now_ms)
         leader.pending_change = PendingVoterChange(
             is_addition=True,
             token=token,
@@ -94,7 +94,7 @@ class VoterChanges:
         )
 
     def handle_api_versions(self, node_id: int | None, response: ApiVersionsResponse, now_ms: int) -> Outcome:
-        """Add the new voter, if it can run the kraft.version and has caught up."""
+        """Add the new voter, if it supports the kraft.version and has caught up."""
         leader = self._quorum.state
         pending = self._awaited(node_id)
         if pending is None or not isinstance(leader, Leader):
@@ -126,21 +126,21 @@ class VoterChanges:
             node = VoterNode(key=pending.key, listeners=pending.listeners, kraft_versions=versions)
             voters = self._quorum.voters.with_voter(node)
             assert voters is not None
-            self._context.tell("info", "raft-voter-added", voter=str(pending.key), voters=str(voters))
+            self._context.add_fact("info", "raft-voter-added", voter=str(pending.key), voters=str(voters))
             pending.offset = self._replication.append_voters(leader, voters, now_ms)
             if not pending.ack_when_committed:
                 self._answer(pending, None)
         return Outcome.DONE
 
     def api_versions_failed(self, node_id: int | None) -> None:
-        """Give up on a new voter that can not be reached."""
+        """Give up on a new voter that cannot be reached."""
         leader = self._quorum.state
         if isinstance(leader, Leader) and self._awaited(node_id) is not None:
             refusal = ErrorCode.REQUEST_TIMED_OUT, "Aborted add voter operation since API_VERSIONS failed"
             self._finish(leader, refusal)
 
     def receive_remove(self, token: int, request: RemoveRaftVoterRequest, now_ms: int) -> None:
-        """Remove a voter, ourselves too: then we lead until that is committed."""
+        """Remove a voter; if that is this replica, it leads until the change is committed."""
         leader, refusal = self._check(request.cluster_id)
         key = ReplicaKey(request.voter_id, request.voter_directory_id)
         voters = self._quorum.voters
@@ -156,7 +156,7 @@ class VoterChanges:
         if refusal is not None or leader is None or changed is None:
             self._context.reply(token, _remove_response(refusal))
             return
-        self._context.tell("info", "raft-voter-removed", voter=str(key), voters=str(changed))
+        self._context.add_fact("info", "raft-voter-removed", voter=str(key), voters=str(changed))
         offset = self._replication.append_voters(leader, changed, now_ms)
         deadline_ms = now_ms + self._context.config.request_timeout_ms
         leader.pending_change = PendingVoterChange(
@@ -164,9 +164,9 @@ class VoterChanges:
         )
 
     def receive_update(self, token: int, request: UpdateRaftVoterRequest, now_ms: int) -> None:
-        """Write where a voter listens and what it can run; answered without waiting for the commit.
+        """Append a voter's endpoints and kraft.version range; the reply does not wait for the commit.
 
-        At kraft.version 0 nothing can be written. Differs from Kafka 4.1 and later, whose leader remembers it for a
+        At kraft.version 0 nothing can be appended. Differs from Kafka 4.1 and later, whose leader remembers it for a
         later upgrade of kraft.version: here that upgrade is not done on a running quorum.
         """
         error = self._context.leader_error(request.current_leader_epoch)
@@ -191,33 +191,33 @@ class VoterChanges:
             elif changed is None:
                 error = ErrorCode.VOTER_NOT_FOUND
             else:
-                self._context.tell("info", "raft-voter-updated", voter=str(key))
+                self._context.add_fact("info", "raft-voter-updated", voter=str(key))
                 self._replication.append_voters(leader, changed, now_ms)
         self._context.reply(token, self._update_response(error))
 
     def poll_leader(self, leader: Leader, now_ms: int) -> None:
-        """Give up on a change that takes too long; what was written stays written."""
+        """Give up on a change that takes too long; what was appended stays appended."""
         if leader.pending_change is not None and leader.pending_change.deadline_ms <= now_ms:
             self._finish(leader, (ErrorCode.REQUEST_TIMED_OUT, ""))
 
     def high_watermark_moved(self, leader: Leader, now_ms: int) -> None:
-        """Answer when the change is committed; a leader that removed itself has then done its duty."""
+        """Complete a committed change; a leader that has removed itself resigns then."""
         pending = leader.pending_change
         if pending is not None and pending.offset is not None and (leader.high_watermark or 0) > pending.offset:
             self._finish(leader, None)
         offset = self._log.history.voters_offset
         is_committed = offset is not None and offset < (leader.high_watermark or 0)
         if is_committed and not self._quorum.is_voter:
-            self._context.tell("info", "raft-leader-removed", voters=str(self._quorum.voters))
+            self._context.add_fact("info", "raft-leader-removed", voters=str(self._quorum.voters))
             self._quorum.become_resigned(now_ms)
 
     def stop_leading(self, leader: Leader) -> None:
-        """Answer who waits for a change: whether it will be committed is not known."""
+        """Fail the pending change's request: whether the change will be committed is unknown."""
         if leader.pending_change is not None:
             self._finish(leader, (ErrorCode.NOT_LEADER_OR_FOLLOWER, ""))
 
     def forget(self, token: int) -> None:
-        """Answer nobody any more; the change itself goes on."""
+        """Drop the waiting request; the change itself goes on."""
         leader = self._quorum.state
         if isinstance(leader, Leader) and leader.pending_change is not None and leader.pending_change.token == token:
             leader.pending_change.token = None
@@ -225,18 +225,18 @@ class VoterChanges:
     # The others.
 
     def poll_follower(self, state: Follower, to: Destination | None, now_ms: int) -> bool:
-        """Ask the leader to write what it should of us, when it is time; say whether a request was sent."""
-        if now_ms < state.update_voters_at_ms or to is None or not self._context.peers.is_ready(to, now_ms):
+        """Send the leader this replica's own change when one is due; return whether a request was sent."""
+        if now_ms < state.update_voters_at_ms or to is None or not self._context.requests.is_ready(to, now_ms):
             return False
         request = self._own_change()
         state.update_voters_at_ms = now_ms + self._context.config.fetch_timeout_ms
         if request is None:
             return False
-        self._context.peers.send(to, request, now_ms)
+        self._context.requests.send(to, request, now_ms)
         return True
 
     def handle_update(self, response: UpdateRaftVoterResponse, now_ms: int) -> Outcome:
-        """See whether the leader has written it; if not, it is asked again."""
+        """Handle the leader's reply; a failed update is sent again later."""
         leader = response.current_leader
         endpoints = [] if not leader.host else [_Endpoint(leader.leader_id, leader.host, leader.port)]
         outcome = handle_common(
@@ -259,7 +259,7 @@ class VoterChanges:
             return None
         known = voters.nodes.get(config.node_id)
         if known is not None:
-            # A disk that this node does not have any more.
+            # A disk that this node no longer has.
             return RemoveRaftVoterRequest(
                 cluster_id=config.cluster_id,
                 voter_id=known.key.node_id,
@@ -274,7 +274,7 @@ class VoterChanges:
                 add_raft_voter_request.Listener(name=name, host=endpoint.host, port=endpoint.port)
                 for name, endpoint in self._quorum.own_listeners.items()
             ],
-            # The commit needs this node's own fetches, which wait for the answer.
+            # The commit needs this node's own fetches, which wait for the response.
             ack_when_committed=False,
         )
 

@@ -1,4 +1,4 @@
-"""Which voters and which kraft.version were in force at each offset of the log, uncommitted ones included."""
+"""The voters and the kraft.version in force at each offset of the log, including uncommitted ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.protocol.messages import VotersRecord
-    from falkirk.raft.log_reader import VotersChange
+    from falkirk.protocol.voters_change import VotersChange
 
 BOOTSTRAP_OFFSET = -1
-"""Where voters stand that a bootstrap snapshot (0-0.checkpoint) brought: before the log."""
+"""The offset of voters from a bootstrap snapshot (0-0.checkpoint), before the log."""
 
 
 class _Entry(NamedTuple):
@@ -22,10 +22,10 @@ class _Entry(NamedTuple):
 
 
 class VoterHistory:
-    """Follows the control records of snapshot and log up to the log's end, what is not yet on disk included.
+    """Follows the control records of snapshot and log up to the log's end, including what is not yet on disk.
 
-    Voters are in force from the moment when their record is appended, long before it is committed (KIP-853); so they
-    come back when the record is truncated.
+    Voters are in force from the moment when their record is appended, long before it is committed (KIP-853); so the
+    former ones return when the record is truncated.
     """
 
     def __init__(self, static_voters: VoterSet) -> None:
@@ -34,36 +34,36 @@ class VoterHistory:
         self._kraft_versions: list[tuple[int, int]] = []
 
     def load(self, changes: Iterable[VotersChange], snapshot_offset: int | None) -> None:
-        """Begin anew with what the log tells. What a snapshot says stands at its last offset: it is never truncated."""
+        """Start anew from the log. Changes in a snapshot count at its last offset: they are never truncated."""
         self._voters.clear()
         self._kraft_versions.clear()
         for change in changes:
             of_snapshot = change.offset == snapshot_offset
             if change.kraft_version is not None:
-                taken = bool(self._kraft_versions)
-                self._kraft_versions.append((change.offset - (of_snapshot and not taken), change.kraft_version))
+                is_known = bool(self._kraft_versions)
+                self._kraft_versions.append((change.offset - (of_snapshot and not is_known), change.kraft_version))
             if change.voters is not None:
-                taken = bool(self._voters)
-                entry = _Entry(change.offset - (of_snapshot and not taken), VoterSet.of_record(change.voters))
+                is_known = bool(self._voters)
+                entry = _Entry(change.offset - (of_snapshot and not is_known), VoterSet.of_record(change.voters))
                 self._voters.append(entry)
 
     def add_voters(self, offset: int, record: VotersRecord) -> None:
-        """Take in a record that was appended."""
+        """Add the voters of an appended record."""
         self._voters.append(_Entry(offset, VoterSet.of_record(record)))
 
     def add_kraft_version(self, offset: int, version: int) -> None:
-        """Take in a record that was appended."""
+        """Add the kraft.version of an appended record."""
         self._kraft_versions.append((offset, version))
 
     def truncate(self, end_offset: int) -> None:
-        """Forget what stood at `end_offset` or behind it."""
+        """Remove entries from `end_offset` on."""
         while self._voters and self._voters[-1].offset >= end_offset:
             self._voters.pop()
         while self._kraft_versions and self._kraft_versions[-1][0] >= end_offset:
             self._kraft_versions.pop()
 
     def forget_before(self, offset: int) -> None:
-        """Let go of what was replaced before `offset`, the start of the log."""
+        """Remove entries that were replaced before `offset`, the start of the log."""
         while len(self._voters) > 1 and self._voters[1].offset < offset:
             del self._voters[0]
         while len(self._kraft_versions) > 1 and self._kraft_versions[1][0] < offset:
@@ -76,7 +76,7 @@ class VoterHistory:
 
     @property
     def voters_offset(self) -> int | None:
-        """Where the voters in force were written; BOOTSTRAP_OFFSET if not yet in the log; None if configured."""
+        """The offset of the voters in force; BOOTSTRAP_OFFSET if not yet in the log; None if configured."""
         return self._voters[-1].offset if self._voters else None
 
     @property
@@ -85,9 +85,9 @@ class VoterHistory:
         return self._kraft_versions[-1][1] if self._kraft_versions else 0
 
     def kraft_version_before(self, end_offset: int) -> int:
-        """Give the level at the end of what stands before `end_offset`."""
+        """Return the kraft.version in force before `end_offset`."""
         return next((version for offset, version in reversed(self._kraft_versions) if offset < end_offset), 0)
 
     def voters_before(self, end_offset: int) -> VoterSet | None:
-        """Give the voters as the log has them before `end_offset`; None if it has none."""
+        """Return the voters in the log before `end_offset`; None if it has none."""
         return next((entry.voters for entry in reversed(self._voters) if entry.offset < end_offset), None)

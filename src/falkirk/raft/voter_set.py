@@ -1,4 +1,4 @@
-"""Who may vote: an immutable set of voters, and the rules by which it changes (KIP-853)."""
+"""The voters of the quorum: an immutable set, and the rules by which it changes (KIP-853)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class ReplicaKey(NamedTuple):
-    """A replica on one disk. The directory id is zero where nobody says it (kraft.version 0, older requests)."""
+    """A replica on one disk. The directory id is zero where it is unknown (kraft.version 0, older requests)."""
 
     node_id: int
     directory_id: bytes = ZERO_UUID
 
     def __str__(self) -> str:
-        """Give `3` or `3@<directory id>`."""
+        """Return `3` or `3@<directory id>`."""
         return str(self.node_id) if self.directory_id == ZERO_UUID else f"{self.node_id}@{uuid_text(self.directory_id)}"
 
 
 class KRaftVersionRange(NamedTuple):
-    """Levels of kraft.version that a voter can run."""
+    """The levels of kraft.version that a voter supports."""
 
     min_version: int = 0
     max_version: int = 0
 
     def __contains__(self, version: object) -> bool:
-        """Say whether a level is within."""
+        """Return whether a level is within."""
         return isinstance(version, int) and self.min_version <= version <= self.max_version
 
 
@@ -42,14 +42,14 @@ _LEVEL_0 = KRaftVersionRange()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterNode:
-    """One voter: its key, where it listens (by listener name, in capitals as Kafka writes them), what it can run."""
+    """One voter: key, endpoints by listener name (in capitals as Kafka writes them), and supported kraft.versions."""
 
     key: ReplicaKey
     listeners: Mapping[str, Endpoint] = field(default_factory=dict)
     kraft_versions: KRaftVersionRange = _LEVEL_0
 
     def is_voter(self, key: ReplicaKey) -> bool:
-        """Say whether `key` is this voter. A voter without a directory id is known by its node id alone."""
+        """Return whether `key` is this voter. A voter without a directory id is known by its node id alone."""
         return self.key.node_id == key.node_id and self.key.directory_id in (ZERO_UUID, key.directory_id)
 
 
@@ -61,7 +61,7 @@ class VoterSet:
 
     @classmethod
     def of_static(cls, voters: Mapping[int, Endpoint], listener: str) -> VoterSet:
-        """Make the set of `controller.quorum.voters`, all reached over the same listener."""
+        """Make the set of `controller.quorum.voters`, all with the same listener."""
         return cls({
             node_id: VoterNode(key=ReplicaKey(node_id), listeners={listener: endpoint})
             for node_id, endpoint in voters.items()
@@ -69,11 +69,11 @@ class VoterSet:
 
     @classmethod
     def of_record(cls, record: VotersRecord) -> VoterSet:
-        """Read what the log or a snapshot says."""
+        """Make the set of a record in the log or a snapshot."""
         return cls({voter.voter_id: _node(voter) for voter in record.voters})
 
     def record(self) -> VotersRecord:
-        """Give what goes into the log; Kafka's own order of voters is that of a hash map of small numbers."""
+        """Return the record for the log; Kafka's own order of voters is that of a hash map of small numbers."""
         return VotersRecord(voters=[_voter(self.nodes[node_id]) for node_id in sorted(self.nodes)])
 
     def __len__(self) -> int:
@@ -88,45 +88,45 @@ class VoterSet:
         return tuple(sorted(self.nodes))
 
     def is_voter(self, key: ReplicaKey) -> bool:
-        """Say whether a replica is one of the voters."""
+        """Return whether a replica is one of the voters."""
         node = self.nodes.get(key.node_id)
         return node is not None and node.is_voter(key)
 
     def is_only_voter(self, key: ReplicaKey) -> bool:
-        """Say whether a replica is a majority of its own."""
+        """Return whether a replica is a majority on its own."""
         return len(self.nodes) == 1 and self.is_voter(key)
 
     def needs_update(self, node: VoterNode) -> bool:
-        """Say whether `node` is a voter of which the set says something else."""
+        """Return whether `node` is a voter whose entry in the set differs."""
         known = self.nodes.get(node.key.node_id)
         return known is not None and known.is_voter(node.key) and known != node
 
     def with_voter(self, node: VoterNode) -> VoterSet | None:
-        """Add a voter; None if its node id is taken, by another directory too."""
+        """Return the set with a new voter; None if its node id is in use, even with another directory."""
         if node.key.node_id in self.nodes:
             return None
         return VoterSet({**self.nodes, node.key.node_id: node})
 
     def without(self, key: ReplicaKey) -> VoterSet | None:
-        """Remove a voter; None if it is not in the set with this directory, or is the last one."""
+        """Return the set without a voter; None if it is not in the set with this directory, or is the last one."""
         known = self.nodes.get(key.node_id)
         if known is None or known.key != key or len(self.nodes) == 1:
             return None
         return VoterSet({node_id: node for node_id, node in self.nodes.items() if node_id != key.node_id})
 
     def updated(self, node: VoterNode) -> VoterSet | None:
-        """Replace what is said of a voter; None if it is not one."""
+        """Return the set with a voter's entry replaced; None if it is not a voter."""
         if not self.is_voter(node.key):
             return None
         return VoterSet({**self.nodes, node.key.node_id: node})
 
     def __str__(self) -> str:
-        """Give `1@..., 2@...`."""
+        """Return `1@..., 2@...`."""
         return ", ".join(str(self.nodes[node_id].key) for node_id in sorted(self.nodes))
 
 
 def listener_name(name: str) -> str:
-    """Write a listener's name as Kafka compares them."""
+    """Return a listener's name in the form in which Kafka compares it."""
     return name.upper()
 
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from falkirk.node.config import BROKER, CONTROLLER
-from falkirk.node.config_definitions import definitions
-from falkirk.node.server_properties import read_server_properties
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.config.server_properties import read_server_properties
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.uuid import random_uuid, uuid_text
 from falkirk.server.errors import ServerError
@@ -24,14 +23,15 @@ from falkirk.storage.formatting.errors import FormatterError
 from falkirk.storage.formatting.formatter import FormatRequest, format_storage
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.properties_file import format_property, parse_properties
+from falkirk.versions.configs.server import definitions
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from falkirk.node.config import NodeConfig
-    from falkirk.node.server_properties import ServerProperties
+    from falkirk.node.config.node_config import NodeConfig
+    from falkirk.node.config.server_properties import ServerProperties
     from falkirk.protocol.chance import Chance
 
 HOST: Final = "127.0.0.1"
@@ -41,7 +41,7 @@ _MANIFEST_VERSION: Final = 1
 
 
 class NodeLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """One node. A port is there for each role that it has."""
+    """One node, with a port for each of its roles."""
 
     node_id: int
     broker_port: int | None = None
@@ -49,13 +49,13 @@ class NodeLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Give what the node is, in the words of process.roles."""
+        """The node's roles, in the words of process.roles."""
         given = ((BROKER, self.broker_port), (CONTROLLER, self.controller_port))
         return tuple(role for role, port in given if port is not None)
 
 
 class ClusterLayout(msgspec.Struct, frozen=True, kw_only=True):
-    """All nodes, by rising id."""
+    """All nodes, by ascending id."""
 
     release: str
     cluster_id: str
@@ -64,27 +64,27 @@ class ClusterLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def brokers(self) -> tuple[NodeLayout, ...]:
-        """Give the nodes that serve clients."""
+        """The nodes that serve clients."""
         return tuple(node for node in self.nodes if node.broker_port is not None)
 
     @property
     def controllers(self) -> tuple[NodeLayout, ...]:
-        """Give the voters of the quorum."""
+        """The voters of the quorum."""
         return tuple(node for node in self.nodes if node.controller_port is not None)
 
     @property
     def is_combined(self) -> bool:
-        """Say whether every node has both roles."""
+        """True if every node has both roles."""
         return len(self.brokers) == len(self.controllers) == len(self.nodes)
 
     @property
     def bootstrap_servers(self) -> tuple[Endpoint, ...]:
-        """Give where clients connect to."""
+        """The endpoints for clients."""
         return tuple(Endpoint(HOST, node.broker_port) for node in self.brokers if node.broker_port is not None)
 
 
 def new_layout(release: Release, *, brokers: int, controllers: int | None, random: Chance) -> ClusterLayout:
-    """Give a layout, still without ports. `controllers`: how many there are besides the brokers; None: all are both."""
+    """Return a layout without ports. `controllers`: how many beside the brokers; None: all nodes are both."""
     nodes = [
         NodeLayout(node_id=node_id, broker_port=0, controller_port=0 if controllers is None else None)
         for node_id in range(1, brokers + 1)
@@ -94,7 +94,7 @@ def new_layout(release: Release, *, brokers: int, controllers: int | None, rando
 
 
 def read_layout(directory: Path) -> ClusterLayout | None:
-    """Read what a directory holds; None if there is nothing in it. Raises ServerError if it holds something else."""
+    """Read a directory's layout; None if the directory is empty. Raises ServerError if it has something else."""
     file = directory / MANIFEST
     if not file.exists():
         if directory.exists() and any(directory.iterdir()):
@@ -110,9 +110,9 @@ def read_layout(directory: Path) -> ClusterLayout | None:
 
 
 def with_ports(layout: ClusterLayout, first_port: int | None) -> ClusterLayout:
-    """Give each node its ports: from `first_port` on, else those that it had if they are free, else any.
+    """Assign ports: from `first_port` on, else those that the nodes had if they are free, else any.
 
-    Brokers come first. Raises ServerError if ports that were asked for are taken.
+    Brokers come first. Raises ServerError if requested ports are in use.
     """
     had = [node.broker_port for node in layout.brokers] + [node.controller_port for node in layout.controllers]
     wanted = [port or 0 for port in had] if first_port is None else list(range(first_port, first_port + len(had)))
@@ -135,7 +135,7 @@ def with_ports(layout: ClusterLayout, first_port: int | None) -> ClusterLayout:
 def write_cluster(
     directory: Path, layout: ClusterLayout, overrides: Mapping[str, str], *, random: Chance, now_ms: int
 ) -> None:
-    """Write each node's configuration, format what is not formatted yet, and put the layout down as the last thing.
+    """Write each node's configuration, format what is not formatted yet, and write the layout last.
 
     Raises ServerError, ConfigError and OSError.
     """
@@ -158,7 +158,7 @@ def write_cluster(
 
 
 def node_home(directory: Path, node: NodeLayout) -> Path:
-    """Give the directory of a node."""
+    """Return the directory of a node."""
     return directory / f"node-{node.node_id}"
 
 
@@ -189,7 +189,7 @@ def _properties(directory: Path, layout: ClusterLayout, node: NodeLayout, releas
 
 
 def _replication(brokers: int, release: Release) -> dict[str, str]:
-    """Give the topics of coordinators as many replicas as there can be: Kafka's default is three."""
+    """Return as many replicas for coordinators' topics as there can be: Kafka's default is three."""
     known = definitions(release)
     prefixes = ("offsets.topic.", "transaction.state.log.", "share.coordinator.state.topic.")
     values = {"replication.factor": min(3, brokers), "min.isr": min(2, brokers)}
@@ -214,7 +214,7 @@ def _format_request(layout: ClusterLayout, config: NodeConfig) -> FormatRequest:
 
 
 def _free_ports(wanted: Sequence[int], *, is_strict: bool) -> list[int]:
-    """Give ports that nobody listens on: these (0: any), or any in the place of those that are taken."""
+    """Return free ports: these (0: any), or any in the place of those in use."""
     with ExitStack() as sockets:
         return [sockets.enter_context(_bound(port, is_strict=is_strict)).getsockname()[1] for port in wanted]
 

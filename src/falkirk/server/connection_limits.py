@@ -1,4 +1,4 @@
-"""How many clients may be connected (max.connections, max.connections.per.ip and its overrides)."""
+"""Limits of accepted connections (max.connections, max.connections.per.ip and its overrides)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.versions.config_definition import Value
+    from falkirk.versions.configs.definition import Value
 
 _UNLIMITED = 2**31 - 1
 
 
 @dataclass(slots=True, kw_only=True)
 class ConnectionLimits:
-    """Counts the connections that were accepted. `max_by_host` are the overrides."""
+    """Counts accepted connections. `max_by_host` are the overrides."""
 
     max_connections: int = _UNLIMITED
     max_per_ip: int = _UNLIMITED
@@ -26,7 +26,7 @@ class ConnectionLimits:
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> ConnectionLimits:
-        """Take them from the values of server.properties."""
+        """Make them of the values of server.properties."""
         max_connections, max_per_ip = values["max.connections"], values["max.connections.per.ip"]
         assert isinstance(max_connections, int)
         assert isinstance(max_per_ip, int)
@@ -36,7 +36,7 @@ class ConnectionLimits:
         return cls(max_connections=max_connections, max_per_ip=max_per_ip, max_by_host=by_host)
 
     def admit(self, host: str) -> str | None:
-        """Count a connection, or say why there may not be one more."""
+        """Count a connection, or return why it is refused."""
         if self._count >= self.max_connections:
             return f"max.connections is {self.max_connections}"
         allowed = self.max_by_host.get(host, self.max_per_ip)
@@ -47,7 +47,7 @@ class ConnectionLimits:
         return None
 
     def leave(self, host: str) -> None:
-        """Count a connection that was admitted no more."""
+        """Uncount an admitted connection."""
         self._count -= 1
         self._by_host[host] -= 1
         if not self._by_host[host]:

@@ -1,4 +1,4 @@
-"""Why a node does not come up, in one line for the operator."""
+"""Why a node does not start, in one line for the operator."""
 
 
 class ServerError(Exception):

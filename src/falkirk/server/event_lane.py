@@ -1,4 +1,4 @@
-"""What connections of one kind have told and the node has not heard yet."""
+"""Events of one kind of connections that the node has not received yet."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ if TYPE_CHECKING:
 
     from falkirk.node.events import ConnectionEvent
 
+PIECE_BYTES_MIN: Final = 4096
+# An event that brings no bytes is some work all the same.
+_EVENT_BYTES: Final = 64
+_LENGTH_BYTES: Final = 4
+
 
 class EventLane:
-    """Gives all that came since it was last asked or, if that is more than `bytes_max`, a piece of each connection.
+    """Returns all events since the last call or, if they exceed `bytes_max`, a part of each connection's.
 
-    So what many connections send at once, or one that floods, is heard in steps of a bounded size, and what the node
-    has to do besides is done between them. Connections take turns; of each the order is kept. `bytes_max` may be set
-    anew at any time.
+    So the node processes what many connections send at once, or one that floods, in steps of a bounded size, and does
+    its other work between them. Connections take turns; the order within a connection is kept. `bytes_max` may change
+    at any time.
 
-    `missing_bytes` says how much a connection's request that has begun lacks at least, 0 between requests. Bytes that
-    only go on with a request are kept and no more, so they count for nothing: one of a megabyte takes a turn or two.
+    `missing_bytes` returns the minimum that a connection's current request lacks, 0 between requests. Bytes that only
+    continue a request are just stored, so they do not count: a megabyte takes a turn or two.
     """
 
     def __init__(self, bytes_max: int, missing_bytes: Callable[[int], int]) -> None:
@@ -33,34 +38,34 @@ class EventLane:
         self._waiting: OrderedDict[int, deque[ConnectionEvent]] = OrderedDict()
 
     def add(self, event: ConnectionEvent) -> None:
-        """Take in what a connection tells."""
+        """Add a connection's event."""
         self._events.append(event)
         if type(event) is BytesReceived:
             self._size += len(event.data)
 
-    def take(self) -> list[ConnectionEvent]:
-        """Give what the node is to hear next."""
+    def pop(self) -> list[ConnectionEvent]:
+        """Remove and return the events for the next step."""
         events, size = self._events, self._size
         self._events, self._size = [], 0
         if not self._waiting and size <= self.bytes_max:
             return events
         for event in events:
             self._waiting.setdefault(event.connection_id, deque()).append(event)
-        return self._take_turns()
+        return self._pop_turns()
 
     @property
     def waiting(self) -> AbstractSet[int]:
-        """The connections of which more is to be taken."""
+        """The connections with more events."""
         return self._waiting.keys()
 
-    def _take_turns(self) -> list[ConnectionEvent]:
+    def _pop_turns(self) -> list[ConnectionEvent]:
         taken: list[ConnectionEvent] = []
         piece_bytes = max(min(PIECE_BYTES_MIN, self.bytes_max), self.bytes_max // len(self._waiting))
         left = self.bytes_max
         for connection_id, events in list(self._waiting.items()):
             if left <= 0:
                 break
-            left -= _take_piece(events, piece_bytes, taken, missing=self._missing_bytes(connection_id))
+            left -= _pop_piece(events, piece_bytes, taken, missing=self._missing_bytes(connection_id))
             if events:
                 self._waiting.move_to_end(connection_id)
             else:
@@ -68,14 +73,8 @@ class EventLane:
         return taken
 
 
-PIECE_BYTES_MIN: Final = 4096
-# An event that brings no bytes is some work all the same.
-_EVENT_BYTES: Final = 64
-_LENGTH_BYTES: Final = 4
-
-
-def _take_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[ConnectionEvent], *, missing: int) -> int:
-    """Move events of one connection as far as `bytes_max` goes; give how much that was."""
+def _pop_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[ConnectionEvent], *, missing: int) -> int:
+    """Move events of one connection up to `bytes_max`; return how many bytes counted."""
     left = bytes_max
     is_between = not missing
     while events and left > 0:
@@ -100,12 +99,12 @@ def _take_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[Conn
 
 
 def _frame_bytes(data: bytes) -> int:
-    """Say how much the request takes that begins here, its length included; 0 if that is not there."""
+    """Return the size of the request that begins here, including its length; 0 if that is incomplete."""
     return _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big") if len(data) >= _LENGTH_BYTES else 0
 
 
 def _pieces(event: BytesReceived, first_bytes: int, bytes_max: int) -> list[BytesReceived]:
-    """Cut all of it at once: what is left would be copied again with each piece that is cut off."""
+    """Split all of it at once: else the rest would be copied again for each piece."""
     connection_id, data = event.connection_id, event.data
     rest = [BytesReceived(connection_id, data[at : at + bytes_max]) for at in range(first_bytes, len(data), bytes_max)]
     return [BytesReceived(connection_id, data[:first_bytes]), *rest]

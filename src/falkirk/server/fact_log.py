@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 
     from structlog.typing import EventDict
 
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=str)
+
 
 class LogFormat(StrEnum):
-    """How lines look."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class LogLevel(StrEnum):
-    """The least that is logged."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -42,7 +44,7 @@ class LogLevel(StrEnum):
 
 
 class FactLog:
-    """Writes facts to a stream; that nobody reads them any more is no reason for a node to end."""
+    """Writes facts to a stream; a closed stream does not end the node."""
 
     def __init__(self, stream: TextIO, log_format: LogFormat, level: LogLevel) -> None:
         self._least = _NUMBERS[level]
@@ -54,14 +56,14 @@ class FactLog:
         )
 
     def write(self, fact: Fact) -> None:
-        """Write a fact, if its level is wanted."""
+        """Write a fact, if its level is enabled."""
         number = _NUMBERS[LogLevel(fact.level)]
         if number >= self._least:
             with suppress(OSError):
                 self._logger.log(number, fact.event, fields=fact.fields)
 
     def write_bug(self, error: BaseException) -> None:
-        """Write what nobody expected, with its traceback."""
+        """Write an unexpected exception with its traceback."""
         lines = "".join(traceback.format_exception(error))
         self.write(Fact("error", "an error that falkirk did not expect; please report it", {"traceback": lines}))
 
@@ -96,7 +98,6 @@ def _shown(value: object) -> str:
     return _ENCODER.encode(text).decode() if not text or any(char in text for char in ' "=\n') else text
 
 
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=str)
 _RENDERERS: Final[dict[LogFormat, Callable[[Any, str, EventDict], str]]] = {  # Any: structlog's loggers
     LogFormat.TEXT: _render_text,
     LogFormat.JSON: _render_json,

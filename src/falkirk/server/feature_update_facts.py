@@ -1,4 +1,4 @@
-"""What the active controller told of updates of features: what the last one lost, or what stood in its way."""
+"""The last update of features by the active controller: its losses or its blockers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from falkirk.node.effects import Fact
 
+MORE: Final = "more"
+"""Losses beyond those that are listed."""
+UNNAMED: Final = "unknown"
+
 
 class FeatureUpdateFacts:
-    """Counts losses by kind, and blockers by feature, of the last update; `falkirk.node.feature_update` tells them."""
+    """Losses by kind and blockers by feature of the last update, from facts of `node.controller.feature_updates`."""
 
     def __init__(self) -> None:
         self.losses: Counter[str] = Counter()
         self.blockers: Counter[str] = Counter()
 
-    def take(self, fact: Fact) -> None:
-        """Count a fact, if it is of an update."""
+    def count(self, fact: Fact) -> None:
+        """Count a fact about an update; others are ignored."""
         match fact.event:
             case "features-updated":
                 self.losses.clear()
@@ -31,11 +35,6 @@ class FeatureUpdateFacts:
                 self.blockers = _by_feature(fact.fields.get("blockers"))
             case _:
                 pass
-
-
-MORE: Final = "more"
-"""Losses beyond those that are told one by one."""
-UNNAMED: Final = "unknown"
 
 
 def _by_feature(blockers: object) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""What a broker tells Prometheus of the groups that it coordinates, under the names of Kafka's MBeans."""
+"""A broker's Prometheus metrics of the groups that it coordinates, under the names of Kafka's MBeans."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import GaugeMetricFamily, UnknownMetricFamily
 
-from falkirk.coordinator.record_type import GroupType
-from falkirk.node.group_coordinator.hosted_shard import HostState
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prometheus_client.core import Metric
 
-    from falkirk.node.group_measurements import GroupMeasurements
+    from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements
+
+_METRICS: Final = "kafka_server_group_coordinator_metrics_"
+_CLASSIC_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
+_CONSUMER_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 
 
 def group_metrics(now: GroupMeasurements) -> Iterator[Metric]:
-    """Give all metrics of groups. Kafka's rates are left to Prometheus, which has the counts."""
+    """Yield all metrics of groups. Kafka's rates are left to Prometheus, which has the counts."""
     yield from _classic_groups(now)
     types = ((type_, now.count(type_)) for type_ in (GroupType.CLASSIC, GroupType.CONSUMER))
     group_count = _labelled("group_count", "Groups, by protocol.", "protocol")
@@ -55,8 +59,3 @@ def _classic_groups(now: GroupMeasurements) -> Iterator[Metric]:
 
 def _labelled(name: str, text: str, label: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"{_METRICS}{name}", text, labels=(label,))
-
-
-_METRICS: Final = "kafka_server_group_coordinator_metrics_"
-_CLASSIC_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
-_CONSUMER_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")

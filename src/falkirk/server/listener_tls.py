@@ -1,4 +1,4 @@
-"""TLS of each listener, for those who connect to it, and for the node itself where it connects to such a listener."""
+"""TLS of each listener, for accepted connections and for those that the node opens to such a listener."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ClientConfigError
-from falkirk.node.security_settings import listener_prefix
+from falkirk.node.config.security_settings import listener_prefix
 from falkirk.server.errors import ServerError
 from falkirk.server.tls_session import TlsSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from falkirk.node.server_properties import ServerProperties
-    from falkirk.node.zookeeper.properties import ZooKeeperProperties
+    from falkirk.node.config.server_properties import ServerProperties
+    from falkirk.zookeeper_node.config.properties import ZooKeeperProperties
 
 TLS_PROTOCOLS: Final = ("SSL", "SASL_SSL")
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerTls:
-    """Contexts by name of a listener; a listener that is not in there speaks plain text."""
+    """Contexts by listener name; a listener without one uses plain text."""
 
     servers: Mapping[str, ssl.SSLContext] = field(default_factory=dict)
     clients: Mapping[str, ssl.SSLContext] = field(default_factory=dict)
 
     @classmethod
     def of(cls, properties: ServerProperties | ZooKeeperProperties, met: Iterable[str | None] = ()) -> ListenerTls:
-        """Make all that the configuration asks for. Raises ServerError naming the listener.
+        """Make all contexts of a configuration. Raises ServerError naming the listener.
 
         `met`: listeners that the node itself connects to.
         """
@@ -53,12 +53,12 @@ class ListenerTls:
         )
 
     def accepting(self, listener: str) -> TlsSession | None:
-        """Begin a session on a connection that was accepted; None: without TLS."""
+        """Start a session on an accepted connection; None: without TLS."""
         context = self.servers.get(listener)
         return None if context is None else TlsSession(context)
 
     def connecting(self, listener: str, host: str) -> TlsSession | None:
-        """Begin a session on a connection that the node opens; None: without TLS."""
+        """Start a session on a connection that the node opens; None: without TLS."""
         context = self.clients.get(listener)
         return None if context is None else TlsSession(context, server_hostname=host)
 
@@ -83,6 +83,6 @@ def _settings(properties: ServerProperties | ZooKeeperProperties, listener: str)
 
 
 def _client_auth(given: Mapping[str, str], listener: str, *, is_sasl: bool) -> str | None:
-    """Give what is asked of clients: with SASL a certificate only where the listener's own key says so, as in Kafka."""
+    """Return the client authentication: with SASL a certificate only if the listener's own key says so, as in Kafka."""
     own = given.get(f"{listener_prefix(listener)}ssl.client.auth")
     return own or ("none" if is_sasl else None)

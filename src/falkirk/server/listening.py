@@ -1,4 +1,4 @@
-"""Sockets that listen: opened before anything else of the node is touched, so that a port in use changes nothing."""
+"""Listening sockets: bound before anything else of the node is touched, so that a port in use changes nothing."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from falkirk.server.errors import ServerError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.node.config import Listener
+    from falkirk.node.config.node_config import Listener
 
 
 @dataclass(frozen=True, slots=True)
 class ListeningSocket:
-    """A listener, with the port that it got where any was asked for, and its socket."""
+    """A listener, with its actual port, and its socket."""
 
     listener: Listener
     socket: socket.socket
 
 
 def bind(listeners: Sequence[Listener]) -> list[ListeningSocket]:
-    """Bind all listeners; none takes connections yet. Raises ServerError, and nothing is bound then."""
+    """Bind all listeners, without accepting connections. Raises ServerError, and nothing is bound then."""
     bound: list[ListeningSocket] = []
     try:
         for listener in listeners:
@@ -38,7 +38,7 @@ def bind(listeners: Sequence[Listener]) -> list[ListeningSocket]:
 
 
 def close(sockets: Sequence[ListeningSocket]) -> None:
-    """Close what was bound."""
+    """Close bound sockets."""
     for one in sockets:
         one.socket.close()
 

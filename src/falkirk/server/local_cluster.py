@@ -1,6 +1,6 @@
 """A cluster of ours on this machine, from its start to its end: each node a process, or all of them in this one.
 
-Nothing is started again by itself. A node that ends unasked is told of; the others go on.
+Nodes are never restarted. A node that ends unexpectedly is reported; the others go on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RunningNode(Protocol):
     ended: asyncio.Task[Stop]
 
     def request_shutdown(self) -> None:
-        """Ask it to stop in an orderly way."""
+        """Ask it to shut down cleanly."""
         ...
 
     def end_now(self) -> None:
@@ -50,19 +50,19 @@ class Launcher(Protocol):
 
 
 class Audience(Protocol):
-    """Who is told what happens."""
+    """Receives the cluster's events."""
 
     def brokers_joined(self, count: int, total: int) -> None:
-        """Hear how many brokers are in the cluster."""
+        """Receive the number of brokers in the cluster."""
 
     def ready(self, features: FeatureMetadata) -> None:
-        """Hear that all brokers serve; `features`: as one of them tells them."""
+        """React when all brokers serve; `features`: as one of them reports them."""
 
     def node_ended(self, node_id: int, stop: Stop) -> None:
-        """Hear of a node that ended unasked."""
+        """React to a node that ended unexpectedly."""
 
     def stopping(self) -> None:
-        """Hear that the cluster is about to stop."""
+        """React before the cluster stops."""
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class LocalCluster:
     _is_all_well: bool = field(default=True, init=False)
 
     def request_shutdown(self) -> None:
-        """Stop in an orderly way; if that was asked before, end all nodes at once."""
+        """Shut down cleanly; on a second call end all nodes at once."""
         if self._asked_to_stop.is_set():
             self._is_all_well = False
             for node in self._running.values():
@@ -85,9 +85,9 @@ class LocalCluster:
         self._asked_to_stop.set()
 
     async def run(self) -> bool:
-        """Start all nodes, wait until they serve, then until the cluster is asked to stop or no node is left.
+        """Start all nodes, wait until they serve, then until a shutdown is requested or no node is left.
 
-        Says whether all of them ended in order. Raises ServerError if the cluster does not come up.
+        Returns whether all of them ended cleanly. Raises ServerError if the cluster does not come up.
         """
         try:
             for node in self.layout.nodes:
@@ -141,7 +141,7 @@ class LocalCluster:
     # --- Running
 
     async def _watch(self, stopping: asyncio.Task[bool]) -> None:
-        """Tell of nodes that end, until the cluster is to stop or none is left."""
+        """Report nodes that end, until a shutdown is requested or none is left."""
         while self._running and not stopping.done():
             ends = {node.ended for node in self._running.values()}
             await asyncio.wait({stopping, *ends}, return_when=asyncio.FIRST_COMPLETED)
@@ -154,7 +154,7 @@ class LocalCluster:
     # --- Stopping
 
     async def _stop(self) -> None:
-        """Stop brokers before the controllers that they need for it; nodes that are both leave together."""
+        """Stop brokers before the controllers that they need; combined nodes stop together."""
         if not self._running:
             return
         self.audience.stopping()
@@ -175,7 +175,7 @@ class LocalCluster:
 
 
 async def _alive_brokers(broker: AsyncAdmin) -> int:
-    """Ask a broker how many are alive; 0 while it cannot be asked."""
+    """Return how many brokers a broker knows to be alive; 0 while it cannot be reached."""
     try:
         return len((await broker.describe_cluster()).nodes)
     except ClientError:

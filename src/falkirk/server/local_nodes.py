@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from falkirk.node.config import NodeConfig
+    from falkirk.node.config.node_config import NodeConfig
     from falkirk.server.cluster_layout import ClusterLayout, NodeLayout
     from falkirk.server.node_driver import NodeDriver
     from falkirk.server.opened_node import OpenedNode
@@ -29,7 +29,7 @@ _LAST_BYTES: Final = 8 * 1024
 
 
 class NodeProcesses:
-    """Each node is a process. What it logs goes to a file in its directory."""
+    """Each node is a process, whose log goes to a file in its directory."""
 
     def __init__(self, directory: Path, layout: ClusterLayout) -> None:
         self._directory = directory
@@ -61,11 +61,11 @@ class NodeProcess:
 
     @property
     def pid(self) -> int:
-        """Give the process."""
+        """The process id."""
         return self._process.pid
 
     def request_shutdown(self) -> None:
-        """Ask it to stop, as `falkirk serve` wants it."""
+        """Send the signal that shuts `falkirk serve` down."""
         if self._process.returncode is None:
             self._process.terminate()
 
@@ -81,7 +81,7 @@ class NodeProcess:
 
 
 class OpenNode(Protocol):
-    """Opens a node of a layout, which tells `log` what happens. Raises ServerError and ConfigError."""
+    """Opens a node of a layout, which logs to `log`. Raises ServerError and ConfigError."""
 
     def __call__(self, node: NodeLayout, log: FactLog) -> AbstractContextManager[OpenedNode[Any]]:  # Any: see NodeTask
         """Open the node."""
@@ -89,7 +89,7 @@ class OpenNode(Protocol):
 
 
 class NodesInProcess:
-    """All nodes on the loop of this process. An `async with` block: at its end sockets and locks are given back."""
+    """All nodes on the loop of this process. An `async with` block, which releases sockets and locks at its end."""
 
     def __init__(self, directory: Path, open_node: OpenNode) -> None:
         self._directory = directory
@@ -139,7 +139,7 @@ class NodeTask:
 def open_kraft_node(
     directory: Path, layout: ClusterLayout, make_node: MakeNode, node: NodeLayout, log: FactLog
 ) -> AbstractContextManager[OpenedNode[NodeConfig]]:
-    """Open a node with the configuration that was written for it. Raises ServerError and ConfigError."""
+    """Open a node with its written configuration. Raises ServerError and ConfigError."""
     return opened(node_properties(directory, layout, node), make_node, log)
 
 

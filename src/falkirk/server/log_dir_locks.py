@@ -44,7 +44,7 @@ class LogDirLocks:
                 self._made.append(path)
 
     def release(self, *, remove_new: bool = False) -> None:
-        """Give the directories back; `remove_new`: leave no lock file that was not there before."""
+        """Release the directories; `remove_new`: remove lock files that did not exist before."""
         for path in self._made if remove_new else ():
             path.unlink(missing_ok=True)
         self._made.clear()

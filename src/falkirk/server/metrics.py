@@ -1,4 +1,4 @@
-"""What a node tells Prometheus: its measurements, under the names that the JMX exporter gives Kafka's MBeans.
+"""A node's Prometheus metrics: its measurements, under the names that the JMX exporter gives Kafka's MBeans.
 
 Names and labels of Kafka's are those of the exporter's own rules for Kafka; what only falkirk has begins with
 `falkirk_`. docs/reference/metrics.md has the table.
@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     from falkirk.node.measurements import Measurements, PartitionCounts
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
 
+UNKNOWN: Final = "unknown"
+"""Kafka's name for unknown software."""
+
 
 class NodeMetrics(Collector):
-    """Made anew for each scrape: a node that nobody watches pays nothing."""
+    """Made anew for each scrape: a node that is not scraped pays nothing."""
 
     def __init__(self, measure: Callable[[], Measurements], updates: FeatureUpdateFacts) -> None:
         self._measure = measure
         self._updates = updates
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing beforehand: names are known when values are."""
+        """Return nothing: names are known when values are."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Give all metrics."""
+        """Yield all metrics."""
         now = self._measure()
         yield from _quorum(now)
         yield from _features(now)
@@ -135,10 +138,6 @@ def _partitions(counts: PartitionCounts) -> Iterator[Metric]:
     yield _gauge(f"{manager}underreplicatedpartitions", text, counts.under_replicated)
     text = "Partitions led here of which fewer are in sync than min.insync.replicas."
     yield _gauge(f"{manager}underminisrpartitioncount", text, counts.under_min_isr)
-
-
-UNKNOWN: Final = "unknown"
-"""Software that has not said what it is, as Kafka calls it."""
 
 
 def _api_name(api_key: int) -> str:

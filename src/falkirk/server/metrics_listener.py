@@ -34,7 +34,7 @@ def bind_metrics(listener: str) -> socket.socket:
 
 
 def shown_address(listening: socket.socket) -> str:
-    """Say where a socket listens."""
+    """Return a socket's address as text."""
     host, port, *_ = listening.getsockname()
     return str(Endpoint(host, port))
 
@@ -42,7 +42,7 @@ def shown_address(listening: socket.socket) -> str:
 async def serve_metrics(
     listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts
 ) -> asyncio.Server:
-    """Answer scrapes on a socket that is bound, on this loop, which is the node's."""
+    """Answer scrapes on a bound socket, on this loop, which is the node's."""
     # Who wants no metrics does not pay for the library when it starts.
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
@@ -61,7 +61,7 @@ async def serve_metrics(
 
 
 class _Scrapes:
-    """Answers with what `scrape` gives for an Accept header: content type and body."""
+    """Answers with the result of `scrape` for an Accept header: content type and body."""
 
     def __init__(self, scrape: Callable[[str], tuple[str, bytes]]) -> None:
         self._scrape = scrape

@@ -1,8 +1,8 @@
-"""Runs one node: the events of a round of the loop go to it in one step, and its effects are carried out in order.
+"""Runs one node: the events of a round of the loop are one step of it, and its effects are executed in order.
 
-Everything happens on the loop's thread. The node's disk work is done inside its step: while it syncs, what comes in
-gathers, and is one step, and one sync, the next time. If that is too much it is heard in several steps, and who sent it
-is not read from until then; what the node asked for itself, and what controllers are asked, is heard in any case.
+Everything happens on the loop's thread. The node does its disk work inside its step: while it syncs, events accumulate,
+and become one step, and one sync, the next time. If there are too many they become several steps, and their senders are
+not read from until then; the node's own connections, and requests to controllers, are served in any case.
 """
 
 from __future__ import annotations
@@ -21,30 +21,43 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
-from falkirk.node.zookeeper.exchange import AskZooKeeper, CloseSession, OpenSession
 from falkirk.server.event_lane import EventLane
 from falkirk.server.idle_connections import IdleConnections
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.peer import Peer
+from falkirk.zookeeper_node.session.exchange import AskZooKeeper, CloseSession, OpenSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from falkirk.node.events import ConnectionEvent
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.clock import Clock
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
     from falkirk.server.request_log import RequestLog
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
+
+# How much of what came is heard in one step, on listeners of controllers and on all others each: as much as takes a
+# moment. A few hundred bytes may be a few small requests, or a batch that uncompresses to many MiB.
+STEP_BYTES_MAX: Final = 128 * 1024
+_FIRST_STEP_BYTES: Final = 16 * 1024
+_STEP_BYTES_MIN: Final = 1024
+_LONG_STEP_MS: Final = 100
+_SHORT_STEP_MS: Final = 20
+# A handshake takes two or three round trips.
+HANDSHAKE_TIMEOUT_S: Final = 30.0
+_SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
+_IDLE: Final = "nothing came or went for connections.max.idle.ms"
+_LINGER_S: Final = 1.0
 
 
 class DrivenNode(Protocol):
-    """What is run: `falkirk.node.node.Node`, one on ZooKeeper, or a stand-in."""
+    """The node to run: `falkirk.node.node.Node`, one on ZooKeeper, or a stand-in."""
 
     # Any: a node on ZooKeeper hears and wants what others do not; events and effects of all are as in `falkirk.node`.
     def step(self, events: Sequence[Any], now_ms: int) -> Sequence[Any]:
-        """Take events in and give what is to be done."""
+        """Process events and return effects."""
         ...
 
     @property
@@ -53,15 +66,15 @@ class DrivenNode(Protocol):
         ...
 
     def missing_bytes(self, connection_id: int) -> int:
-        """Say how much the request that has begun on a connection lacks at least; 0 between requests."""
+        """Return the minimum that the current request of a connection lacks; 0 between requests."""
         ...
 
 
 class NodeDriver:
     """Drives a node until it stops.
 
-    `when_started` is told when it serves. `controller_listeners`: those on which nodes of the cluster ask controllers.
-    `zookeeper` is given what a node on ZooKeeper wants of it; what comes of it is told with `tell`.
+    `when_started` is called when it serves. `controller_listeners`: those of the controller role. `zookeeper` executes
+    effects of a node on ZooKeeper; its events come back through `tell`.
     """
 
     def __init__(
@@ -124,7 +137,7 @@ class NodeDriver:
             await self._end()
 
     def accept(self, listener: str) -> Peer:
-        """Make the protocol of a connection that was accepted; for `loop.create_server`."""
+        """Make the protocol of an accepted connection; for `loop.create_server`."""
         connection_id = self._next_id
         self._next_id += 2
         return Peer(self, connection_id, listener, self._tls.accepting(listener))
@@ -134,7 +147,7 @@ class NodeDriver:
         self.tell(ShutdownRequested())
 
     def tell(self, event: Event | ZooKeeperEvent) -> None:
-        """Have the node hear of something that no client's connection tells."""
+        """Pass an event to the node that comes from no client's connection."""
         self._events.append(event)
         self._schedule()
 
@@ -154,7 +167,7 @@ class NodeDriver:
     # --- What connections tell
 
     def peer_connected(self, peer: Peer) -> None:
-        """Take in a new connection, or refuse it."""
+        """Admit a new connection, or refuse it."""
         self._standing.add(peer)
         self._none_standing.clear()
         self.peer_is_active(peer)
@@ -173,7 +186,7 @@ class NodeDriver:
             self._accepted(peer, peer.listener)
 
     def peer_waits(self, peer: Peer) -> None:
-        """Go on with a handshake when it is its turn.
+        """Queue a step of a handshake.
 
         One in a round of the loop: they cost a ms each, and a storm of them must not keep the node from its work.
         """
@@ -182,7 +195,7 @@ class NodeDriver:
             self._loop.call_soon(self._shake_hands)
 
     def peer_shook_hands(self, peer: Peer) -> None:
-        """Take in a connection whose handshake is done."""
+        """Pass a connection to the node once its handshake is done."""
         if peer.handshake_deadline is not None:
             peer.handshake_deadline.cancel()
         if peer.listener is not None:
@@ -192,7 +205,7 @@ class NodeDriver:
             self.tell(ConnectionOpened(peer.connection_id))
 
     def peer_sent(self, peer: Peer, data: bytes) -> None:
-        """Pass bytes on."""
+        """Pass bytes to the node."""
         if peer.connection_id in self._peers:
             self._idle.touch(peer, self._clock.now_ms())
             event = BytesReceived(peer.connection_id, data)
@@ -204,13 +217,13 @@ class NodeDriver:
                 self._schedule()
 
     def peer_is_active(self, peer: Peer) -> None:
-        """Keep a connection from being taken for idle."""
+        """Record that a connection is not idle."""
         self._idle.touch(peer, self._clock.now_ms())
         if self._idle_check is None:
             self._check_idle()
 
     def peer_lost(self, peer: Peer, reason: str) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._standing.discard(peer)
         if not self._standing:
             self._none_standing.set()
@@ -241,7 +254,7 @@ class NodeDriver:
         return self._lanes[0 if listener in self._controller_listeners else 1]
 
     def _schedule(self) -> None:
-        """Step once the loop has gone through all that is ready now."""
+        """Step once the loop has processed all that is ready now."""
         if not self._is_step_due:
             self._is_step_due = True
             self._loop.call_soon(self._step)
@@ -253,7 +266,7 @@ class NodeDriver:
         events: list[Any] = self._events  # Any: see `DrivenNode.step`
         self._events = []
         for lane in self._lanes:
-            events += lane.take()
+            events += lane.pop()
         try:
             began_ms = self._clock.now_ms()
             effects = self._node.step(events, began_ms)
@@ -271,7 +284,7 @@ class NodeDriver:
             self._fail(error)
 
     def _pace(self, took_ms: int) -> None:
-        """Let the next step be of a size that does not take long: what is sent may be cheap or dear."""
+        """Adapt the size of the next step to the time of this one: bytes may be cheap or expensive."""
         for lane in self._lanes:
             if took_ms > _LONG_STEP_MS:
                 lane.bytes_max = max(_STEP_BYTES_MIN, lane.bytes_max // 4)
@@ -279,7 +292,7 @@ class NodeDriver:
                 lane.bytes_max = min(STEP_BYTES_MAX, lane.bytes_max * 2)
 
     def _hold_back(self) -> None:
-        """Read only from those of whom the node has heard all, and step again if it has not."""
+        """Read only from connections whose events the node has received; step again if there are others."""
         waiting = {connection_id for lane in self._lanes for connection_id in lane.waiting}
         for connection_id in waiting ^ self._held:
             peer = self._peers.get(connection_id)
@@ -303,7 +316,7 @@ class NodeDriver:
             case Send():
                 self._send(effect)
             case Fact():
-                self._tell_fact(effect)
+                self._log_fact(effect)
             case Connect(connection_id):
                 self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
             case Close(connection_id):
@@ -318,15 +331,15 @@ class NodeDriver:
             case _:
                 assert_never(effect)
 
-    def _tell_fact(self, fact: Fact) -> None:
-        if self._request_log is not None and self._request_log.take(fact):
+    def _log_fact(self, fact: Fact) -> None:
+        if self._request_log is not None and self._request_log.add(fact):
             return
         if self._updates is not None:
-            self._updates.take(fact)
+            self._updates.count(fact)
         self._log.write(fact)
 
     def _flush_request_log(self) -> None:
-        """Write out the lines of the step. A log that cannot be written is no reason to stop serving."""
+        """Write the lines of the step. A log that cannot be written does not stop the node."""
         if self._request_log is None:
             return
         try:
@@ -337,7 +350,7 @@ class NodeDriver:
             self._request_log = None
 
     def _set_wakeup(self) -> None:
-        """Arm the timer. One that is armed for an earlier time stays: it will find nothing to do, and be set anew."""
+        """Arm the timer. One that is armed for an earlier time stays: it finds nothing to do, and is armed anew."""
         wakeup_ms = self._node.next_wakeup_ms
         if wakeup_ms is None or (self._wakeup_ms is not None and self._wakeup_ms <= wakeup_ms):
             return
@@ -364,7 +377,7 @@ class NodeDriver:
                 self.tell(ConnectionLost(wanted.connection_id, f"no connection to {wanted.endpoint}: {reason}"))
 
     def _opened(self, peer: Peer) -> None:
-        """Tell of a connection that the node asked for, unless it does not want it any more."""
+        """Report a connection that the node requested, unless it is no longer wanted."""
         if self._connecting.pop(peer.connection_id, None) is None:
             peer.cut_off("the node closed it")
             return
@@ -404,7 +417,7 @@ class NodeDriver:
             self._idle_check = self._loop.call_later(max(0, next_ms - now_ms) / 1000, self._check_idle)
 
     async def _end(self) -> None:
-        """Let what was sent go out, for a moment, and close everything."""
+        """Let pending writes finish, for a moment, and close everything."""
         for timer in (self._wakeup, self._idle_check):
             if timer is not None:
                 timer.cancel()
@@ -419,17 +432,3 @@ class NodeDriver:
                 await asyncio.wait_for(self._none_standing.wait(), _LINGER_S)
         for peer in tuple(self._standing):
             peer.cut_off("the node has stopped")
-
-
-# How much of what came is heard in one step, on listeners of controllers and on all others each: as much as takes a
-# moment. A few hundred bytes may be a few small requests, or a batch that uncompresses to many MiB.
-STEP_BYTES_MAX: Final = 128 * 1024
-_FIRST_STEP_BYTES: Final = 16 * 1024
-_STEP_BYTES_MIN: Final = 1024
-_LONG_STEP_MS: Final = 100
-_SHORT_STEP_MS: Final = 20
-# A handshake takes two or three round trips.
-HANDSHAKE_TIMEOUT_S: Final = 30.0
-_SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
-_IDLE: Final = "nothing came or went for connections.max.idle.ms"
-_LINGER_S: Final = 1.0

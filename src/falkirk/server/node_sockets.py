@@ -1,4 +1,4 @@
-"""All sockets that a node of whatever kind listens on, bound before anything else of it is touched."""
+"""All listening sockets of a node of any kind, bound before anything else of it is touched."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from falkirk.node.config import NodeConfig
-from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
+from falkirk.node.config.node_config import NodeConfig
 from falkirk.server import listening
 from falkirk.server.metrics_listener import bind_metrics, shown_address
+from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
 
 if TYPE_CHECKING:
     import socket
@@ -22,13 +22,13 @@ C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
 
 @dataclass(frozen=True, slots=True)
 class NodeSockets:
-    """The listeners', and that of metrics if they are served."""
+    """The sockets of listeners, and that of metrics if they are served."""
 
     listeners: Sequence[ListeningSocket]
     metrics: socket.socket | None
 
-    def told(self, config: C) -> C:
-        """Give the configuration with the ports that listeners got where any was asked for."""
+    def bound(self, config: C) -> C:
+        """Return the configuration with the ports that the listeners were bound to, where it asked for any port."""
         return replace(
             config,
             listeners=tuple(one.listener for one in self.listeners),
@@ -38,7 +38,7 @@ class NodeSockets:
 
 @contextmanager
 def node_sockets(config: NodeConfig | ZooKeeperNodeConfig) -> Iterator[NodeSockets]:
-    """Bind what a configuration asks for, and close it at the end. Raises ServerError, and nothing is bound then."""
+    """Bind the sockets of a configuration, and close them at the end. Raises ServerError, and nothing is bound then."""
     listeners = listening.bind(config.listeners)
     metrics: socket.socket | None = None
     try:

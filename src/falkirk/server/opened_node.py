@@ -1,4 +1,4 @@
-"""A node that is ready to run, whatever kind of node it is: driven on a loop until it stops, and told of signals."""
+"""A node that is ready to run, of any kind: driven on a loop until it stops, with its signal handlers."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from falkirk.node.config import NodeConfig
+from falkirk.node.config.node_config import NodeConfig
 from falkirk.node.effects import Fact, Stop
-from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-from falkirk.server import event_loop
+from falkirk.server import process
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.metrics_listener import serve_metrics
 from falkirk.server.node_driver import DrivenNode, NodeDriver
+from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.node.measurements import Measurements
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.server.clock import Clock
     from falkirk.server.fact_log import FactLog
     from falkirk.server.listener_tls import ListenerTls
     from falkirk.server.node_sockets import NodeSockets
     from falkirk.server.request_log import RequestLog
     from falkirk.server.zookeeper_session import ZooKeeperSession
-    from falkirk.versions.config_definition import Value
+    from falkirk.versions.configs.definition import Value
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
 C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
 
 
 class MeasuredNode(DrivenNode, Protocol):
-    """What is served: it can be watched."""
+    """A node that can be measured."""
 
     def measure(self) -> Measurements:
-        """Give what it is at this moment, in numbers."""
+        """Return its current measurements."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedNode(Generic[C]):
-    """A node that is ready to run. `config` has the ports that listeners got.
+    """A node that is ready to run. `config` has the actual ports of listeners.
 
-    `name`: as Kafka's log has it. `open_zookeeper` is given who is told what comes of it.
+    `name`: as in Kafka's log. `open_zookeeper` gets the callback for ZooKeeper's events.
     """
 
     node: MeasuredNode
@@ -60,11 +60,11 @@ class OpenedNode(Generic[C]):
     open_zookeeper: Callable[[Callable[[ZooKeeperEvent], None]], ZooKeeperSession] | None = None
 
     def run_alone(self, when_serving: Callable[[C], None]) -> Stop:
-        """Run it to its end on a loop of its own: the first signal asks it to stop, a second one ends it."""
-        return event_loop.run(self.run(when_serving, partial(_stop_on_signals, self.log)))
+        """Run it to its end on its own loop: the first signal shuts it down, a second one ends it."""
+        return process.run(self.run(when_serving, partial(_stop_on_signals, self.log)))
 
     async def run(self, when_serving: Callable[[C], None], when_driven: Callable[[NodeDriver], None]) -> Stop:
-        """Run it to its end; `when_driven` is told who to ask to stop. It may share a loop with others."""
+        """Run it to its end; `when_driven` gets the driver, by which to stop it. It may share a loop with others."""
         updates = None if self.sockets.metrics is None else FeatureUpdateFacts()
         zookeeper: ZooKeeperSession | None = None
 

@@ -1,8 +1,7 @@
-"""One connection: what the loop tells of it goes to the driver, and what the driver writes goes out, with TLS or not.
+"""One connection: passes the loop's events to the driver, and the driver's bytes to the socket, with TLS or not.
 
-A peer that does not read its answers is not read from any more, so that what waits for it stays small. The other way
-round this must not be done: on connections that we opened, answers are read whatever waits to go out, or two nodes
-could wait for each other.
+A client that does not read its responses is no longer read from, so that little accumulates for it. On connections that
+we opened responses are always read, whatever waits to be written: else two nodes could wait for each other.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class PeerObserver(Protocol):
-    """Who is told of a connection."""
+    """Receives the events of connections."""
 
     def peer_connected(self, peer: Peer) -> None:
-        """Tell that it stands; a handshake of TLS may come first before it is of use."""
+        """Handle a new connection; a TLS handshake may follow."""
 
     def peer_waits(self, peer: Peer) -> None:
-        """Tell that there is something to do for its handshake: `shake_hands` is to be called."""
+        """Schedule `shake_hands`: the handshake can continue."""
 
     def peer_shook_hands(self, peer: Peer) -> None:
-        """Tell that its handshake is done."""
+        """Handle the end of its handshake."""
 
     def peer_sent(self, peer: Peer, data: bytes) -> None:
-        """Tell that bytes came."""
+        """Handle received bytes."""
 
     def peer_is_active(self, peer: Peer) -> None:
-        """Tell that it is of use without having sent anything: it took what was written."""
+        """Handle the progress of a write: the connection is not idle."""
 
     def peer_lost(self, peer: Peer, reason: str) -> None:
-        """Tell that it is gone."""
+        """Handle its end."""
 
 
 class Peer(asyncio.Protocol):
@@ -67,7 +66,7 @@ class Peer(asyncio.Protocol):
         self._is_held = False
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """Begin."""
+        """Report the connection to the observer."""
         # A cast: uvloop's transports are none of asyncio's classes.
         self._transport = cast("Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
@@ -77,16 +76,16 @@ class Peer(asyncio.Protocol):
 
     @property
     def is_established(self) -> bool:
-        """Say whether it is of use: there is no TLS, or its handshake is done."""
+        """True without TLS, or once the handshake is done."""
         return self._tls is None or self._tls.is_established
 
     @property
     def peer_name(self) -> str | None:
-        """The subject of the certificate that the peer has shown."""
+        """The subject of the peer's certificate."""
         return None if self._tls is None else self._tls.peer_name
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what came."""
+        """Pass received bytes on, decrypted."""
         if self._tls is None:
             self._observer.peer_sent(self, data)
             return
@@ -104,7 +103,7 @@ class Peer(asyncio.Protocol):
             self._observer.peer_waits(self)
 
     def shake_hands(self) -> None:
-        """Go on with the handshake of TLS."""
+        """Continue the TLS handshake."""
         tls, transport = self._tls, self._transport
         if tls is None or transport is None or transport.is_closing():
             return
@@ -132,12 +131,12 @@ class Peer(asyncio.Protocol):
         self._observer.peer_is_active(self)
 
     def hold(self) -> None:
-        """Read no more for now."""
+        """Pause reading for now."""
         self._is_held = True
         self._read_or_not()
 
     def release(self) -> None:
-        """Read on, if it reads."""
+        """Resume reading, unless the peer does not read itself."""
         self._is_held = False
         self._read_or_not()
 
@@ -151,7 +150,7 @@ class Peer(asyncio.Protocol):
             transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Report the end to the observer."""
         reason = self._cut_off or (str(exc) if exc else "the peer closed the connection")
         self._transport = None
         self._observer.peer_lost(self, reason)
@@ -172,7 +171,7 @@ class Peer(asyncio.Protocol):
             self._observer.peer_is_active(self)
 
     def close(self) -> None:
-        """Close once all is out."""
+        """Close once everything is written."""
         if self._transport is None:
             return
         if self._tls is not None and self._tls.is_established and not self._transport.is_closing():
@@ -201,7 +200,7 @@ class Peer(asyncio.Protocol):
             self.close()
 
     def _fail(self, tls: TlsSession, error: TlsFailedError) -> None:
-        """Let the peer have the alert, which says as much as it may know, and close."""
+        """Send the TLS alert, and close."""
         self._cut_off = f"TLS: {error}"
         if self._transport is not None:
             self._transport.write(tls.outgoing())

@@ -1,12 +1,12 @@
-"""The request log: a file with a line for every request that the node has answered (`storage.request_log`)."""
+"""The request log: a file with a line for every answered request (`storage.request_line`)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from falkirk.node.request_facts import REQUEST_ANSWERED
-from falkirk.storage.request_log import RequestLine, write_kafka_line, write_request_line
+from falkirk.node.connections.request_facts import REQUEST_ANSWERED
+from falkirk.storage.request_line import RequestLine, write_kafka_line, write_request_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class RequestLogLayout(StrEnum):
-    """How lines look: the object alone, or as Kafka's own logger writes it."""
+    """The layout of lines: the object alone, or as Kafka's own logger writes it."""
 
     JSON = "json"
     KAFKA = "kafka"
 
 
 class RequestLog:
-    """A file that is added to. Lines are written out at the end of each step, all at once."""
+    """A file that is appended to, at the end of each step."""
 
     def __init__(self, path: Path, layout: RequestLogLayout = RequestLogLayout.JSON) -> None:
         """Open it. Raises OSError."""
@@ -30,8 +30,8 @@ class RequestLog:
         self._write = write_request_line if layout is RequestLogLayout.JSON else write_kafka_line
         self._lines: list[bytes] = []
 
-    def take(self, fact: Fact) -> bool:
-        """Keep a fact that is a line of it; else say that it is none."""
+    def add(self, fact: Fact) -> bool:
+        """Add a fact's line; return False for other facts."""
         if fact.event != REQUEST_ANSWERED:
             return False
         line = fact.fields["line"]
@@ -40,7 +40,7 @@ class RequestLog:
         return True
 
     def flush(self) -> None:
-        """Write out what was taken. Raises OSError; what could not be written is given up."""
+        """Write the added lines. Raises OSError; lines that could not be written are lost."""
         if self._lines:
             data, self._lines = b"".join(self._lines), []
             self._file.write(data)

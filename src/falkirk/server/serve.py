@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from falkirk.node.config.server_properties import read_security_settings
 from falkirk.node.errors import StartupError
 from falkirk.server.clock import Clock
 from falkirk.server.errors import ServerError
@@ -13,22 +14,26 @@ from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.log_dir_locks import LogDirLocks
 from falkirk.server.node_sockets import node_sockets
 from falkirk.server.opened_node import OpenedNode
-from falkirk.server.startup_checks import check_is_served, security_settings
 from falkirk.storage.meta_properties import FILE_NAME
 from falkirk.storage.posix_disk import PosixDisk
+from falkirk.versions.configs.definition import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from falkirk.node.config import NodeConfig
-    from falkirk.node.server_properties import ServerProperties
+    from falkirk.node.config.node_config import NodeConfig
+    from falkirk.node.config.security_settings import SecuritySettings
+    from falkirk.node.config.server_properties import ServerProperties
     from falkirk.server.fact_log import FactLog
     from falkirk.server.opened_node import MeasuredNode
     from falkirk.server.request_log import RequestLog
 
+# Both are the same authorizer: its place in the jars has changed.
+_AUTHORIZERS: Final = ("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer")
+
 
 class MakeNode(Protocol):
-    """Opens a node's directories. Raises StartupError if they are not as they must be."""
+    """Opens a node's directories. Raises StartupError if that is impossible."""
 
     def __call__(self, config: NodeConfig, now_ms: int) -> MeasuredNode:
         """Make the node."""
@@ -40,13 +45,13 @@ def opened(
     properties: ServerProperties, make_node: MakeNode, log: FactLog, *, request_log: RequestLog | None = None
 ) -> Iterator[OpenedNode[NodeConfig]]:
     """Open a node: sockets, locks, directories. Raises ServerError: then its directories are as they were."""
-    config = replace(properties.config, security=security_settings(properties))
-    check_is_served(config)
+    config = replace(properties.config, security=_security_settings(properties))
+    _check_is_served(config)
     tls = ListenerTls.of(properties, met=(config.controller_listener_names[0], config.inter_broker_listener_name))
     locks = LogDirLocks()
     with node_sockets(config) as sockets:
         try:
-            bound = replace(sockets.told(config), has_request_facts=request_log is not None)
+            bound = replace(sockets.bound(config), has_request_facts=request_log is not None)
             _lock(locks, bound)
             clock = Clock()
             yield OpenedNode(
@@ -76,7 +81,23 @@ def _made(make_node: MakeNode, config: NodeConfig, clock: Clock, locks: LogDirLo
 
 
 def _lock(locks: LogDirLocks, config: NodeConfig) -> None:
-    """Lock the directories that are formatted: one that is not stays untouched, and the node will refuse it."""
+    """Lock the formatted directories: an unformatted one stays untouched, and the node will refuse it."""
     disk = PosixDisk()
     log_dirs = {*config.log_dirs, config.metadata_log_dir}
     locks.acquire(log_dir for log_dir in log_dirs if disk.exists(f"{log_dir}/{FILE_NAME}"))
+
+
+def _check_is_served(config: NodeConfig) -> None:
+    """Raise ServerError for plugins that falkirk lacks."""
+    if config.authorizer_class_name not in _AUTHORIZERS:
+        raise ServerError(f"authorizer.class.name: falkirk has no {config.authorizer_class_name}")
+    if "config.providers" in config.properties:
+        raise ServerError("config.providers is not served yet: values must stand in server.properties themselves")
+
+
+def _security_settings(properties: ServerProperties) -> SecuritySettings:
+    """Return the security settings. Raises ServerError that names what is missing."""
+    try:
+        return read_security_settings(properties)
+    except ConfigError as error:
+        raise ServerError(str(error)) from error

@@ -6,24 +6,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from falkirk.node.zookeeper.properties import read_security_settings
 from falkirk.server.clock import Clock
 from falkirk.server.errors import ServerError
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_sockets import node_sockets
 from falkirk.server.opened_node import OpenedNode
-from falkirk.versions.config_definition import ConfigError
+from falkirk.versions.configs.definition import ConfigError
+from falkirk.zookeeper_node.config.properties import read_security_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.exchange import ZooKeeperEvent
-    from falkirk.node.zookeeper.properties import ZooKeeperProperties
     from falkirk.server.fact_log import FactLog
     from falkirk.server.opened_node import MeasuredNode
     from falkirk.server.request_log import RequestLog
     from falkirk.server.zookeeper_session import ZooKeeperSession
+    from falkirk.zookeeper_node.config.properties import ZooKeeperProperties
+    from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEvent
 
 
 class MakeZooKeeperNode(Protocol):
@@ -53,7 +53,7 @@ def opened_on_zookeeper(
     in_flight_max = properties.values["zookeeper.max.in.flight.requests"]
     assert isinstance(in_flight_max, int)
     with node_sockets(config) as sockets:
-        bound = replace(sockets.told(config), has_request_facts=request_log is not None)
+        bound = replace(sockets.bound(config), has_request_facts=request_log is not None)
 
         def open_zookeeper(tell: Callable[[ZooKeeperEvent], None]) -> ZooKeeperSession:
             return session(
@@ -80,7 +80,7 @@ def opened_on_zookeeper(
 
 
 def _session_class() -> type[ZooKeeperSession]:
-    """Load kazoo, which other nodes need not have."""
+    """Load kazoo, which other nodes do not need."""
     try:
         from falkirk.server.zookeeper_session import ZooKeeperSession  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:

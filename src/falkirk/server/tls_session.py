@@ -1,7 +1,7 @@
 """TLS on one connection, without its socket: bytes of the network in and out, plain bytes out and in.
 
-By hand and not by the loop's own: so connections count before they have shaken hands, how many shake hands at once is
-ours to say, and what another protocol sends is told from a handshake that fails.
+Not the loop's own TLS: so connections count before their handshake, the number of concurrent handshakes is ours to
+limit, and another protocol can be distinguished from a failed handshake.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _READ_BYTES: Final = 256 * 1024
 
 
 class TlsFailedError(Exception):
-    """The handshake has failed, or what came is no TLS; the text is for our own log."""
+    """The handshake failed, or the bytes are not TLS; the text is for our own log."""
 
 
 class TlsSession:
-    """One end. `server_hostname` makes it the client's; what is to be sent is fetched with `outgoing`."""
+    """One end. `server_hostname` makes it the client's; `outgoing` returns the bytes to send."""
 
     def __init__(self, context: ssl.SSLContext, *, server_hostname: str | None = None) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -40,7 +40,7 @@ class TlsSession:
         self.peer_name: str | None = None
 
     def receive(self, data: bytes) -> None:
-        """Take bytes of the network. Raises TlsFailedError for the first ones if they are none of TLS."""
+        """Add bytes from the network. Raises TlsFailedError if the first ones are not TLS."""
         if not self._has_received and data:
             self._has_received = True
             if self._is_server and data[0] != _HANDSHAKE:
@@ -48,7 +48,7 @@ class TlsSession:
         self._incoming.write(data)
 
     def shake_hands(self) -> bool:
-        """Go on with the handshake, and say whether it is done. Raises TlsFailedError."""
+        """Continue the handshake, and return whether it is done. Raises TlsFailedError."""
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
@@ -62,7 +62,7 @@ class TlsSession:
         return True
 
     def read(self) -> bytes:
-        """Give what came, as far as it is complete. Raises TlsFailedError."""
+        """Return the decrypted bytes. Raises TlsFailedError."""
         pieces = []
         try:
             while piece := self._object.read(_READ_BYTES):
@@ -77,16 +77,16 @@ class TlsSession:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def write(self, data: bytes) -> None:
-        """Take plain bytes to be sent."""
+        """Encrypt bytes to send."""
         self._object.write(data)
 
     def close(self) -> None:
-        """Say that nothing more is sent."""
+        """Send the close notification."""
         with suppress(ssl.SSLError):
             self._object.unwrap()
 
     def outgoing(self) -> bytes:
-        """Give the bytes for the network."""
+        """Return the bytes for the network."""
         return self._outgoing.read()
 
 

@@ -44,7 +44,7 @@ def x500_name(der: bytes) -> str:
 
 
 def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Give tag and contents of each element."""
+    """Yield tag and contents of each element."""
     position = 0
     while position < len(data):
         tag, length = data[position], data[position + 1]

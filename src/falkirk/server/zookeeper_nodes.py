@@ -9,26 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.node.zookeeper.properties import read_zookeeper_properties
 from falkirk.server.cluster_layout import HOST, PROPERTIES, ClusterLayout, NodeLayout, node_home
 from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.storage.properties_file import format_property
 from falkirk.versions.release import Release
+from falkirk.zookeeper_node.config.properties import read_zookeeper_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from falkirk.node.zookeeper.config import ZooKeeperNodeConfig
-    from falkirk.node.zookeeper.properties import ZooKeeperProperties
     from falkirk.server.fact_log import FactLog
     from falkirk.server.opened_node import OpenedNode
     from falkirk.server.serve_zookeeper import MakeZooKeeperNode
+    from falkirk.zookeeper_node.config.properties import ZooKeeperProperties
+    from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
 
 
 def brokers_layout(release: Release, brokers: int) -> ClusterLayout:
-    """Give a layout of brokers alone, still without ports. Their cluster's id stands in ZooKeeper."""
+    """Return a layout of brokers only, without ports. Their cluster id is in ZooKeeper."""
     nodes = tuple(NodeLayout(node_id=node_id, broker_port=0) for node_id in range(1, brokers + 1))
     return ClusterLayout(release=release.name, cluster_id="", nodes=nodes)
 

@@ -21,7 +21,7 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import ZnodeStat
 
-from falkirk.node.zookeeper.operations import (
+from falkirk.zookeeper_node.session.operations import (
     CheckVersion,
     Children,
     Create,
@@ -30,8 +30,8 @@ from falkirk.node.zookeeper.operations import (
     Failed,
     GetChildren,
     GetData,
+    KeeperError,
     Multi,
-    Refusal,
     SetData,
     Znode,
 )
@@ -43,13 +43,25 @@ if TYPE_CHECKING:
     from kazoo.interfaces import IAsyncResult
     from kazoo.protocol.states import WatchedEvent
 
-    from falkirk.node.zookeeper.operations import Answer, Operation
+    from falkirk.zookeeper_node.session.operations import Answer, Operation
+
+_REFUSALS: Final = {
+    NoNodeError: KeeperError.NO_NODE,
+    NodeExistsError: KeeperError.NODE_EXISTS,
+    BadVersionError: KeeperError.BAD_VERSION,
+    NotReadOnlyCallError: KeeperError.READ_ONLY,
+    NoAuthError: KeeperError.NO_AUTH,
+    ConnectionLoss: KeeperError.CONNECTION_LOSS,
+    # Neither says whether it was done.
+    OperationTimeoutError: KeeperError.CONNECTION_LOSS,
+    SessionExpiredError: KeeperError.SESSION_EXPIRED,
+}
 
 
 class ZooKeeperOperations:
-    """Carries operations out with a client. `on_data` and `on_children` are called when a watch tells of a change.
+    """Executes operations with a client. `on_data` and `on_children` are called when a watch fires.
 
-    What is called back is called by a thread of kazoo's.
+    Callbacks run on a thread of kazoo's.
     """
 
     def __init__(
@@ -66,7 +78,7 @@ class ZooKeeperOperations:
         self._on_children = on_children
 
     def begin(self, operation: Operation, then: Callable[[Answer], None]) -> None:
-        """Ask the server. `then` is called once with its answer, in the order in which operations were begun."""
+        """Send an operation. `then` is called once with the answer, in the order in which operations were begun."""
         match operation:
             case GetData(path, watch):
                 self._begin_read(path, then, is_watched=watch)
@@ -156,17 +168,4 @@ def _failed(error: BaseException) -> Failed:
     for kind, refusal in _REFUSALS.items():
         if isinstance(error, kind):
             return Failed(refusal)
-    return Failed(Refusal.OTHER, detail=type(error).__name__.removesuffix("Error"))
-
-
-_REFUSALS: Final = {
-    NoNodeError: Refusal.NO_NODE,
-    NodeExistsError: Refusal.NODE_EXISTS,
-    BadVersionError: Refusal.BAD_VERSION,
-    NotReadOnlyCallError: Refusal.READ_ONLY,
-    NoAuthError: Refusal.NO_AUTH,
-    ConnectionLoss: Refusal.CONNECTION_LOSS,
-    # Neither says whether it was done.
-    OperationTimeoutError: Refusal.CONNECTION_LOSS,
-    SessionExpiredError: Refusal.SESSION_EXPIRED,
-}
+    return Failed(KeeperError.OTHER, detail=type(error).__name__.removesuffix("Error"))

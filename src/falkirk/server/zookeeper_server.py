@@ -23,6 +23,29 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 LOG_FILE: Final = "zookeeper.log"
+_MAIN: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+# A few znodes and a few clients; and it is to be there soon.
+_JAVA_OPTIONS: Final = (
+    "-Xmx128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+    "-Dzookeeper.jmx.log4j.disable=true",
+    "-Dorg.apache.logging.log4j.level=INFO",
+)
+_JARS: Final = (
+    "zookeeper-[0-9]*.jar",
+    "zookeeper-jute-*.jar",
+    "metrics-core-*.jar",
+    "netty-handler-4*.jar",
+    "slf4j-api-*.jar",
+    "log4j-api-*.jar",
+    "log4j-core-*.jar",
+    "log4j-slf4j2-impl-*.jar",
+    "snappy-java-*.jar",
+)
+_POLL_S: Final = 0.05
 
 
 class ZooKeeperServer:
@@ -50,17 +73,17 @@ class ZooKeeperServer:
 
     @property
     def address(self) -> str:
-        """Give what to write in `zookeeper.connect`."""
+        """The value for `zookeeper.connect`."""
         return f"{HOST}:{self.port}"
 
     @property
     def log_file(self) -> Path:
-        """Give where it logs."""
+        """The path of its log."""
         return self.directory / LOG_FILE
 
     @property
     def pid(self) -> int:
-        """Give its process."""
+        """The process id."""
         assert self._process is not None
         return self._process.pid
 
@@ -130,7 +153,7 @@ class ZooKeeperServer:
 
 
 def find_class_path(given: str | None) -> str:
-    """Give the class path of ZooKeeper: a directory with jars or a class path as given, else PySpark's jars.
+    """Return the class path of ZooKeeper: a directory with jars or a class path as given, else PySpark's jars.
 
     Raises ServerError if there is no ZooKeeper.
     """
@@ -178,7 +201,7 @@ def _is_serving(port: int) -> bool:
 
 
 def _fault(log: Path) -> str:
-    """Give the last line that tells an exception, or the last one."""
+    """Return the last line with an exception, or the last one."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["it has said nothing"]
     told = [line for line in lines if _is_exception(line)]
     return f"{(told or lines)[-1].strip()} ({log})"
@@ -194,28 +217,3 @@ def _free_port() -> int:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-_MAIN: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-# A few znodes and a few clients; and it is to be there soon.
-_JAVA_OPTIONS: Final = (
-    "-Xmx128m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData",
-    "-Djava.awt.headless=true",
-    "-Dzookeeper.jmx.log4j.disable=true",
-    "-Dorg.apache.logging.log4j.level=INFO",
-)
-_JARS: Final = (
-    "zookeeper-[0-9]*.jar",
-    "zookeeper-jute-*.jar",
-    "metrics-core-*.jar",
-    "netty-handler-4*.jar",
-    "slf4j-api-*.jar",
-    "log4j-api-*.jar",
-    "log4j-core-*.jar",
-    "log4j-slf4j2-impl-*.jar",
-    "snappy-java-*.jar",
-)
-_POLL_S: Final = 0.05

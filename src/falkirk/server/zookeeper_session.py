@@ -27,7 +27,8 @@ from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.states import EventType, KazooState, KeeperState
 
 from falkirk.node.effects import Fact
-from falkirk.node.zookeeper.exchange import (
+from falkirk.server.zookeeper_operations import ZooKeeperOperations
+from falkirk.zookeeper_node.session.exchange import (
     AskZooKeeper,
     CloseSession,
     OpenSession,
@@ -36,17 +37,24 @@ from falkirk.node.zookeeper.exchange import (
     ZnodeChanged,
     ZooKeeperAnswered,
 )
-from falkirk.node.zookeeper.operations import Create, Failed, GetChildren, GetData, Refusal
-from falkirk.server.zookeeper_operations import ZooKeeperOperations
+from falkirk.zookeeper_node.session.operations import Create, Failed, GetChildren, GetData, KeeperError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kazoo.protocol.states import WatchedEvent
 
-    from falkirk.node.zookeeper.exchange import ZooKeeperEffect, ZooKeeperEvent
-    from falkirk.node.zookeeper.operations import Answer
     from falkirk.server.fact_log import FactLog
+    from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
+    from falkirk.zookeeper_node.session.operations import Answer
+
+_CLOSE_TIMEOUT_S: Final = 2.0
+_REOPEN_S: Final = 0.5
+_TRIES_MAX: Final = 4
+# A busy server may take so long.
+_TRY_MS_MIN: Final = 2_000
+# As often as Kafka's client tries.
+_RECONNECT_MAX_S: Final = 1.0
 
 
 class ZooKeeperSession:
@@ -76,7 +84,7 @@ class ZooKeeperSession:
         self._ending: set[asyncio.Future[None]] = set()
 
     def execute(self, effect: ZooKeeperEffect) -> None:
-        """Do what the node wants; what comes of it is told later, never before this returns."""
+        """Execute an effect; its result is reported later, never before this returns."""
         match effect:
             case OpenSession():
                 # Where sessions end as soon as they begin the node must not turn round and round.
@@ -85,7 +93,7 @@ class ZooKeeperSession:
                 self._end()
             case AskZooKeeper():
                 if self._current is None:
-                    self._tell(ZooKeeperAnswered(effect.request_id, Failed(Refusal.SESSION_EXPIRED)))
+                    self._tell(ZooKeeperAnswered(effect.request_id, Failed(KeeperError.SESSION_EXPIRED)))
                 else:
                     self._current.ask(effect)
             case _:
@@ -168,12 +176,12 @@ class _Client:
         self._client.start_async()
 
     def ask(self, request: AskZooKeeper) -> None:
-        """Carry it out when its turn comes."""
+        """Send a request in its turn."""
         self._waiting.append(request)
         self._begin_waiting()
 
     def end(self) -> asyncio.Future[None]:
-        """Close the session, and tell nothing any more. The future is done when nothing is left of it."""
+        """Close the session, and report nothing more. The future is done when nothing is left of it."""
         self._is_over = True
         ended: asyncio.Future[None] = self._loop.create_future()
         threading.Thread(target=self._stop, args=(ended,), name="zookeeper-close", daemon=True).start()
@@ -270,9 +278,9 @@ class _Client:
             operations.begin(Create(path, b""), partial(self._post, self._check_chroot, path))
 
     def _check_chroot(self, path: str, answer: Answer) -> None:
-        if not isinstance(answer, Failed) or answer.refusal is Refusal.NODE_EXISTS:
+        if not isinstance(answer, Failed) or answer.refusal is KeeperError.NODE_EXISTS:
             self._has_chroot = self._has_chroot or path == self._chroot
-        elif answer.refusal is not Refusal.CONNECTION_LOSS:
+        elif answer.refusal is not KeeperError.CONNECTION_LOSS:
             why = answer.detail or answer.refusal.value
             self._log.write(Fact("error", f"ZooKeeper: the chroot {path} cannot be made", {"reason": why}))
 
@@ -316,7 +324,7 @@ class _Caller:
 
 
 class _Messages(logging.Handler):
-    """Hands on what kazoo logs as text."""
+    """Passes on what kazoo logs as text."""
 
     def __init__(self, post: Callable[[str], None]) -> None:
         super().__init__()
@@ -353,12 +361,3 @@ def _finish(future: asyncio.Future[None]) -> None:
 
 def _ignore(_event: WatchedEvent) -> None:
     pass
-
-
-_CLOSE_TIMEOUT_S: Final = 2.0
-_REOPEN_S: Final = 0.5
-_TRIES_MAX: Final = 4
-# A busy server may take so long.
-_TRY_MS_MIN: Final = 2_000
-# As often as Kafka's client tries.
-_RECONNECT_MAX_S: Final = 1.0

@@ -1,1 +1,1 @@
-"""Many nodes in one process: clock, network, disks and chance come from one seed, so that a run replays exactly."""
+"""Many nodes in one process; one seed drives clock, network, disks and random choices, so a run can be replayed."""

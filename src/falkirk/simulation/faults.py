@@ -1,86 +1,36 @@
-"""Which faults a run has, and when: a random subset of kinds for each seed, then events at random times."""
+"""The faults of a run: events at random times, of the kinds in its plan."""
 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.node.node import Node
+from falkirk.simulation.plans.fault_plan import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from falkirk.protocol.chance import Chance
-    from falkirk.simulation.clock import Clock
-    from falkirk.simulation.host import Host
-    from falkirk.simulation.marks import Marks
-    from falkirk.simulation.network import Network
-    from falkirk.simulation.timeline import Timeline
+    from falkirk.simulation.machine.clock import Clock
+    from falkirk.simulation.machine.host import Host
+    from falkirk.simulation.machine.network import Network
+    from falkirk.simulation.machine.timeline import Timeline
+    from falkirk.simulation.plans.fault_plan import FaultPlan
+    from falkirk.simulation.views.marks import Marks
 
-POWER_LOSSES: Final = "power losses"
-REPEATED_REQUESTS: Final = "repeated requests"
-WIPED_DISKS: Final = "wiped disks"
-KINDS: Final = (
-    "slow network",
-    "broken connections",
-    REPEATED_REQUESTS,
-    "cut writes",
-    "partitions",
-    "one-way partitions",
-    "crashes",
-    "crashes at a change on disk",
-    "freezes",
-    "clock jumps",
-    "disk errors",
-    "restarts",
-    WIPED_DISKS,
-)
-"""What any cluster bears. A crash ends the process alone: what it had written is there. Power losses come beside these,
-where there are data. `restarts` are asked for: a host shuts down in an orderly way and comes up again. Disks are wiped
-only where the quorum can bear it: of one voter at a time, and only after the one before has been replaced.
-"""
-# How often something happens to a controller; else it does to a broker. The second: where brokers have data.
+# Share of faults that hit a controller, the rest hit brokers; the second: where brokers hold data.
 _SHARE_OF_CONTROLLERS = 0.75, 0.3
-
-
-# How long a host may be down when there are no more faults.
+# How long a host may stay down after the faults end.
 _DOWN_MS_MAX = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultPlan:
-    """What may happen in a run. Times in ms; `interval_ms`: mean time between two events of all kinds together."""
-
-    kinds: frozenset[str]
-    interval_ms: int
-    downtime_ms_max: int = 5000
-
-    @classmethod
-    def of(cls, chance: Chance) -> FaultPlan:
-        """Choose a subset; one run in eight has no fault at all, one in eight all of them."""
-        draw = chance.random()
-        if draw < 0.125:
-            kinds: Sequence[str] = ()
-        elif draw > 0.875:
-            kinds = KINDS
-        else:
-            share = chance.random()
-            kinds = [kind for kind in KINDS if chance.random() < share]
-        return cls(kinds=frozenset(kinds), interval_ms=chance.choice((300, 800, 2000)))
-
-    def __str__(self) -> str:
-        """List the kinds in the order in which the fault model names them."""
-        chosen = ", ".join(kind for kind in (*KINDS, POWER_LOSSES) if kind in self.kinds) or "none"
-        return f"{chosen}; every {self.interval_ms} ms"
-
-
 class Faults:
-    """Lets things happen to hosts and network until it is told to stop; then all is made well again.
+    """Injects faults into hosts and network until `end`, which repairs everything.
 
-    `wipe`: replaces a host's disk, if that is safe now, and says whether it did. `lost_power`: is told which host did.
-    `has_data`: brokers have, and change their disks all the time.
+    `wipe`: replaces a host's disk and returns True if that is safe now. `lost_power`: called with each host that lost
+    power. `has_data`: brokers hold data, and write to their disks all the time.
     """
 
     def __init__(
@@ -127,7 +77,7 @@ class Faults:
         }
 
     def begin(self) -> None:
-        """Let the network become as bad as planned, and plan the first event."""
+        """Apply the planned network conditions, and schedule the first event."""
         kinds, conditions = self._plan.kinds, self._network.conditions
         if "slow network" in kinds:
             conditions.delay_ms_max = self._chance.choice((20, 100, 400))
@@ -141,7 +91,7 @@ class Faults:
             self._plan_next()
 
     def end(self) -> None:
-        """Make network, disks and hosts well again."""
+        """Repair network, disks and hosts."""
         self._is_over = True
         self._timeline.add("world", "faults end")
         conditions = self._network.conditions
@@ -154,11 +104,11 @@ class Faults:
         self._start_all()
 
     def leave(self) -> None:
-        """Start nothing any more."""
+        """Stop starting hosts."""
         self._starts = False
 
     def _start_all(self) -> None:
-        """Start what is down, also what only now ends because it was asked to."""
+        """Start every host that is down, and those whose controlled shutdown ends later."""
         if not self._starts:
             return
         for host in self._hosts:

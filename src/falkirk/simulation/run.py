@@ -1,4 +1,4 @@
-"""One run: a cluster from a seed, some time with faults, some time without, and the verdict."""
+"""One run: a cluster from a seed, a time with faults, a time to recover, and the verdict."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, cast
 
-from falkirk.node.broker_lifecycle import UNREGISTERED
+from falkirk.node.broker.broker_lifecycle import UNREGISTERED
 from falkirk.node.node import Node
 from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
 from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
-from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
+from falkirk.simulation.checkers.data_marks import DataMarks
 from falkirk.simulation.checkers.decided_equals_committed import DecidedEqualsCommitted
 from falkirk.simulation.checkers.eligible_replicas_fit import EligibleReplicasFit
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
@@ -23,6 +23,7 @@ from falkirk.simulation.checkers.image_by_offset import ImageByOffset
 from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncReplicasHaveCommitted
 from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
 from falkirk.simulation.checkers.leaders_serve import LeadersServe
+from falkirk.simulation.checkers.log_watch import LogWatch
 from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
 from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
@@ -38,39 +39,39 @@ from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.checkers.source_survives import SourceSurvives
 from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
 from falkirk.simulation.checkers.unlowerable_are_led import UnlowerableAreLed
-from falkirk.simulation.cluster import Cluster
-from falkirk.simulation.data_marks import DataMarks
-from falkirk.simulation.faults import REPEATED_REQUESTS, Faults
-from falkirk.simulation.log_watch import LogWatch
-from falkirk.simulation.marks import Marks
-from falkirk.simulation.node_logs import NodeLogs
-from falkirk.simulation.rolls.feature_questions import FeatureHistory
-from falkirk.simulation.rolls.level_watch import LevelWatch
+from falkirk.simulation.cluster.simulated_cluster import Cluster
+from falkirk.simulation.faults import Faults
+from falkirk.simulation.history.data_history import DataHistory
+from falkirk.simulation.history.feature_history import FeatureHistory
+from falkirk.simulation.history.group_history import GroupHistory
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.history.write_history import History
+from falkirk.simulation.machine.wire_watch import WireWatch
+from falkirk.simulation.machine.world import World
+from falkirk.simulation.plans.fault_plan import REPEATED_REQUESTS
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.rolls.operator import Operator
-from falkirk.simulation.scenario import Scenario
-from falkirk.simulation.stored_logs import check_stored_logs
-from falkirk.simulation.wire_watch import WireWatch
-from falkirk.simulation.workload.data_history import DataHistory
-from falkirk.simulation.workload.group_history import GroupHistory
-from falkirk.simulation.workload.history import History
-from falkirk.simulation.world import World
+from falkirk.simulation.views.level_watch import LevelWatch
+from falkirk.simulation.views.marks import Marks
+from falkirk.simulation.views.node_logs import NodeLogs
+from falkirk.simulation.views.stored_logs import check_stored_logs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.node.effects import Fact
     from falkirk.simulation.checkers.checker import Checker
-    from falkirk.simulation.disk import CrashOutcome
-    from falkirk.simulation.host import Host, Program
-    from falkirk.simulation.replica_view import ReplicaView
-    from falkirk.simulation.rolls.feature_questions import LevelAnswer
+    from falkirk.simulation.history.feature_history import LevelAnswer
+    from falkirk.simulation.machine.disk import CrashOutcome
+    from falkirk.simulation.machine.host import Host, Program
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 HEALING_MS: Final = 40_000
 _WARM_UP_MS: Final = 4_000
 _STOPPING_MS: Final = 30_000
-# Many nodes, one after the other, several times.
+# A roll restarts many nodes, one after the other, several times.
 _ROLLING_MS_MAX: Final = 120_000
-# Facts that no node may ever tell, whatever happens around it: it has met with what it holds for impossible.
+# Facts that report a defect: no fault around a node may cause them.
 _DEFECTS: Final = frozenset(
     (
         "controller-failed",
@@ -87,27 +88,27 @@ _DEFECTS: Final = frozenset(
 
 
 class Verdict(Enum):
-    """How a run ended."""
+    """The outcome of a run."""
 
     PASSED = "passed"
     WRONG = "wrong result"
     """An invariant does not hold."""
     STUCK = "lost progress"
-    """Long after the last fault nothing moves."""
+    """The cluster has not recovered long after the last fault."""
     CRASHED = "crashed"
-    """A program raised what it should not, told of a defect, or stopped without a reason to."""
+    """A program raised an unexpected error, reported a defect of its own, or stopped without a reason."""
 
 
 class ProgramFailedError(Exception):
-    """A program told of a defect of its own, or stopped without a reason to."""
+    """A program reported a defect of its own, or stopped without a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationResult:
-    """What became of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
+    """The result of a run. `digest` is the same for each replay; `timeline` is empty where it was not kept.
 
-    `marks`: how often states were reached that are worth reaching; `changes`: how many changes of its disk each
-    node made until the faults ended. `answers`: what an operator was told; `gave_up`: why he left his plan.
+    `marks`: how often rare states were reached; `changes`: the number of disk changes of each node until the faults
+    ended. `answers`: those that the operator received; `gave_up`: why the operator abandoned its plan.
     """
 
     seed: int
@@ -126,7 +127,7 @@ class SimulationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashPoint:
-    """A crash of one node at one change on its disk, counted from 1 on after formatting."""
+    """A crash of one node at one change of its disk, counted from 1 after formatting."""
 
     node_id: int
     change: int
@@ -136,10 +137,10 @@ class CrashPoint:
 def simulate(
     seed: int, *, keeps_timeline: bool = True, scenario: Scenario | None = None, crash: CrashPoint | None = None
 ) -> SimulationResult:
-    """Run a seed to its end. The result depends on nothing else.
+    """Run a seed to its end. The result depends only on the arguments.
 
-    `scenario`: in place of the one that the seed chooses. `crash`: on top of its faults; the host starts again when
-    the faults end.
+    `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
+    faults end.
     """
     return _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash).result()
 
@@ -204,7 +205,7 @@ class _Run:
         self._changes: dict[str, int] = {}
 
     def _begin_rolls(self) -> Sequence[Checker]:
-        """Make the operator if there is one; give the checkers of what it does."""
+        """Create the operator if the scenario has one, and return the checkers of rolls."""
         if self._scenario.roll is None:
             return ()
         history = FeatureHistory(self._history.levels)
@@ -221,7 +222,7 @@ class _Run:
         return (LoweringsAreTold(self._levels, history), *source)
 
     def result(self) -> SimulationResult:
-        """Run, and say how it ended."""
+        """Run to the end and return the result."""
         verdict, problem = Verdict.PASSED, None
         self._world.timeline.add("world", f"seed {self._seed}: {self._scenario}")
         try:
@@ -250,10 +251,10 @@ class _Run:
         )
 
     def _play(self) -> str | None:
-        """Give what did not move in the end; None if all is well."""
+        """Return what has not recovered in the end; None if all has."""
         world, cluster = self._world, self._cluster
         for host in cluster.nodes:
-            host.observers.append(self._look)
+            host.observers.append(self._check)
             host.listeners_to_refusals.append(self._refused)
         for host in world.hosts.values():
             host.listeners_to_facts.append(self._hear)
@@ -308,18 +309,18 @@ class _Run:
         return None if self._scenario.data is None else self._stop_brokers()
 
     def _unsettled(self) -> str | None:
-        """Say what is not yet as it should be without faults."""
+        """Return what has not yet recovered; None if all has."""
         return self._cluster.unsettled() or self._lowered_logs.missing(self._cluster.replicas)
 
     def _wait_for_operator(self) -> str | None:
-        """Let the operator finish; say where he does not get on."""
+        """Wait until the operator is done; return the step that does not finish, None if all do."""
         operator, world = self._operator, self._world
         if operator is None or world.run(world.clock.now_ms + _ROLLING_MS_MAX, until=lambda: operator.is_done):
             return None
         return f"the operator does not get on: {operator.doing}; last refused: {operator.last_refusal or 'nothing'}"
 
     def _stop_brokers(self) -> str | None:
-        """Stop all brokers in order, and look at what they leave; give who does not stop."""
+        """Shut down all brokers and check their disks; return which one does not stop, None if all do."""
         world, hosts = self._world, self._cluster.data_hosts
         self._faults.leave()
         for host in hosts:
@@ -341,35 +342,35 @@ class _Run:
         if node_id is not None:
             self._logs.lost_power(node_id)
 
-    def _look(self, host: Host, program: Program) -> None:
+    def _check(self, host: Host, program: Program) -> None:
         replica = cast("ReplicaView", program)
         if host.stopped is not None and host.stopped.exit_code:
             self._refused(host, host.stopped.reason)
             for checker in self._checkers:
                 checker.failed(replica)
-            self._look_at_logs(host, program)
+            self._check_logs(host, program)
             return
         if replica.is_active_controller:
-            self._marks.look(replica.image.cluster)
+            self._marks.count_fencing(replica.image.cluster)
         is_new = self._seen_starts.get(host.name) != host.starts
         self._seen_starts[host.name] = host.starts
         for checker in self._checkers:
             if is_new:
                 checker.started(replica)
             checker.after_step(replica)
-        self._look_at_logs(host, program)
+        self._check_logs(host, program)
 
     def _refused(self, host: Host, reason: str | None) -> None:
-        """Take note that a node cannot run: its disk fails, or an operator started it as a release too old.
+        """Handle a node that does not run: its disk fails, or an operator started it as too old a release.
 
-        While there are faults a broker may also not have been taken in for what its clock says was a minute.
+        During faults, a broker may also fail to register for a minute of its own clock.
         """
         if self._is_disturbed and reason == UNREGISTERED:
             return
         if host.disk.error is None and (self._operator is None or not self._operator.refused(host, reason or "")):
             raise ProgramFailedError(f"{host.name} stopped: {reason}")
 
-    def _look_at_logs(self, host: Host, program: Program) -> None:
+    def _check_logs(self, host: Host, program: Program) -> None:
         if self._scenario.data is None or not isinstance(program, Node):
             return
         self._logs.published(program.image)
@@ -387,7 +388,7 @@ class _Run:
         self._logs.after_step(self._brokers[host.name][1])
 
     def _hear(self, host: Host, fact: Fact) -> None:
-        self._marks.take(fact)
+        self._marks.count_fact(fact)
         if fact.event in _DEFECTS:
             fields = "\n".join(f"{key}={value}" for key, value in fact.fields.items())
             raise ProgramFailedError(f"{host.name} tells of {fact.event}\n{fields}")

@@ -1,4 +1,4 @@
-"""Finding a batch in a `.log` by hopping from header to header; nothing but headers is looked at."""
+"""Finding a batch in a `.log` from header to header, without reading anything else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from falkirk.storage.errors import CorruptFileError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_PIECE_BYTES: Final = 4096 + HEADER_BYTES
+_HEAD: Final = struct.Struct(">qi11xi")
+
 
 class BatchPlace(NamedTuple):
-    """A batch in a file: its first byte, its size in bytes, and its offsets, the last one included."""
+    """A batch in a file: position, size in bytes, and its offsets (the last one inclusive)."""
 
     position: int
     size: int
@@ -24,9 +27,9 @@ class BatchPlace(NamedTuple):
 def find_batch(
     read: Callable[[int, int], bytes | memoryview], position: int, end: int, offset: int, *, file: str
 ) -> BatchPlace | None:
-    """Give the first batch at or behind `position` that ends at `offset` or later; None if there is none before `end`.
+    """Return the first batch from `position` on that ends at `offset` or later; None if there is none before `end`.
 
-    `read` takes a position and a length. Raises CorruptFileError if a header makes no sense.
+    `read` takes a position and a length. Raises CorruptFileError for an impossible header.
     """
     start, data = position, memoryview(b"")
     while position < end:
@@ -53,7 +56,3 @@ def place_at(data: memoryview, at: int) -> BatchPlace | None:
     if length < HEADER_BYTES - LENGTH_END:
         return None
     return BatchPlace(at, length + LENGTH_END, base_offset, base_offset + last_delta)
-
-
-_PIECE_BYTES: Final = 4096 + HEADER_BYTES
-_HEAD: Final = struct.Struct(">qi11xi")

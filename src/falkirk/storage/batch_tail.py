@@ -1,4 +1,4 @@
-"""The last batches of a log, kept in memory: what followers fetch, and what is applied, is nearly always there."""
+"""The last batches of a log in memory: what followers fetch, and what is applied, is nearly always there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class BatchTail:
-    """A run of contiguous batches that grows at the end and forgets at the front.
+    """A run of contiguous batches that grows at the end and shrinks at the front.
 
-    The batches take at most `bytes_max` together; the last one is kept always. When there is no more room a quarter
-    is forgotten at once, so that the cost for each batch stays the same.
+    The batches take at most `bytes_max` together; the last one always stays. When there is no room left a quarter is
+    dropped at once, so that the cost for each batch stays the same.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -27,7 +27,7 @@ class BatchTail:
         self._bytes = 0
 
     def append(self, batches: Sequence[RecordBatch]) -> None:
-        """Lengthen the run."""
+        """Append batches."""
         for batch in batches:
             self._batches.append(batch)
             self._offsets.append(batch.base_offset)
@@ -36,17 +36,17 @@ class BatchTail:
             self._forget(self._bytes_max * 3 // 4)
 
     def truncate(self, end_offset: int) -> None:
-        """Forget the batches that begin at `end_offset` or later."""
+        """Drop the batches that begin at `end_offset` or later."""
         at = bisect_left(self._offsets, end_offset)
         self._bytes -= sum(batch.size for batch in self._batches[at:])
         del self._batches[at:], self._offsets[at:]
 
     def holds(self, offset: int) -> bool:
-        """Say whether the run has the batch of `offset`, which must be below the log's end."""
+        """Return whether the run has the batch of `offset`, which must be below the log's end."""
         return bool(self._offsets) and self._offsets[0] <= offset
 
     def read(self, offset: int, bytes_max: int) -> list[RecordBatch]:
-        """Give batches from the one of `offset` on, which the run must hold: as many as fit, at least one."""
+        """Return batches from the one of `offset` on, which the run must hold: as many as fit, at least one."""
         at = bisect_right(self._offsets, offset) - 1
         assert at >= 0
         found = [self._batches[at]]

@@ -1,8 +1,8 @@
-"""`bootstrap.checkpoint` in every log directory: the records with which a new cluster's metadata log begins (KIP-778).
+"""`bootstrap.checkpoint` in every log directory: the first records of a new cluster's metadata log (KIP-778).
 
-It is a snapshot of offset 0 and epoch 0. Releases below 4.4 read it at every start and end if they do not know its
-metadata.version; 4.4 writes none and puts the records into `00000000000000000000-0000000000.checkpoint` of the
-metadata partition instead (with kraft.version and voters, if it is formatted with those).
+It is a snapshot of offset 0 and epoch 0. Releases below 4.4 read it at every start and stop if they do not know its
+metadata.version; 4.4 writes none and puts the records into `00000000000000000000-0000000000.checkpoint` of the metadata
+partition instead (with kraft.version and voters, if it is formatted with those).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,21 +22,21 @@ def read_bootstrap_checkpoint(data: bytes | memoryview, *, file: str = FILE_NAME
 
 
 def bootstrap_values(snapshot: Snapshot) -> list[bytes]:
-    """Give the values (frame and body) of the data records."""
+    """Return the values (frame and body) of the data records."""
     return [value for batch in snapshot.data_batches for value in batch.values()]
 
 
 def write_bootstrap_checkpoint(values: Iterable[bytes], *, clock: Callable[[], int]) -> Iterator[bytes]:
-    """Give the file in chunks, as `Disk.write` takes them; `clock` (ms) is asked once per batch."""
+    """Yield the file in chunks, as `Disk.write` takes them; `clock` (ms) is read once per batch."""
     return write_snapshot(values, epoch=0, last_contained_log_timestamp=0, clock=clock)
 
 
 def write_bootstrap_snapshot(
     values: Iterable[bytes], *, clock: Callable[[], int], kraft_version: int, voters: VotersRecord | None
 ) -> Iterator[bytes]:
-    """Give BOOTSTRAP_SNAPSHOT in chunks; `clock` (ms) is asked for the time of formatting, then once per batch.
+    """Yield BOOTSTRAP_SNAPSHOT in chunks; `clock` (ms) is read for the time of formatting, then once per batch.
 
-    Below 4.4 it holds voters and no values; the values stand in `bootstrap.checkpoint` then.
+    Below 4.4 it has voters and no values; those are in `bootstrap.checkpoint`.
     """
     return write_snapshot(
         values,

@@ -1,4 +1,4 @@
-"""The frame that Kafka's text checkpoints share: a version line, a line with the count, one line per entry."""
+"""The form of Kafka's text checkpoints: a version line, a line with the count, one line per entry."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ _BLANKS = re.compile(r"[ \t\n\x0b\f\r]+")
 
 
 def parse_checkpoint(data: bytes, *, columns: int, file: str) -> list[tuple[int, list[str]]] | None:
-    """Give (byte offset of the line, its columns) per entry; None for an empty file.
+    """Return (byte offset of the line, its columns) for each entry; None for an empty file.
 
-    Kafka makes these files empty when it opens them and fills them later; after a hard stop they may still be empty.
-    Raises CorruptFileError for another version, a count that is not that of the lines, or a malformed line.
+    Kafka creates these files empty and fills them later; after a hard stop they may still be empty. Raises
+    CorruptFileError for another version, a count that differs from the number of lines, or a malformed line.
     """
     if not data:
         return None
@@ -39,7 +39,7 @@ def parse_checkpoint(data: bytes, *, columns: int, file: str) -> list[tuple[int,
 
 
 def format_checkpoint(entries: Sequence[Iterable[object]]) -> bytes:
-    """Write entries, their columns parted by one blank."""
+    """Write entries, their columns separated by a blank."""
     lines = [str(_VERSION), str(len(entries)), *(" ".join(map(str, entry)) for entry in entries)]
     return ("\n".join(lines) + "\n").encode()
 

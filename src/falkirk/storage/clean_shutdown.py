@@ -1,6 +1,6 @@
-"""`.kafka_cleanshutdown` in a log directory: the broker stopped in order, so its logs need no recovery.
+"""`.kafka_cleanshutdown` in a log directory: the broker shut down cleanly, so its logs need no recovery.
 
-Since 3.7 it is JSON with the broker's epoch (KIP-966); before, its being there was all it said.
+Since 3.7 it is JSON with the broker's epoch (KIP-966); before, an empty file.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FILE_NAME = ".kafka_cleanshutdown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanShutdown:
-    """Both None: the older, empty file."""
+    """Both None for the older, empty file."""
 
     version: int | None = None
     broker_epoch: int | None = None
@@ -24,7 +24,7 @@ class CleanShutdown:
 def parse_clean_shutdown(data: bytes, *, file: str = FILE_NAME) -> CleanShutdown:
     """Read the file. Raises CorruptFileError if it is neither empty nor JSON with a broker epoch.
 
-    Kafka takes such a file for a clean stop without an epoch.
+    Kafka treats such a file as a clean shutdown without an epoch.
     """
     if not data:
         return CleanShutdown()

@@ -1,4 +1,4 @@
-"""What is wrong with a file: which file, which byte, what was expected."""
+"""Errors of files: which file, which byte, what was expected."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,23 +7,23 @@ from falkirk.protocol.errors import RemoteProtocolError
 
 
 class CorruptFileError(RemoteProtocolError):
-    """A file that does not hold what its name promises. `offset` counts bytes from the start of `file`."""
+    """A file whose content is not what its name promises. `offset` counts bytes from the start of `file`."""
 
     def __init__(self, reason: str, *, offset: int, file: str) -> None:
         super().__init__(reason, offset=offset, path=file)
         self.file = file
 
     def __str__(self) -> str:
-        """Give one line: file, what was wrong, where."""
+        """Return one line: file, reason, byte."""
         return f"{self.file}: {self.reason} (byte {self.offset})"
 
 
 class MalformedVotersError(Exception):
-    """Configured voters that cannot be read, as one line that says where they are configured."""
+    """Configured voters that cannot be read, as one line that names the configuration."""
 
 
 class LogDirFailedError(Exception):
-    """A log directory that is, or is now, offline."""
+    """A log directory that is offline, or has just failed."""
 
     def __init__(self, log_dir: str, reason: str) -> None:
         super().__init__(f"{log_dir}: {reason}")
@@ -37,7 +37,7 @@ class InconsistentTopicIdError(Exception):
 
 @contextmanager
 def errors_name(file: str) -> Iterator[None]:
-    """Name `file` in every RemoteProtocolError that is raised inside; whoever knows the full path wraps last."""
+    """Name `file` in every RemoteProtocolError raised inside; a caller that knows the full path wraps last."""
     try:
         yield
     except RemoteProtocolError as error:

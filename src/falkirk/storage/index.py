@@ -3,8 +3,8 @@
 offset index entry := offset relative to the segment int32, position in the `.log` int32
 time index entry   := timestamp int64, offset relative to the segment int32
 
-While a segment is written to its index files are as long as they may ever get, zeros behind the last entry; an unclean
-stop leaves them so. Kafka rebuilds both files from the `.log` when they are missing or do not fit.
+The index files of the active segment have their maximum size, with zeros behind the last entry; an unclean shutdown
+leaves them so. Kafka rebuilds both files from the `.log` when they are missing or do not fit.
 """
 
 import struct
@@ -16,7 +16,9 @@ from falkirk.protocol.record_batch import NO_TIMESTAMP, RecordBatch
 from falkirk.storage.errors import CorruptFileError
 
 INDEX_INTERVAL_BYTES = 4096
-"""Default of `index.interval.bytes`: an entry at the first batch that begins more than this behind the last entry."""
+"""Default of `index.interval.bytes`: the first batch more than this behind the last entry gets an entry."""
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class OffsetIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeIndex:
-    """Entries (largest timestamp up to here, last offset of the batch that has it), both increasing."""
+    """Entries (largest timestamp so far, last offset of its batch), both increasing."""
 
     base_offset: int
     entries: tuple[tuple[int, int], ...] = ()
@@ -38,7 +40,7 @@ class TimeIndex:
 
 
 def parse_offset_index(data: bytes, *, base_offset: int, file: str) -> OffsetIndex:
-    """Read a file. Raises CorruptFileError for a fraction of an entry, or offsets or positions that do not increase."""
+    """Read a file. Raises CorruptFileError for a partial entry, or offsets or positions that do not increase."""
     entries, zeros = _entries(data, _OFFSET_ENTRY, file)
     for index, (before, after) in enumerate(pairwise([(-1, -1), *entries])):
         if after[0] <= before[0] or after[1] <= before[1]:
@@ -55,7 +57,7 @@ def format_offset_index(index: OffsetIndex) -> bytes:
 
 
 def parse_time_index(data: bytes, *, base_offset: int, file: str) -> TimeIndex:
-    """Read a file. Raises CorruptFileError if it has a fraction of an entry, or timestamps or offsets fall.
+    """Read a file. Raises CorruptFileError for a partial entry, or timestamps or offsets that decrease.
 
     An entry of zeros only (timestamp 0 at the segment's first offset) at the end counts as preallocated.
     """
@@ -100,16 +102,12 @@ def rebuild_indexes(
 
 
 def first_misfit(index: OffsetIndex, batches: Iterable[RecordBatch]) -> tuple[int, int] | None:
-    """Give the first entry that does not point at a batch with that last offset, None if all fit."""
+    """Return the first entry that does not point at a batch with that last offset, None if all fit."""
     last_offsets = {batch.position: batch.last_offset for batch in batches}
     for offset, position in index.entries:
         if last_offsets.get(position) != offset:
             return offset, position
     return None
-
-
-_OFFSET_ENTRY = struct.Struct(">ii")
-_TIME_ENTRY = struct.Struct(">qi")
 
 
 def _append_time(times: list[tuple[int, int]], entry: tuple[int, int]) -> None:
@@ -118,7 +116,7 @@ def _append_time(times: list[tuple[int, int]], entry: tuple[int, int]) -> None:
 
 
 def _entries(data: bytes, layout: struct.Struct, file: str) -> tuple[list[tuple[int, int]], int]:
-    """Give the entries and the bytes of zeros behind them."""
+    """Return the entries and the number of zero bytes behind them."""
     size = layout.size
     if len(data) % size:
         reason = f"{len(data)} bytes are not a whole number of entries of {size} bytes"

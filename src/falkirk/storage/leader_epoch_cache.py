@@ -1,4 +1,4 @@
-"""Where each leader epoch of one log began: kept in step with the log as it grows and is cut (KIP-101, KIP-279)."""
+"""The start offset of each leader epoch of a log, updated as the log grows and is truncated (KIP-101, KIP-279)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LeaderEpochCache:
-    """Epochs and start offsets, both increasing. Holds no records and costs what the number of elections was."""
+    """Epochs and start offsets, both increasing. Holds no records; its size is the number of elections."""
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
         self._epochs: list[int] = []
@@ -23,14 +23,14 @@ class LeaderEpochCache:
 
     @property
     def latest_epoch(self) -> int | None:
-        """The last epoch that wrote, None before any."""
+        """The last epoch with an entry, None before any."""
         return self._epochs[-1] if self._epochs else None
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` writes from `start_offset` on; give whether that is new.
+        """Record that `epoch` starts at `start_offset`; return whether that is new.
 
-        Entries that are not before it in both epoch and offset have nothing left in the log: they go. (As Kafka's
-        assign does: above all an epoch that began at the same offset and wrote nothing.)
+        Entries that are not below it in both epoch and offset have nothing left in the log, and are removed. (As
+        Kafka's assign: above all an epoch that started at the same offset and wrote nothing.)
         """
         if self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]:
             return False
@@ -41,14 +41,14 @@ class LeaderEpochCache:
         return True
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Forget the epochs that began at `end_offset` or later; give whether there were such."""
+        """Remove the epochs that start at `end_offset` or later; return whether there were any."""
         at = bisect_left(self._starts, end_offset)
         is_changed = at < len(self._starts)
         del self._starts[at:], self._epochs[at:]
         return is_changed
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Forget the epochs that ended by `start_offset`, where the first one begins from now on; as above."""
+        """Remove the epochs that ended by `start_offset`, where the first then starts; return whether any changed."""
         at = bisect_right(self._starts, start_offset) - 1
         if at < 0 or (at == 0 and self._starts[0] == start_offset):
             return False
@@ -57,12 +57,12 @@ class LeaderEpochCache:
         return True
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all epochs."""
         self._epochs.clear()
         self._starts.clear()
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> OffsetAndEpoch | None:
-        """Give the largest epoch not above `epoch`, and where it ends; None if there is none."""
+        """Return the largest epoch not above `epoch`, and its end offset; None if there is none."""
         at = bisect_right(self._epochs, epoch)
         if at == 0:
             return None
@@ -70,16 +70,16 @@ class LeaderEpochCache:
         return OffsetAndEpoch(end, self._epochs[at - 1])
 
     def epoch_of(self, offset: int) -> int | None:
-        """Say which epoch wrote the record at `offset`, or would; None if it lies before the first one."""
+        """Return the epoch that wrote the record at `offset`, or would; None before the first epoch."""
         at = bisect_right(self._starts, offset)
         return self._epochs[at - 1] if at else None
 
     @property
     def first_start_offset(self) -> int | None:
-        """Where the first epoch begins, None if there is none."""
+        """The start of the first epoch, None if there is none."""
         return self._starts[0] if self._starts else None
 
     def to_leader_epochs(self) -> LeaderEpochs:
-        """Give what `leader-epoch-checkpoint` says."""
+        """Return the content of `leader-epoch-checkpoint`."""
         entries = zip(self._epochs, self._starts, strict=True)
         return LeaderEpochs(entries=tuple(EpochEntry(epoch=epoch, start_offset=start) for epoch, start in entries))

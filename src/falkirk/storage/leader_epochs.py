@@ -1,4 +1,4 @@
-"""`leader-epoch-checkpoint` of a partition: at which offset each leader epoch began (KIP-101)."""
+"""`leader-epoch-checkpoint` of a partition: the start offset of each leader epoch (KIP-101)."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FILE_NAME = "leader-epoch-checkpoint"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEntry:
-    """`epoch` wrote from `start_offset` on, up to the next entry's start."""
+    """`epoch` wrote from `start_offset` up to the next entry's start."""
 
     epoch: int
     start_offset: int
@@ -20,7 +20,7 @@ class EpochEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderEpochs:
-    """Entries in increasing order. `is_blank`: the file is there but was never written."""
+    """Entries in increasing order. `is_blank`: the file exists but was never written."""
 
     entries: tuple[EpochEntry, ...] = ()
     is_blank: bool = False
@@ -31,7 +31,7 @@ class LeaderEpochs:
         return self.entries[-1].epoch if self.entries else None
 
     def first_disorder(self) -> EpochEntry | None:
-        """Give the first entry whose epoch or offset is not above that before it, None if all are in order.
+        """Return the first entry whose epoch or offset is not above the one before, None if all are in order.
 
         Kafka drops the entries before such a one when it loads the file, and goes on.
         """
@@ -41,7 +41,7 @@ class LeaderEpochs:
         return None
 
     def epoch_of(self, offset: int) -> int | None:
-        """Say which epoch wrote the record at `offset`; None if it lies before the first entry."""
+        """Return the epoch that wrote the record at `offset`; None before the first entry."""
         assert self.first_disorder() is None
         at = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset)
         return self.entries[at - 1].epoch if at else None

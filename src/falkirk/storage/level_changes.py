@@ -1,4 +1,4 @@
-"""Which batches of the metadata log lower metadata.version (KIP-1155): found by what they hold, whoever wrote them."""
+"""Batches of the metadata log that lower metadata.version (KIP-1155), recognized by their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from falkirk.storage.snapshot_file import Snapshot
 
 UNKNOWN_LEVEL: Final = 1 << 15
-"""In the place of a level that nobody knows: whatever follows counts as lower."""
+"""Stands for an unknown level: whatever follows counts as lower."""
 
 _key = FeatureLevelRecord.SCHEMA.info.key
 assert _key is not None
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(re.escape(METADATA_VERSION.encode()))
 
 
 def level_changes_in(batch: RecordBatch) -> Iterator[LevelChange]:
-    """Give what a batch says of metadata.version. What does not parse is passed over: who applies it complains."""
+    """Yield a batch's changes of metadata.version. Malformed records are skipped: whoever applies them reports them."""
     if batch.is_control or _NAME.search(batch.data) is None:
         return
     for level in _levels(batch):
@@ -36,12 +36,12 @@ def level_changes_in(batch: RecordBatch) -> Iterator[LevelChange]:
 
 
 def level_of(snapshot: Snapshot) -> int:
-    """Give the metadata.version of a snapshot; 0 if it names none."""
+    """Return the metadata.version of a snapshot; 0 if it has none."""
     return next((level for batch in snapshot.data_batches for level in _levels(batch)), 0)
 
 
 def lowerings(changes: Iterable[LevelChange], level_before: int) -> tuple[LevelChange, ...]:
-    """Give the changes, in order, that are to a lower level than the one before."""
+    """Return the changes, in order, to a lower level than the one before."""
     found = []
     for change in changes:
         if change.level < level_before:

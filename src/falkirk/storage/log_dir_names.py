@@ -1,6 +1,6 @@
-"""Names that are ours around log directories.
+"""Falkirk's own names beside log directories.
 
-A change in place puts directories beside a log directory `d0`; none of them is one itself.
+An in-place change creates directories beside a log directory `d0`; none of them is a log directory.
 """
 
 from typing import Final
@@ -11,4 +11,4 @@ UNDO_SUFFIX: Final = ".falkirk-undo"
 OWN_SUFFIXES: Final = (NEW_SUFFIX, BACKUP_SUFFIX, UNDO_SUFFIX)
 
 LIVE_MARKER: Final = "falkirk-live"
-"""Stands in a directory that was fetched from a running cluster: what is in it is committed."""
+"""A file in a directory that was fetched from a running cluster: everything in it is committed."""

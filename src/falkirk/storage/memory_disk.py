@@ -18,8 +18,8 @@ class MemoryDisk:
     """Implements `Disk`. The root `/` exists; other directories are made as on a real disk."""
 
     def __init__(self) -> None:
-        # What was written in pieces, each longer than the next: so that a long log is not copied by each append, nor by
-        # each read of a part. A list stays that of its file under whatever name, so handles hold the list.
+        # Contents in chunks, each longer than the next: so neither an append nor a partial read copies a long log. A
+        # rename keeps the file's list, so handles hold the list.
         self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
 
@@ -35,11 +35,11 @@ class MemoryDisk:
         )
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory is there."""
+        """Whether a file or directory exists."""
         return _normal(path) in self._files or _normal(path) in self._directories
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """Whether a directory exists."""
         return _normal(path) in self._directories
 
     def size(self, path: str) -> int:
@@ -56,28 +56,28 @@ class MemoryDisk:
         return memoryview(_joined(self._pieces(path)))
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Make or replace a whole file."""
+        """Create or replace a whole file."""
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         self._files[_normal(path)] = [b"".join(chunks)]
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
-        """Lengthen a file."""
+        """Append to a file."""
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         _append(self._files.setdefault(_normal(path), []), bytes(data))
 
     def open_log_file(self, path: str) -> MemoryLogFile:
-        """Open a file to append to it and read it."""
+        """Open a file for appending and reading."""
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
         return MemoryLogFile(path, self._files.setdefault(_normal(path), []))
 
     def truncate(self, path: str, size: int) -> None:
-        """Shorten a file."""
+        """Truncate a file."""
         _truncate(self._pieces(path), size, path)
 
     def rename(self, source: str, target: str) -> None:
@@ -113,11 +113,11 @@ class MemoryDisk:
             missing = _split(missing)[0]
 
     def sync_directory(self, path: str) -> None:
-        """Nothing is ever lost here."""
+        """Do nothing: nothing is ever lost here."""
         self.list(path)
 
     def usage(self, path: str) -> DiskUsage:
-        """Give the one space that all directories share: no end of it is ever reached."""
+        """Return the space that all directories share, which is never exhausted."""
         self.list(path)
         used = sum(map(_size, self._files.values()))
         return DiskUsage(total_bytes=CAPACITY_BYTES, usable_bytes=max(CAPACITY_BYTES - used, 0))
@@ -155,7 +155,7 @@ class MemoryDisk:
 
 
 class MemoryLogFile:
-    """Implements `LogFile` on the pieces of a file, which it shares with the disk."""
+    """Implements `LogFile` on the chunks of a file, which it shares with the disk."""
 
     def __init__(self, path: str, pieces: list[bytes]) -> None:
         self._path = path
@@ -163,11 +163,11 @@ class MemoryLogFile:
 
     @property
     def size(self) -> int:
-        """Count the bytes."""
+        """The size in bytes."""
         return _size(self._open())
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
-        """Lengthen the file."""
+        """Append to the file."""
         _append(self._open(), bytes(data))
 
     def read(self, position: int, length: int) -> bytes:
@@ -175,24 +175,24 @@ class MemoryLogFile:
         return _read(self._open(), position, length)
 
     def view(self, position: int, length: int) -> bytes:
-        """Read a range: nothing here is ever changed in its place."""
+        """Read a range; chunks never change in place."""
         return self.read(position, length)
 
     def truncate(self, size: int) -> None:
-        """Shorten the file."""
+        """Truncate the file."""
         _truncate(self._open(), size, self._path)
 
     def sync(self) -> None:
-        """Nothing is ever lost here."""
+        """Do nothing: nothing is ever lost here."""
         self._open()
 
     def sync_ahead(self, position: int, length: int) -> None:
-        """Nothing is left to do."""
+        """Do nothing: `sync` has nothing to do."""
         del position, length
         self._open()
 
     def close(self) -> None:
-        """Give up the handle."""
+        """Make every later operation raise ValueError."""
         self._pieces = None
 
     def _open(self) -> list[bytes]:

@@ -1,7 +1,7 @@
-"""`meta.properties` in every log directory: which cluster, which node, which directory (KIP-631, KIP-858).
+"""`meta.properties` in every log directory: its cluster, node and directory id (KIP-631, KIP-858).
 
-Version 0 names the node `broker.id` and belongs to ZooKeeper mode, version 1 names it `node.id`. Keys that are not
-known here are kept, and so are order and comments.
+Version 0 names the node `broker.id` and belongs to ZooKeeper mode, version 1 names it `node.id`. Unknown keys are
+preserved, and so are order and comments.
 """
 
 from dataclasses import dataclass, replace
@@ -21,13 +21,15 @@ from falkirk.storage.properties_file import (
 )
 
 FILE_NAME = "meta.properties"
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """What the file says, and the file itself (`properties`), so that it is written back as it was.
+    """The values, and the file itself (`properties`), so that it can be written back unchanged.
 
-    Version 0 may lack `cluster_id` and `node_id`; `directory_id` came with 3.7 (JBOD in KRaft).
+    Version 0 may lack `cluster_id` and `node_id`; `directory_id` exists since 3.7 (JBOD in KRaft).
     """
 
     version: int
@@ -86,7 +88,7 @@ def make_meta_properties(*, cluster_id: str, node_id: int, directory_id: bytes |
 
 
 def with_directory_id(meta: MetaProperties, directory_id: bytes | None) -> MetaProperties:
-    """Set or drop the directory's id; all other lines stay."""
+    """Set or remove the directory's id; all other lines stay."""
     if directory_id is None:
         properties = meta.properties.without_property("directory.id")
     else:
@@ -94,12 +96,8 @@ def with_directory_id(meta: MetaProperties, directory_id: bytes | None) -> MetaP
     return replace(meta, directory_id=directory_id, properties=properties)
 
 
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
 def _java_date(now_ms: int) -> str:
-    # As java.util.Date prints itself; strftime would speak the host's language.
+    # As java.util.Date prints it; strftime would use the host's language.
     date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=now_ms)
     day = f"{_WEEKDAYS[date.weekday()]} {_MONTHS[date.month - 1]} {date.day:02d}"
     return f"{day} {date.hour:02d}:{date.minute:02d}:{date.second:02d} UTC {date.year}"

@@ -1,7 +1,7 @@
 """The log of `__cluster_metadata-0` with its snapshots, as a running node keeps it on a disk (KIP-595, KIP-630).
 
-Kafka's KafkaMetadataLog: what it leaves on the disk a real controller opens, and the other way round. Indexes are not
-written; Kafka makes them anew when it starts.
+Kafka's KafkaMetadataLog: a real controller opens the directory, and this one opens a real controller's. Indexes are not
+written; Kafka rebuilds them when it starts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MetadataLogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataLogRecovery:
-    """What opening had to put right: a torn tail cut off, files removed, a log that a newer snapshot replaced."""
+    """What opening had to repair: a torn tail truncated, files removed, a log that a newer snapshot replaced."""
 
     torn: TornSegment | None = None
     removed: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class MetadataLogRecovery:
 
 
 class ElectionState(Protocol):
-    """What a replica must not forget, as raft tells it. None: no leader, no vote."""
+    """What must survive a restart, as raft hands it over. None: no leader, no vote."""
 
     @property
     def epoch(self) -> int: ...  # noqa: D102 - named as in raft.output
@@ -87,18 +87,18 @@ class ElectionState(Protocol):
 
 
 class MetadataLog:
-    """A replica's log, snapshots and quorum-state; implements raft's LogReader.
+    """A replica's log, snapshots and quorum-state; implements raft's ReplicatedLog.
 
-    Every change is on disk when its call returns. OSErrors of the disk pass through; after one of the log's own writes
-    the log takes no more of them (see SegmentLog).
+    Every change is on disk when its call returns. Raises the disk's OSErrors; after one in a write of the log itself
+    further writes are refused (see SegmentLog).
     """
 
     def __init__(self, disk: Disk, log_dir: str, settings: MetadataLogSettings | None = None) -> None:
-        """Open the log in `log_dir` as Kafka does after a crash: `recovery` says what had to be put right.
+        """Open the log in `log_dir` as Kafka does after a crash: `recovery` lists the repairs.
 
-        Makes the directory if it is not there. Raises CorruptFileError, and has changed nothing then, if anything but
-        the last write is damaged, if the newest snapshot cannot be read, or if there is no snapshot for the log's
-        beginning.
+        Creates the directory if it does not exist. Raises CorruptFileError, and has changed nothing then, if anything
+        but the last write is damaged, if the newest snapshot cannot be read, or if there is no snapshot for the log's
+        start.
         """
         settings = MetadataLogSettings() if settings is None else settings
         self._disk = disk
@@ -127,17 +127,17 @@ class MetadataLog:
 
     @property
     def start_offset(self) -> int:
-        """First offset that the log still has."""
+        """The first offset in the log."""
         return self._start_offset
 
     @property
     def end_offset(self) -> int:
-        """Offset of the next record."""
+        """The offset of the next record."""
         return self._log.end_offset
 
     @property
     def last_epoch(self) -> int:
-        """Epoch of the last batch; of the latest snapshot if the log is empty behind it; 0 if there is nothing."""
+        """The epoch of the last batch, or of the latest snapshot if nothing follows it; 0 if both are missing."""
         epoch = self._epochs.latest_epoch
         if epoch is not None:
             return epoch
@@ -151,12 +151,12 @@ class MetadataLog:
 
     @property
     def latest_snapshot_level(self) -> int | None:
-        """The metadata.version in it, 0 if it names none; None if there is no snapshot."""
+        """Its metadata.version, 0 if it has none; None without a snapshot."""
         return self._snapshot_level
 
     @property
     def earliest_snapshot(self) -> OffsetAndEpoch | None:
-        """The oldest complete snapshot that is still there."""
+        """The oldest complete snapshot that still exists."""
         return self._snapshots.earliest
 
     @property
@@ -165,7 +165,7 @@ class MetadataLog:
         return self._log.size
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
-        """Give the largest epoch not above `epoch`, and where it ends, as Kafka's ReplicatedLog.endOffsetForEpoch."""
+        """Return the largest epoch not above `epoch`, and its end (Kafka's ReplicatedLog.endOffsetForEpoch)."""
         if self._epochs.latest_epoch is None:
             return OffsetAndEpoch(self.end_offset, self.last_epoch)
         found = self._epochs.end_offset_for(epoch, self.end_offset)
@@ -174,12 +174,12 @@ class MetadataLog:
         return self._snapshots.earliest or OffsetAndEpoch(self._start_offset, epoch)
 
     def read(self, offset: int, bytes_max: int) -> bytes:
-        """Give whole batches from the one that holds `offset` on: at least one if there is one, else `b""`."""
+        """Return whole batches from the one that contains `offset` on, at least one; `b""` if there is none."""
         batches = self._log.read(offset, bytes_max)
         return b"".join(batch.data for batch in batches)
 
     def batches(self, from_offset: int, to_offset: int) -> Iterator[RecordBatch]:
-        """Give the batches from the one that holds `from_offset` on that begin before `to_offset`.
+        """Yield the batches from the one that contains `from_offset` on that begin before `to_offset`.
 
         Mostly from memory. Raises CorruptFileError if a file is no longer what was written.
         """
@@ -191,10 +191,10 @@ class MetadataLog:
                 from_offset = batch.end_offset
 
     def append(self, data: bytes) -> None:
-        """Lengthen the log by whole batches, with one sync (and one more for the epochs' file at a new epoch).
+        """Append whole batches, with one sync (and one more for the epochs' file at a new epoch).
 
-        Raises RemoteProtocolError, and writes nothing, if the bytes are damaged, do not follow the log's end, or
-        hold control records that do not parse.
+        Raises RemoteProtocolError, and writes nothing, if the bytes are damaged, are not contiguous with the log, or
+        contain malformed control records.
         """
         batches = list(read_batches(data))
         assert batches
@@ -205,12 +205,12 @@ class MetadataLog:
         self._changes += changes
         if levels:
             self._set_levels([*self._levels, *levels])
-        # All of them, not only the last: a fetch may hold more than one epoch.
+        # All of them, not only the last: a fetch may contain more than one epoch.
         if any([self._epochs.assign(batch.leader_epoch, batch.base_offset) for batch in batches]):  # noqa: C419
             self._write_epochs()
 
     def truncate(self, end_offset: int) -> None:
-        """Cut the log down to `end_offset`; a batch that holds that offset goes as a whole."""
+        """Truncate the log to `end_offset`; a batch that contains that offset is removed as a whole."""
         assert end_offset >= self._start_offset
         self._log.truncate(end_offset)
         self._changes = [change for change in self._changes if change.offset < self.end_offset]
@@ -219,7 +219,7 @@ class MetadataLog:
             self._write_epochs()
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
-        """Give a part of a snapshot's file; None if there is no such snapshot (any more)."""
+        """Return a chunk of a snapshot's file; None if the snapshot does not exist, or no longer."""
         return self._snapshots.read(snapshot, position, bytes_max)
 
     def load_snapshot(self, snapshot: OffsetAndEpoch) -> Snapshot:
@@ -227,7 +227,7 @@ class MetadataLog:
         return self._snapshots.load(snapshot)
 
     def voters_changes(self) -> Sequence[VotersChange]:
-        """Give what the latest snapshot and the log behind it say of the voters, in order (a snapshot's: its end)."""
+        """Return the changes of voters in the latest snapshot (at its end offset) and the log behind it, in order."""
         first = self._snapshot_change
         if first is None:
             return tuple(self._changes)
@@ -238,13 +238,13 @@ class MetadataLog:
 
     @property
     def lowerings(self) -> Sequence[LevelChange]:
-        """What the log still holds that lowers metadata.version, committed or not, in order."""
+        """The batches in the log, committed or not, that lower metadata.version, in order."""
         return self._lowerings
 
     def segment_from(self, offset: int) -> int:
-        """Give where the first segment begins that holds nothing from before `offset`; make one if there is none.
+        """Return the base offset of the first segment without anything before `offset`; start one if there is none.
 
-        A snapshot that ends there or later lets `delete_before` remove all before `offset` from the disk.
+        A snapshot that ends there or later lets `delete_before` remove everything before `offset` from the disk.
         """
         base = self._log.base_from(offset)
         if base is None:
@@ -254,13 +254,13 @@ class MetadataLog:
         return base
 
     def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """Write a part of a fetched snapshot behind what is there; position 0 begins the file anew."""
+        """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""
         self._snapshots.write_chunk(snapshot, position, data)
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Make the fetched file the snapshot, and empty the log, which goes on at its end.
+        """Make the fetched file the snapshot, and empty the log, which continues at its end.
 
-        Raises CorruptFileError if the file is no whole snapshot; it is removed, and nothing else has changed.
+        Raises CorruptFileError if the file is not a complete snapshot; it is removed, and nothing else has changed.
         """
         contents = self._snapshots.install(snapshot)
         self._snapshot_change = VotersChange(snapshot.offset, contents.kraft_version, contents.voters)
@@ -278,10 +278,10 @@ class MetadataLog:
         last_contained_log_timestamp: int,
         clock: Callable[[], int],
     ) -> SnapshotCreation | None:
-        """Begin a snapshot of what is committed below its end; None if there is one already, or of something newer.
+        """Start a snapshot of what is committed below its end; None if it exists already, or a newer one does.
 
-        `values`: the image's records with their frames; `level`: their metadata.version. `clock` (ms) is asked once
-        for each batch. One at a time; it must be abandoned if `install_snapshot` replaces the log.
+        `values`: the image's records with their frames; `level`: their metadata.version. `clock` (ms) is read once for
+        each batch. One at a time; it must be abandoned if `install_snapshot` replaces the log.
         """
         latest = self._snapshots.latest
         if latest is not None and snapshot.offset <= latest.offset:
@@ -311,16 +311,16 @@ class MetadataLog:
         )
 
     def clean(self, now_ms: int) -> tuple[str, ...]:
-        """Remove the oldest snapshots, and the segments before those kept, as far as retention asks; give the names.
+        """Remove the oldest snapshots, and the segments before those kept, as retention requires; return the names.
 
-        The newest snapshot stays. As Kafka: a snapshot's age is that of the last record in it.
+        The newest snapshot stays. As in Kafka, a snapshot's age is that of the last record in it.
         """
         return (*self._clean_by_size(), *self._clean_by_age(now_ms))
 
     def delete_before(self, snapshot: OffsetAndEpoch) -> tuple[str, ...]:
-        """Move the log's start to a snapshot's end; give the names of the segments and snapshots that were removed.
+        """Move the log's start to a snapshot's end; return the names of the removed segments and snapshots.
 
-        Nothing happens if the snapshot is not there or the log begins there already.
+        Does nothing if the snapshot does not exist or the log starts there already.
         """
         if snapshot not in self._snapshots.ids or snapshot.offset <= self._start_offset:
             return ()
@@ -337,7 +337,7 @@ class MetadataLog:
         return self._quorum_state
 
     def write_election_state(self, state: ElectionState) -> None:
-        """Write `quorum-state`, in the form that belongs to the kraft.version."""
+        """Write `quorum-state`, in the version for the kraft.version."""
         common = QuorumState(
             data_version=1 if state.kraft_version > 0 else 0,
             leader_epoch=state.epoch,
@@ -357,7 +357,7 @@ class MetadataLog:
             self._disk.remove(path)
         truncated_to = None
         latest = self._snapshots.latest
-        # Kafka's truncateToLatestSnapshot: a crash came between the end of a fetch and the emptying of the log.
+        # Kafka's truncateToLatestSnapshot: a crash after a fetch was complete, before the log was emptied.
         if latest is not None and (latest.epoch, latest.offset) > (self._epochs.latest_epoch or 0, self.end_offset):
             if self.end_offset > self._log.base_offset:
                 truncated_to = latest
@@ -397,9 +397,9 @@ class MetadataLog:
         return lowerings(self._levels, self._level_before(self._levels[0].base_offset)) if self._levels else ()
 
     def _level_before(self, offset: int) -> int:
-        """Give the level that the log is at before its first change, or 0 if that is the first of all.
+        """Return the metadata.version before the log's first change, or 0 if that is the first of all.
 
-        Not that of the snapshot that formatting leaves: it may be another than that of the first leader.
+        Not that of the snapshot that formatting leaves: it may differ from that of the first leader.
         """
         before = [snapshot for snapshot in self._snapshots.ids if 0 < snapshot.offset <= offset]
         if before:

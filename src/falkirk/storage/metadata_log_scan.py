@@ -1,4 +1,4 @@
-"""What stands in a metadata partition when a node starts. Looks only: what is wrong is found before it is touched."""
+"""Reads a metadata partition when a node starts. Read only: damage is found before anything is changed."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from falkirk.storage.segment import SegmentReader
 
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
+_VOTERS_TYPES: Final = frozenset((ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TornSegment:
-    """The last segment ended in a write that never finished; what is behind `tail.position` is to be cut off."""
+    """The last segment ended in an unfinished write; what is behind `tail.position` is to be truncated."""
 
     file: str
     tail: TornTail
@@ -42,7 +43,7 @@ class TornSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataLogScan:
-    """The good part of a metadata partition. `leftovers`: paths of files that are to be removed."""
+    """The valid part of a metadata partition. `leftovers`: paths of files to remove."""
 
     segments: list[LogSegment]
     epochs: LeaderEpochCache
@@ -56,7 +57,7 @@ class MetadataLogScan:
 def scan_metadata_log(disk: Disk, directory: str) -> MetadataLogScan:
     """Read the whole log, and find the snapshots.
 
-    Raises CorruptFileError for damage that is no torn tail, for a gap, for a log that begins behind every snapshot,
+    Raises CorruptFileError for damage that is not a torn tail, for a gap, for a log that starts behind every snapshot,
     and for the directory of another topic.
     """
     _check_topic(disk, f"{directory}/{partition_metadata.FILE_NAME}")
@@ -85,7 +86,7 @@ def scan_metadata_log(disk: Disk, directory: str) -> MetadataLogScan:
 
 
 def voters_changes_in(batch: RecordBatch) -> Iterator[VotersChange]:
-    """Give what a control batch says of the voters. Raises RemoteProtocolError if a record does not parse."""
+    """Yield the changes of voters in a control batch. Raises RemoteProtocolError for a malformed record."""
     for record in batch.records():
         if control_record_type(record.key) in _VOTERS_TYPES:
             message = decode_control_record(record.key, record.value).message
@@ -96,7 +97,7 @@ def voters_changes_in(batch: RecordBatch) -> Iterator[VotersChange]:
 
 
 def epochs_on_disk(disk: Disk, directory: str) -> leader_epochs.LeaderEpochs | None:
-    """Give what `leader-epoch-checkpoint` says; None if it cannot be read: the log says it all."""
+    """Return the content of `leader-epoch-checkpoint`; None if it cannot be read: the log has everything."""
     path = f"{directory}/{leader_epochs.FILE_NAME}"
     if not disk.exists(path):
         return None
@@ -106,11 +107,8 @@ def epochs_on_disk(disk: Disk, directory: str) -> leader_epochs.LeaderEpochs | N
         return None
 
 
-_VOTERS_TYPES: Final = frozenset((ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS))
-
-
 class _Segments:
-    """Collects what the segments say, in order."""
+    """Collects the contents of the segments, in order."""
 
     def __init__(self) -> None:
         self.segments: list[LogSegment] = []
@@ -153,7 +151,7 @@ def _leftovers(files: PartitionFiles, start_offset: int) -> Iterator[str]:
         if name.state is not SnapshotState.COMPLETE or name.id.end_offset < start_offset:
             yield format_snapshot_name(name)
     for file in files.marked_files:
-        # Files marked `swap` hold good data: whose they are is not known, as nothing compacts this log.
+        # Files marked `swap` have valid data of unknown origin: nothing compacts this log.
         if file.marker != "swap":
             yield format_segment_file(file)
     for other in files.other_files:

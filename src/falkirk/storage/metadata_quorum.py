@@ -1,4 +1,4 @@
-"""Who votes on the metadata, and whose log an election among the nodes at hand would follow (KIP-595, KIP-853)."""
+"""The voters of the metadata quorum, and the log that an election among them would follow (KIP-595, KIP-853)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATIC_VOTERS_CONFIG: Final = "controller.quorum.voters"
 
 
 class MetadataLogEnd(Protocol):
-    """How far one node's metadata log goes, and what stands in its directory about voters."""
+    """The end of one node's metadata log, and its directory's knowledge of voters."""
 
     @property
     def epoch(self) -> int:
@@ -25,7 +25,7 @@ class MetadataLogEnd(Protocol):
 
     @property
     def end_offset(self) -> int:
-        """First offset behind the last record."""
+        """The offset behind the last record."""
 
     @property
     def kraft_version(self) -> int:
@@ -33,16 +33,16 @@ class MetadataLogEnd(Protocol):
 
     @property
     def voters(self) -> VotersRecord | None:
-        """The last that snapshot and log say."""
+        """The last voters in snapshot and log."""
 
     @property
     def quorum_state(self) -> QuorumState | None:
-        """What the node must not forget; None: no such file."""
+        """The node's election state; None: no such file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a voter listens; empty host and port 0 where nothing tells."""
+    """A voter's endpoint; empty host and port 0 if unknown."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voters:
-    """Who votes. `directory_ids` and the listeners come from the log (kraft.version 1), `source` says from where."""
+    """The voters. `directory_ids` and listeners come from the log (kraft.version 1); `source` names its origin."""
 
     ids: frozenset[int]
     endpoints: dict[int, Endpoint]
@@ -59,16 +59,16 @@ class Voters:
 
     @property
     def majority(self) -> int:
-        """Say how many voters are a majority."""
+        """The number of voters in a majority."""
         return len(self.ids) // 2 + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumChoice:
-    """The node whose log counts, the voters (rising) whose logs are at hand, and whether these are a majority.
+    """The node whose log counts, the voters (ascending) whose logs are given, and whether these are a majority.
 
-    `has_majority` is None for nodes that were formatted and never ran, of whose voters nothing tells: nothing was ever
-    voted on.
+    `has_majority` is None for nodes that were formatted and never ran, whose voters are unknown: nothing was ever voted
+    on.
     """
 
     node_id: int
@@ -77,7 +77,7 @@ class QuorumChoice:
 
 
 def find_voters(logs: Iterable[MetadataLogEnd], configured: Iterable[tuple[str, str | None]]) -> Voters | None:
-    """Say who votes: as the latest log says (kraft.version 1), else as configured, else as quorum-state remembers.
+    """Return the voters in the latest log (kraft.version 1), else those configured, else those in quorum-state.
 
     `configured` has (a name for the source, its controller.quorum.voters) of each node. Raises MalformedVotersError.
     """
@@ -97,9 +97,9 @@ def find_voters(logs: Iterable[MetadataLogEnd], configured: Iterable[tuple[str, 
 
 
 def choose_log(logs: Mapping[int, MetadataLogEnd], voters: Voters | None) -> QuorumChoice:
-    """Choose, of at least one node's logs, the longest of the latest epoch among the voters.
+    """Choose, among the logs of at least one node, the longest of the latest epoch among the voters.
 
-    Without a voter at hand, or anything that says who votes, it is the longest of all.
+    If none of them is a voter, or the voters are unknown, it is the longest of all.
     """
     if voters is None and not any(log.end_offset for log in logs.values()):
         return QuorumChoice(node_id=min(logs), voters_here=(), has_majority=None)

@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDirectories:
-    """A node's log directories by path, in order: formatted, empty (or not there), and those that cannot be read."""
+    """A node's log directories by path, in order: formatted, empty (or missing), and unreadable ones."""
 
     formatted: Mapping[str, MetaProperties]
     empty: tuple[str, ...]
     unreadable: Mapping[str, str]
 
-    def why_refused(self, *, cluster_id: str | None, node_id: int, reserved: str) -> str | None:
-        """Say which directory is another cluster's or node's, or has an id that cannot be; None if there is none.
+    def reason_refused(self, *, cluster_id: str | None, node_id: int) -> str | None:
+        """Return which directory is another cluster's or node's, or has an impossible id; None if there is none.
 
-        `cluster_id`: None for that of the first directory that has one. `reserved` is the word for ids that mean
-        something else, as the release spells it.
+        `cluster_id`: None for that of the first directory that has one.
         """
         seen: dict[bytes, str] = {}
         for path, meta in self.formatted.items():
@@ -43,13 +42,13 @@ class NodeDirectories:
                     "should remove all data in your data directories."
                 )
             if meta.directory_id is not None:
-                reason = _why_id_refused(meta.directory_id, path, seen, reserved)
+                reason = _reason_id_refused(meta.directory_id, path, seen)
                 if reason is not None:
                     return reason
         return None
 
     def new_directory_id(self, random: Chance) -> bytes:
-        """Make an id that no directory here has."""
+        """Return a random id that no directory here has."""
         used = {meta.directory_id for meta in self.formatted.values()}
         while (made := random_uuid(random)) in used:
             pass
@@ -57,7 +56,7 @@ class NodeDirectories:
 
 
 def read_node_directories(disk: Disk, paths: Iterable[str]) -> NodeDirectories:
-    """Look at the directories; a path is named once."""
+    """Read the directories; a path is named once."""
     formatted: dict[str, MetaProperties] = {}
     empty: list[str] = []
     unreadable: dict[str, str] = {}
@@ -69,15 +68,15 @@ def read_node_directories(disk: Disk, paths: Iterable[str]) -> NodeDirectories:
             empty.append(path)
         except CorruptFileError as error:
             unreadable[path] = str(error)
-        except OSError as error:
-            unreadable[path] = f"{file}: {error.strerror}"
+        except OSError as os_error:
+            unreadable[path] = f"{file}: {os_error.strerror}"
     return NodeDirectories(formatted=formatted, empty=tuple(empty), unreadable=unreadable)
 
 
-def _why_id_refused(directory_id: bytes, path: str, seen: dict[bytes, str], reserved: str) -> str | None:
+def _reason_id_refused(directory_id: bytes, path: str, seen: dict[bytes, str]) -> str | None:
     text = uuid_text(directory_id)
     if is_reserved_uuid(directory_id):
-        return f"Invalid {reserved} directory ID {text} found in {path}"
+        return f"Invalid reserved directory ID {text} found in {path}"
     if directory_id in seen:
         return f"Duplicate directory ID {text} found. It was the ID of {seen[directory_id]}, but also of {path}"
     seen[directory_id] = path

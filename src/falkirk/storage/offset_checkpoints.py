@@ -1,4 +1,4 @@
-"""The checkpoints of a log directory that hold one offset for each partition."""
+"""The checkpoints of a log directory that have one offset for each partition."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ from falkirk.storage.checkpoint_text import format_checkpoint, parse_checkpoint
 from falkirk.storage.integer_text import parse_integer
 
 RECOVERY_POINT_FILE_NAME = "recovery-point-offset-checkpoint"
-"""Up to where each log is surely on disk; recovery after an unclean stop begins there."""
+"""Each log is on disk up to here; recovery after an unclean shutdown starts here."""
 REPLICATION_FILE_NAME = "replication-offset-checkpoint"
 """High watermarks."""
 LOG_START_FILE_NAME = "log-start-offset-checkpoint"
-"""First offsets, where they are not that of the first segment (after DeleteRecords)."""
+"""First offsets, where they differ from that of the first segment (after DeleteRecords)."""
 CLEANER_FILE_NAME = "cleaner-offset-checkpoint"
-"""Up to where the cleaner has compacted."""
+"""The ends of the last compactions."""
 
 FILE_NAMES = (RECOVERY_POINT_FILE_NAME, REPLICATION_FILE_NAME, LOG_START_FILE_NAME, CLEANER_FILE_NAME)
 
@@ -34,7 +34,7 @@ class OffsetCheckpoint:
     is_blank: bool = False
 
     def as_dict(self) -> dict[tuple[str, int], int]:
-        """Map (topic, partition) to offset; the last line of a partition counts."""
+        """Return offsets by (topic, partition); the last line of a partition counts."""
         return {(entry.topic, entry.partition): entry.offset for entry in self.entries}
 
 

@@ -1,8 +1,8 @@
-"""Names of partition directories: `topic-0`, and the forms with a suffix that mark what is to become of them.
+"""Names of partition directories: `topic-0`, and those with a suffix that marks their state.
 
-`topic-0.<unique id>-delete` is being deleted (a long topic name is cut so that the whole has at most 255 characters),
-`...-future` is a replica that moves to this log directory (KIP-113), `...-stray` a replica that the image does not
-assign here.
+`topic-0.<unique id>-delete` is being deleted (a long topic name is truncated so that the whole has at most 255
+characters), `...-future` is a replica that moves to this log directory (KIP-113), `...-stray` a replica that the image
+does not assign here.
 """
 
 import enum
@@ -14,10 +14,13 @@ METADATA_TOPIC = "__cluster_metadata"
 METADATA_DIRECTORY = "__cluster_metadata-0"
 GROUPS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
+_SUFFIXED_FORM = re.compile(r"(\S+)\.([^.\s]+)\Z")
+_PLAIN_FORM = re.compile(r"(.+)-([0-9]{1,10})\Z")
+_INT32_MAX = 0x7FFFFFFF
 
 
 class DirectoryState(enum.Enum):
-    """What the suffix says. The values are the suffixes."""
+    """The state that the suffix marks. The values are the suffixes."""
 
     CURRENT = ""
     DELETE = "-delete"
@@ -27,7 +30,7 @@ class DirectoryState(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDirectory:
-    """One name. `unique_id` is empty only for CURRENT; `topic` may be cut short for DELETE and STRAY."""
+    """A directory's name. `unique_id` is empty only for CURRENT; `topic` may be truncated for DELETE and STRAY."""
 
     topic: str
     partition: int
@@ -36,7 +39,7 @@ class PartitionDirectory:
 
 
 def parse_partition_directory(name: str) -> PartitionDirectory | None:
-    """Read a name; None if no partition is called like that."""
+    """Read a name; None if it is not that of a partition."""
     state = next((state for state in _SUFFIXED if name.endswith(state.value)), DirectoryState.CURRENT)
     unique_id = ""
     if state is not DirectoryState.CURRENT:
@@ -51,7 +54,7 @@ def parse_partition_directory(name: str) -> PartitionDirectory | None:
 
 
 def format_partition_directory(directory: PartitionDirectory) -> str:
-    """Write a name; the topic is cut where Kafka cuts it."""
+    """Write a name; the topic is truncated where Kafka truncates it."""
     if directory.state is DirectoryState.CURRENT:
         return f"{directory.topic}-{directory.partition}"
     rest = f"-{directory.partition}.{directory.unique_id}{directory.state.value}"
@@ -62,6 +65,3 @@ def format_partition_directory(directory: PartitionDirectory) -> str:
 
 
 _SUFFIXED = (DirectoryState.DELETE, DirectoryState.FUTURE, DirectoryState.STRAY)
-_SUFFIXED_FORM = re.compile(r"(\S+)\.([^.\s]+)\Z")
-_PLAIN_FORM = re.compile(r"(.+)-([0-9]{1,10})\Z")
-_INT32_MAX = 0x7FFFFFFF

@@ -1,4 +1,4 @@
-"""A partition's directory as a whole: which files are there, and its segments read in order."""
+"""A partition's directory as a whole: its files, and its segments in order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from falkirk.storage.snapshot_file import SnapshotName, parse_snapshot_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFiles:
-    """What stands in a partition's directory, each kind in increasing order."""
+    """The files of a partition's directory, each kind in increasing order."""
 
     segments: tuple[int, ...]
     """Base offsets of the `.log` files."""
     segment_files: tuple[SegmentFile, ...]
     """All files of segments without a marker: logs, indexes, producer snapshots."""
     marked_files: tuple[SegmentFile, ...]
-    """Files of segments with a marker: what a cleaner or a deletion left unfinished (`swap` holds good data)."""
+    """Files of segments with a marker: unfinished work of a cleaner or a deletion (`swap` has valid data)."""
     metadata_snapshots: tuple[SnapshotName, ...]
     """Snapshots of the metadata partition, partial and deleted ones too."""
     other_files: tuple[str, ...]
 
 
 def list_partition(disk: ReadableDisk, directory: str) -> PartitionFiles:
-    """Sort the names in a partition's directory."""
+    """List and sort the files of a partition's directory."""
     segment_files: list[SegmentFile] = []
     snapshots: list[SnapshotName] = []
     others: list[str] = []
@@ -54,10 +54,10 @@ def read_segments(
     check_crc: bool = True,
     cuts_bad_end: bool = False,
 ) -> Iterator[SegmentReader]:
-    """Give a reader for each segment in offset order; each must be iterated to its end before the next is taken.
+    """Yield a reader for each segment in offset order; each must be iterated to its end before the next.
 
     `contiguous` and `cuts_bad_end` as for SegmentReader. Raises CorruptFileError if a segment but the last is torn, or
-    begins before the end of that before it (`contiguous`: not exactly there).
+    begins before the end of the one before (`contiguous`: not exactly there).
     """
     before: SegmentReader | None = None
     for base_offset in list_partition(disk, directory).segments:

@@ -9,9 +9,9 @@ from typing import Final, Self
 
 from falkirk.storage.disk import ASIDE_SUFFIX, DiskUsage
 
-# Files that are appended to stay open; beyond this many the one that was used longest ago is closed.
+# Files that are appended to stay open; beyond this many the least recently used one is closed.
 _OPEN_MAX: Final = 64
-# Below this it costs less to copy than to map what the file has grown by.
+# Below this copying costs less than mapping the grown part of the file.
 _MAPPED_BYTES_MIN: Final = 64 * 1024
 
 
@@ -26,11 +26,11 @@ class PosixDisk:
         return sorted(os.listdir(directory))  # noqa: PTH208  names are wanted, not Path objects
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory is there."""
+        """Whether a file or directory exists."""
         return Path(path).exists()
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """Whether a directory exists."""
         return Path(path).is_dir()
 
     def size(self, path: str) -> int:
@@ -52,7 +52,7 @@ class PosixDisk:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Make or replace a whole file: written aside, synced, renamed, the directory synced."""
+        """Create or replace a whole file: written to a temporary file, synced, renamed, the directory synced."""
         target = Path(path)
         aside = target.with_name(target.name + ASIDE_SUFFIX)
         try:
@@ -70,7 +70,7 @@ class PosixDisk:
         self.sync_directory(str(target.parent))
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
-        """Lengthen a file and sync it."""
+        """Append to a file and sync it."""
         handle = self._appended.get(path)
         if handle is None:
             handle = self._open_to_append(path)
@@ -80,11 +80,11 @@ class PosixDisk:
         os.fsync(handle)
 
     def open_log_file(self, path: str) -> "PosixLogFile":
-        """Open a file to append to it and read it."""
+        """Open a file for appending and reading."""
         return PosixLogFile(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
 
     def truncate(self, path: str, size: int) -> None:
-        """Shorten a file and sync it."""
+        """Truncate a file and sync it."""
         with Path(path).open("r+b") as file:
             before = os.fstat(file.fileno()).st_size
             if size > before:
@@ -111,7 +111,7 @@ class PosixDisk:
         self.sync_directory(str(Path(path).parent))
 
     def make_directory(self, path: str) -> None:
-        """Make a directory and its parents, and sync each parent that got a new name."""
+        """Create a directory and its parents, and sync each parent that got a new name."""
         missing = [parent for parent in (Path(path), *Path(path).parents) if not parent.exists()]
         Path(path).mkdir(parents=True, exist_ok=True)
         for made in missing:
@@ -134,7 +134,7 @@ class PosixDisk:
             os.close(handle)
 
     def usage(self, path: str) -> DiskUsage:
-        """Ask the file system; what only root may use is not usable."""
+        """Return the file system's usage; what is reserved for root is not usable."""
         found = os.statvfs(path)
         return DiskUsage(total_bytes=found.f_blocks * found.f_frsize, usable_bytes=found.f_bavail * found.f_frsize)
 
@@ -150,7 +150,7 @@ class PosixLogFile:
 
     @property
     def size(self) -> int:
-        """Count the bytes."""
+        """The size in bytes."""
         self._open()
         return self._size
 
@@ -169,7 +169,7 @@ class PosixLogFile:
         return os.pread(self._open(), min(length, max(self._size - position, 0)), position)
 
     def view(self, position: int, length: int) -> bytes | memoryview:
-        """Look at a range; a large one as the page cache has it."""
+        """Return a range, a large one as a view of the page cache."""
         handle = self._open()
         length = min(length, max(self._size - position, 0))
         if length < _MAPPED_BYTES_MIN:
@@ -177,12 +177,12 @@ class PosixLogFile:
         end = position + length
         mapped = self._map
         if mapped is None or len(mapped) < end:
-            # The old one goes when nobody looks at it any more.
+            # The old one goes when its last view does.
             mapped = self._map = mmap.mmap(handle, self._size, prot=mmap.PROT_READ)
         return memoryview(mapped)[position:end]
 
     def truncate(self, size: int) -> None:
-        """Shorten the file."""
+        """Truncate the file."""
         self._map = None
         if size > self._size:
             raise ValueError(f"{self._path} has {self._size} bytes, it can not be cut down to {size}")
@@ -194,12 +194,12 @@ class PosixLogFile:
         os.fdatasync(self._open())
 
     def sync_ahead(self, position: int, length: int) -> None:
-        """Sync a range: that of a mapping is the only one that Python lets us sync."""
+        """Sync a range, through a mapping: the only way that Python offers."""
         handle = self._open()
         start = position - position % mmap.ALLOCATIONGRANULARITY
         end = min(position + length, self._size)
         if start < end:
-            # A mapping that cannot be written to is not synced; nobody writes to this one.
+            # A read-only mapping is not synced; this one is never written to.
             with mmap.mmap(handle, end - start, prot=mmap.PROT_READ | mmap.PROT_WRITE, offset=start) as mapped:
                 mapped.flush()
 
@@ -220,17 +220,17 @@ class PosixLogFile:
 
 
 class _OpenFiles:
-    """Handles of files that are appended to, by path."""
+    """File descriptors of files that are appended to, by path."""
 
     def __init__(self) -> None:
         self._handles: dict[str, int] = {}
 
     def get(self, path: str) -> int | None:
-        """Give the handle of the file that `path` names now; None if there is none."""
+        """Return the descriptor of the file that `path` names now; None if there is none."""
         handle = self._handles.pop(path, None)
         if handle is None:
             return None
-        # The file may have been removed or replaced, by whomever: one question costs less than opening it.
+        # The file may have been removed or replaced by anyone: a stat costs less than opening it.
         try:
             is_same = os.path.samestat(os.stat(path), os.fstat(handle))  # noqa: PTH116 - as above
         except FileNotFoundError:
@@ -242,19 +242,19 @@ class _OpenFiles:
         return handle
 
     def add(self, path: str, handle: int) -> None:
-        """Keep a handle."""
+        """Keep a descriptor."""
         if len(self._handles) >= _OPEN_MAX:
             os.close(self._handles.pop(next(iter(self._handles))))
         self._handles[path] = handle
 
     def discard(self, path: str) -> None:
-        """Close the handle of a file that goes away: while there is one its space on the disk stays taken."""
+        """Close the descriptor of a file that is removed: while it is open the file's space is not freed."""
         handle = self._handles.pop(path, None)
         if handle is not None:
             os.close(handle)
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
-        # Another process has its own handles.
+        # Another process has its own descriptors.
         return type(self), ()
 
     def __del__(self) -> None:

@@ -1,6 +1,6 @@
-"""What each idempotent producer last wrote to a partition (KIP-98), and its file, the producer snapshot.
+"""The last batch of each idempotent producer in a partition (KIP-98), and its file, the producer snapshot.
 
-`<offset>.snapshot` holds the state before that offset: version int16 | CRC-32C uint32 of all behind it | number of
+`<offset>.snapshot` has the state before that offset: version int16 | CRC-32C uint32 of all behind it | number of
 producers int32 | per producer: id int64, epoch int16, last sequence int32, last offset int64, offset delta int32,
 timestamp int64, coordinator epoch int32, first offset of its open transaction int64.
 
@@ -22,12 +22,26 @@ from falkirk.storage.errors import CorruptFileError
 
 NONE = -1
 """No data batch yet, no open transaction."""
+_HEAD = struct.Struct(">hIi")
+_ENTRY = struct.Struct(">qhiqiqiq")
+_FIELDS = (
+    "producer_id",
+    "producer_epoch",
+    "last_sequence",
+    "last_offset",
+    "offset_delta",
+    "timestamp",
+    "coordinator_epoch",
+    "current_transaction_first_offset",
+)
+_CRC_END = 6
+_VERSION = 1
 
 
 class ProducerEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """State of one producer. `offset_delta` is the last batch's last offset minus its base offset.
 
-    One is made for each batch that is appended.
+    Created for each appended batch.
     """
 
     producer_id: int
@@ -44,7 +58,7 @@ class ProducerEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class CompletedTransaction:
     """A transaction that a marker ended. `last_offset` is the marker's.
 
-    `last_stable_offset` is where the next open transaction begins, or the offset behind the marker.
+    `last_stable_offset` is the start of the next open transaction, or the offset behind the marker.
     """
 
     producer_id: int
@@ -56,7 +70,7 @@ class CompletedTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionMarker:
-    """How a coordinator ended a transaction, and when."""
+    """The marker by which a coordinator ended a transaction."""
 
     coordinator_epoch: int
     timestamp: int
@@ -66,7 +80,7 @@ class TransactionMarker:
 class ProducerStates:
     """Replays batches in offset order, as a broker does when it recovers a partition.
 
-    Source: ProducerStateManager, ProducerAppendInfo (origin REPLICATION: stale epochs are taken as they stand).
+    Source: ProducerStateManager, ProducerAppendInfo (origin REPLICATION: stale epochs are accepted).
     """
 
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
@@ -78,9 +92,9 @@ class ProducerStates:
         """First offset of each open transaction by producer id, in increasing order."""
 
     def append(self, batch: RecordBatch) -> CompletedTransaction | None:
-        """Take in one batch; give the transaction that it ends, if it ends one that had data here.
+        """Replay one batch; return the transaction that it ends, if that had data here.
 
-        Raises RemoteProtocolError if a producer's control batch holds no marker of a transaction.
+        Raises RemoteProtocolError if a producer's control batch has no transaction marker.
         """
         if batch.producer_id < 0:
             return None
@@ -107,10 +121,10 @@ class ProducerStates:
         return completed
 
     def is_last_of_its_producer(self, batch: RecordBatch) -> bool:
-        """Say whether the cleaner must leave at least the batch's header: it holds the producer's last sequence.
+        """Return whether the cleaner must keep at least the batch's header: it has the producer's last sequence.
 
-        A producer without data batches needs its last marker, for the epoch in it. To be asked after all batches of
-        the partition were taken in.
+        A producer without data batches needs its last marker, for the epoch in it. Call it after all batches of the
+        partition have been replayed.
         """
         entry = self.entries.get(batch.producer_id)
         if entry is None:
@@ -135,9 +149,9 @@ class ProducerStates:
 
 
 def transaction_marker(batch: RecordBatch) -> TransactionMarker | None:
-    """Read a producer's control batch; None if it is empty: its transaction is wholly cleaned away.
+    """Read a producer's control batch; None if it is empty: its transaction has been cleaned away completely.
 
-    Raises RemoteProtocolError if it holds no marker of a transaction.
+    Raises RemoteProtocolError if it has no transaction marker.
     """
     records = batch.records()
     if not records:
@@ -158,7 +172,7 @@ def transaction_marker(batch: RecordBatch) -> TransactionMarker | None:
 
 
 def parse_producer_snapshot(data: bytes, *, file: str) -> tuple[ProducerEntry, ...]:
-    """Read a file in its order. Raises CorruptFileError for another version, a size that does not fit, a wrong CRC."""
+    """Return the entries in the file's order. Raises CorruptFileError for another version, a wrong size or CRC."""
     if len(data) < _HEAD.size:
         reason = f"file has {len(data)} bytes, a header has {_HEAD.size}"
         raise CorruptFileError(reason, offset=len(data), file=file)
@@ -180,22 +194,6 @@ def format_producer_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
     packed = [_ENTRY.pack(*(getattr(entry, field) for field in _FIELDS)) for entry in entries]
     body = len(packed).to_bytes(4, "big") + b"".join(packed)
     return _VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
-
-
-_HEAD = struct.Struct(">hIi")
-_ENTRY = struct.Struct(">qhiqiqiq")
-_FIELDS = (
-    "producer_id",
-    "producer_epoch",
-    "last_sequence",
-    "last_offset",
-    "offset_delta",
-    "timestamp",
-    "coordinator_epoch",
-    "current_transaction_first_offset",
-)
-_CRC_END = 6
-_VERSION = 1
 
 
 def _after_data(batch: RecordBatch, before: ProducerEntry | None) -> ProducerEntry:

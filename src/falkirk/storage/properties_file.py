@@ -1,13 +1,28 @@
-r"""Java's `.properties` format, as `java.util.Properties` loads and stores it; every byte read is kept.
+r"""Java's `.properties` format, as `java.util.Properties` loads and stores it; every byte read is preserved.
 
 A line is `key`, then `=`, `:` or blanks, then `value`. Lines end with \n, \r or \r\n; those that begin with `#` or `!`
-are comments. A backslash at a line's end continues it (blanks before the rest are dropped); elsewhere it escapes:
+are comments. A backslash at a line's end continues it (leading blanks of the rest are dropped); elsewhere it escapes:
 \t \n \r \f \uXXXX, any other character stands for itself. Bytes are ISO 8859-1, as Kafka loads them.
 """
 
 from dataclasses import dataclass, replace
 
 from falkirk.storage.errors import CorruptFileError
+
+_BUCKETS = 16
+_BLANKS = " \t\f"
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    "\\": "\\\\",
+    "=": "\\=",
+    ":": "\\:",
+    "#": "\\#",
+    "!": "\\!",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,20 +36,20 @@ class PropertiesLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertiesFile:
-    """All lines of a file in order; a key that stands twice has its last value."""
+    """All lines of a file in order; of a key that appears twice the last value counts."""
 
     lines: tuple[PropertiesLine, ...] = ()
 
     def as_dict(self) -> dict[str, str]:
-        """Give the properties in the file's order."""
+        """Return the properties in the file's order."""
         return {line.key: line.value for line in self.lines if line.key is not None}
 
     def get(self, key: str) -> str | None:
-        """Give the value of a key, None if it is not there."""
+        """Return the value of a key, None if it is missing."""
         return self.as_dict().get(key)
 
     def with_property(self, key: str, value: str) -> "PropertiesFile":
-        """Set one value: the line of the key is replaced where it stands (the last one counts), else one is added."""
+        """Set one value: replaces the last line of the key, or adds a line."""
         line = PropertiesLine(raw=format_property(key, value), key=key, value=value)
         for index in range(len(self.lines) - 1, -1, -1):
             if self.lines[index].key == key:
@@ -42,12 +57,12 @@ class PropertiesFile:
         return replace(self, lines=(*_with_line_end(self.lines), line))
 
     def without_property(self, key: str) -> "PropertiesFile":
-        """Drop every line of a key."""
+        """Remove every line of a key."""
         return replace(self, lines=tuple(line for line in self.lines if line.key != key))
 
 
 def parse_properties(data: bytes, *, file: str = "properties") -> PropertiesFile:
-    r"""Read a file. Raises CorruptFileError for a malformed \uXXXX, the only thing that Java does not take."""
+    r"""Read a file. Raises CorruptFileError for a malformed \uXXXX, the only thing that Java does not accept."""
     lines: list[PropertiesLine] = []
     at = 0
     while at < len(data):
@@ -66,7 +81,7 @@ def parse_properties(data: bytes, *, file: str = "properties") -> PropertiesFile
 
 
 def format_properties(properties: PropertiesFile) -> bytes:
-    """Write a file; what was read and not changed comes out byte for byte."""
+    """Write a file; unchanged lines stay byte for byte."""
     return b"".join(line.raw for line in properties.lines)
 
 
@@ -75,7 +90,7 @@ def format_property(key: str, value: str) -> bytes:
     escaped_key = "".join(_ESCAPED.get(char, char) for char in key).replace(" ", "\\ ")
     escaped_value = "".join(_ESCAPED.get(char, char) for char in value)
     blanks = len(escaped_value) - len(escaped_value.lstrip(" "))
-    # Only the first of the blanks needs an escape: those behind it are no longer at the beginning.
+    # Only the first blank needs an escape: the others are not leading ones.
     if blanks:
         escaped_value = "\\" + escaped_value
     return _encode(f"{escaped_key}={escaped_value}\n")
@@ -84,26 +99,10 @@ def format_property(key: str, value: str) -> bytes:
 def java_properties_order(keys: list[str]) -> list[str]:
     """Order at most 11 keys as a `java.util.Properties` iterates them, which is how Kafka's tools write them.
 
-    That is the order of 16 buckets in a hash table, and within a bucket of insertion; with 12 keys it would grow.
+    That is the order of 16 buckets in a hash table, and of insertion within a bucket; with 12 keys it would grow.
     """
     assert len(keys) < _BUCKETS * 3 // 4
     return sorted(keys, key=lambda key: _java_spread_hash(key) % _BUCKETS)
-
-
-_BUCKETS = 16
-_BLANKS = " \t\f"
-_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ESCAPED = {
-    "\t": "\\t",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\f": "\\f",
-    "\\": "\\\\",
-    "=": "\\=",
-    ":": "\\:",
-    "#": "\\#",
-    "!": "\\!",
-}
 
 
 def _encode(text: str) -> bytes:
@@ -124,7 +123,7 @@ def _with_line_end(lines: tuple[PropertiesLine, ...]) -> tuple[PropertiesLine, .
 
 
 def _natural_line(data: bytes, at: int) -> tuple[int, int]:
-    """Give (end of the text, begin of the next line)."""
+    """Return (end of the text, start of the next line)."""
     for index in range(at, len(data)):
         if data[index] == 0x0A:
             return index, index + 1
@@ -134,12 +133,12 @@ def _natural_line(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _logical_line(data: bytes, at: int) -> tuple[int, str | None]:
-    """Give (begin of the next logical line, text with continuations joined); text None for comments and blanks."""
+    """Return (start of the next logical line, text with continuations joined); text None for comments and blanks."""
     text_end, end = _natural_line(data, at)
     text = data[at:text_end].decode("latin-1").lstrip(_BLANKS)
     if not text or text[0] in "#!":
         return end, None
-    # A lone backslash continues nothing: what follows is a line of its own. At the end it is an empty property.
+    # A lone backslash continues nothing: the next line is one of its own. At the end it is an empty property.
     if text == "\\" and end < len(data):
         return end, None
     while _is_continued(text):

@@ -1,7 +1,7 @@
 """`quorum-state` of a KRaft node: its epoch, vote and leader. One line of JSON (KIP-595; version 1 by KIP-853).
 
 Version 0 goes with kraft.version 0 and repeats the static voters; 3.7 refuses version 1. Version 1 goes with
-kraft.version 1: the voters stand in the log, and a vote names the candidate's directory.
+kraft.version 1: the voters are in the log, and a vote names the candidate's directory.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,17 @@ from falkirk.storage.errors import CorruptFileError
 FILE_NAME = "quorum-state"
 NO_LEADER = -1
 NO_VOTE = -1
+_Int16 = Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)]
+_Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+_Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumState:
-    """What a node must not forget. -1 stands for no leader, no vote.
+    """A node's election state. -1 stands for no leader, no vote.
 
-    Only version 0 has `cluster_id` (always empty in practice), `applied_offset` (always 0) and `current_voters`
-    (node ids; None is null); only version 1 has `voted_directory_id`.
+    Only version 0 has `cluster_id` (always empty in practice), `applied_offset` (always 0) and `current_voters` (node
+    ids; None is null); only version 1 has `voted_directory_id`.
     """
 
     data_version: int
@@ -54,7 +57,7 @@ def parse_quorum_state(data: bytes, *, file: str = FILE_NAME) -> QuorumState:
 def format_quorum_state(state: QuorumState) -> bytes:
     """Write the file as Kafka does: no blanks, fields in this order, no line end.
 
-    Raises LocalProtocolError if version 0 should hold a voted directory.
+    Raises LocalProtocolError for a voted directory in version 0.
     """
     if state.data_version == 1:
         return msgspec.json.encode(
@@ -80,11 +83,6 @@ def format_quorum_state(state: QuorumState) -> bytes:
             data_version=0,
         )
     )
-
-
-_Int16 = Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)]
-_Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
-_Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class _Version(msgspec.Struct):

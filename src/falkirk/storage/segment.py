@@ -1,10 +1,10 @@
-"""Segments of a partition's log: their file names, and reading a `.log` file batch by batch up to where it is good.
+"""Segments of a partition's log: their file names, and reading the valid part of a `.log` file batch by batch.
 
 A segment ends in one of three ways. Clean: after a whole batch. Torn: a write did not finish, so the last batch is
-cut off, or zeros stand in its place (a preallocated file, or blocks that never reached the disk); Kafka truncates
-such a tail at its next start. Corrupt: anything else, above all a batch whose CRC does not fit; that is an error,
-because valid batches may follow it and Kafka's own recovery would throw them away. Only a node that starts takes a bad
-last batch for torn, too (`cuts_bad_end`): fewer zeros than a block at its end look like any other damage.
+truncated, or replaced by zeros (a preallocated file, or blocks that never reached the disk); Kafka truncates such a
+tail at its next start. Corrupt: anything else, above all a batch with a wrong CRC; that is an error, because valid
+batches may follow it and Kafka's own recovery would throw them away. Only a starting node treats a bad last batch as
+torn, too (`cuts_bad_end`): fewer zeros than a block at its end look like any other damage.
 """
 
 import re
@@ -27,6 +27,15 @@ from falkirk.protocol.record_batch import (
 )
 from falkirk.storage.errors import CorruptFileError
 
+_KINDS = "log|index|timeindex|txnindex|snapshot"
+_NAME = re.compile(rf"([0-9]{{20}})\.({_KINDS})(?:\.(deleted|cleaned|swap))?\Z")
+_INT64_MAX = (1 << 63) - 1
+_CHUNK = 1 << 20
+# The smallest unit of disk writes. Fewer zeros at a batch's end may well be its own.
+_BLOCK_BYTES = 512
+# The search for a batch behind a damaged length computes the CRCs of at most this many times the bytes searched.
+_SEARCH_EFFORT_MAX = 16
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentFile:
@@ -42,7 +51,7 @@ class SegmentFile:
 
 
 def parse_segment_file(name: str) -> SegmentFile | None:
-    """Read a file name; None if it is none of a segment's files."""
+    """Read a file name; None if it is not that of a segment's file."""
     match = _NAME.match(name)
     if match is None or int(match.group(1)) > _INT64_MAX:
         return None
@@ -56,22 +65,22 @@ def format_segment_file(file: SegmentFile) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TornTail:
-    """The reader stopped at byte `position` of `size`, because of `reason`; what is before is good."""
+    """The reader stopped at byte `position` of `size`, because of `reason`; what is before is valid."""
 
     position: int
     size: int
     reason: str
 
     def __str__(self) -> str:
-        """Give one line for the operator."""
+        """Return one line for the operator."""
         return f"torn at byte {self.position} of {self.size}: {self.reason}"
 
 
 class SegmentReader:
-    """Iterates the batches of one segment once; afterwards the fields say how it ended.
+    """Iterates the batches of one segment once; afterwards the fields describe its end.
 
-    `contiguous` is for metadata logs and snapshots, whose offsets have no gaps and whose epochs never fall: a flipped
-    bit of a base offset or leader epoch, which no CRC covers, is seen there. Elsewhere offsets must only increase.
+    `contiguous` is for metadata logs and snapshots, whose offsets have no gaps and whose epochs never fall: it detects
+    a flipped bit of a base offset or leader epoch, which no CRC covers. Elsewhere offsets must only increase.
     """
 
     def __init__(
@@ -102,11 +111,11 @@ class SegmentReader:
 
     @property
     def is_finished(self) -> bool:
-        """The end was reached, clean or torn."""
+        """True if the end was reached, clean or torn."""
         return self.torn is not None or self.end_position == len(self._data)
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Give batch after batch. Raises CorruptFileError with byte, base offset and reason."""
+        """Iterate over the batches. Raises CorruptFileError with byte, base offset and reason."""
         data, size = self._data, len(self._data)
         while self.end_position < size and self.torn is None:
             position = self.end_position
@@ -122,7 +131,7 @@ class SegmentReader:
             yield batch
 
     def _stop(self, error: RemoteProtocolError) -> None:
-        """Record a torn tail, or raise if it is none."""
+        """Record a torn tail, or raise for anything else."""
         position, size = self.end_position, len(self._data)
         tail = self._data[position:]
         written = _written_bytes(tail)
@@ -158,18 +167,8 @@ class SegmentReader:
         raise CorruptFileError(reason, offset=batch.position, file=self.file)
 
 
-_KINDS = "log|index|timeindex|txnindex|snapshot"
-_NAME = re.compile(rf"([0-9]{{20}})\.({_KINDS})(?:\.(deleted|cleaned|swap))?\Z")
-_INT64_MAX = (1 << 63) - 1
-_CHUNK = 1 << 20
-# The least that a disk writes at once. Fewer zeros at a batch's end may well be its own.
-_BLOCK_BYTES = 512
-# The search for a batch behind a damaged length computes the CRCs of at most this many times the bytes searched.
-_SEARCH_EFFORT_MAX = 16
-
-
 def _written_bytes(tail: memoryview) -> int:
-    """Count the bytes before the zeros at the end of the file."""
+    """Return the number of bytes before the zeros at the end of the file."""
     for end in range(len(tail), 0, -_CHUNK):
         start = max(end - _CHUNK, 0)
         written = len(tail[start:end].tobytes().rstrip(b"\0"))
@@ -179,15 +178,15 @@ def _written_bytes(tail: memoryview) -> int:
 
 
 def _is_zero_filled(tail: memoryview, written: int) -> bool:
-    """Say whether the file ends with a batch whose last blocks never reached the disk."""
+    """Return whether the file ends with a batch whose last blocks never reached the disk."""
     batch = _plausible_batch(tail, 0)
     return batch is not None and written <= batch.size - _BLOCK_BYTES
 
 
 def _next_batch(tail: memoryview) -> int | None:
-    """Find where a valid batch stands in what looks like a cut-off one: its length was damaged, not its end.
+    """Find a valid batch in what looks like a truncated one: then its length was damaged, not its end.
 
-    0 means that the batch itself is whole if it ends where the file does.
+    0 means that the batch itself is complete if it ends where the file does.
     """
     if len(tail) < HEADER_BYTES:
         return None

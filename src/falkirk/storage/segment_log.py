@@ -1,4 +1,4 @@
-"""A contiguous log as a run of segments that is appended to, cut at both ends, and read by offset."""
+"""A contiguous log in segments: appended to, truncated at both ends, and read by offset."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
 
 INDEX_INTERVAL_BYTES: Final = 4096
-"""How far apart the entries of a segment's index are at least (Kafka's log.index.interval.bytes)."""
+"""The minimum distance of entries in a segment's index (Kafka's log.index.interval.bytes)."""
 _RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
-# What stands beside a `.log` where a real Kafka ran; it makes them anew when they are missing.
+# A real Kafka's files beside a `.log`; it rebuilds them when they are missing.
 _COMPANIONS: Final = ("index", "timeindex", "txnindex", "snapshot")
 
 
 @dataclass(slots=True, kw_only=True)
 class LogSegment:
-    """One `.log`: how far it goes, and a sparse index in memory (offsets and where their batches stand)."""
+    """One `.log`: its end, and a sparse index in memory (offsets and positions of batches)."""
 
     base_offset: int
     end_offset: int
@@ -47,7 +47,7 @@ class LogSegment:
     index_positions: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, batch: RecordBatch) -> None:
-        """Note the next batch."""
+        """Add the next batch."""
         assert batch.base_offset == self.end_offset
         positions = self.index_positions
         if not positions or self.size - positions[-1] >= INDEX_INTERVAL_BYTES:
@@ -59,12 +59,12 @@ class LogSegment:
         self.end_offset = batch.end_offset
 
     def position_before(self, offset: int) -> int:
-        """Give where a batch stands that begins at `offset` or not far before it."""
+        """Return the position of a batch that begins at `offset` or not far before it."""
         at = bisect_right(self.index_offsets, offset) - 1
         return self.index_positions[at] if at >= 0 else 0
 
     def cut(self, end_offset: int, size: int) -> None:
-        """Forget what is behind."""
+        """Remove what is behind."""
         at = bisect_right(self.index_positions, size - 1)
         del self.index_offsets[at:], self.index_positions[at:]
         self.end_offset, self.size = end_offset, size
@@ -73,10 +73,10 @@ class LogSegment:
 
 
 class SegmentLog:
-    """The segments of one directory, all of them whole. There is always one, though perhaps no file for it yet.
+    """The segments of one directory, all of them valid. There is always one, though perhaps no file for it yet.
 
-    What is appended is on disk when the call returns. After an OSError of a write what the disk holds is not known,
-    and every later write raises it again; reading goes on. Opening such a log anew repairs it.
+    Appends are on disk when the call returns. After an OSError of a write the disk's content is uncertain, and every
+    later write raises it again; reading goes on. Opening such a log anew repairs it.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class SegmentLog:
 
     @property
     def base_offset(self) -> int:
-        """Where the first segment begins."""
+        """The base offset of the first segment."""
         return self._bases[0]
 
     @property
     def end_offset(self) -> int:
-        """Offset of the next record."""
+        """The offset of the next record."""
         return self._segments[-1].end_offset
 
     @property
@@ -115,7 +115,7 @@ class SegmentLog:
         return sum(segment.size for segment in self._segments)
 
     def append(self, data: bytes, batches: Sequence[RecordBatch]) -> None:
-        """Lengthen the log by `data`, which are these batches, in one write; roll the segment before if it is time."""
+        """Append `data`, which are these batches, in one write; rolls a segment before if it is due."""
         assert batches[0].base_offset == self.end_offset
         assert all(before.end_offset == after.base_offset for before, after in pairwise(batches))
         self._roll_if_due(len(data), batches[-1])
@@ -127,19 +127,19 @@ class SegmentLog:
         self._tail.append(batches)
 
     def roll(self) -> None:
-        """Let the next batch begin a segment."""
+        """Let the next batch start a segment."""
         active = self._segments[-1]
         if active.size:
             self._segments.append(LogSegment(base_offset=active.end_offset, end_offset=active.end_offset))
             self._bases.append(active.end_offset)
 
     def base_from(self, offset: int) -> int | None:
-        """Give where the first segment begins that begins at `offset` or behind it; None if none does."""
+        """Return the first segment's base offset at `offset` or behind it; None if there is none."""
         at = bisect_left(self._bases, offset)
         return self._bases[at] if at < len(self._bases) else None
 
     def truncate(self, end_offset: int) -> None:
-        """Cut the log down; a batch that holds `end_offset` goes as a whole. No-op at or beyond the log's end.
+        """Truncate the log; a batch that contains `end_offset` is removed as a whole. No-op beyond the log's end.
 
         `end_offset` must not be below the log's first segment.
         """
@@ -157,9 +157,9 @@ class SegmentLog:
         self._tail.truncate(offset)
 
     def clear(self, start_offset: int) -> None:
-        """Remove all, and go on at `start_offset`.
+        """Remove everything, and continue at `start_offset`.
 
-        From the end on: what a crash leaves is the log's beginning, as far as ever it was.
+        Starts at the end: after a crash the rest is still a valid beginning of the log.
         """
         while self._segments:
             self._remove_last()
@@ -167,7 +167,7 @@ class SegmentLog:
         self._bases.append(start_offset)
 
     def delete_before(self, offset: int) -> tuple[str, ...]:
-        """Remove the segments that end by `offset`, the last one never; give their names."""
+        """Remove the segments that end by `offset`, never the last one; return their names."""
         removed: list[str] = []
         while len(self._segments) > 1 and self._bases[1] <= offset:
             base = self._bases[0]
@@ -177,7 +177,7 @@ class SegmentLog:
         return tuple(removed)
 
     def read(self, offset: int, bytes_max: int, *, check_crc: bool = False) -> list[RecordBatch]:
-        """Give whole batches from the one of `offset` on: at least one, none at the log's end, no more than fit.
+        """Return whole batches from the one of `offset` on: as many as fit, at least one, none at the log's end.
 
         `check_crc`: of what is read from the disk. Raises CorruptFileError if a file is no longer what was written.
         """
@@ -204,7 +204,7 @@ class SegmentLog:
     def _read_segment(self, segment: LogSegment, offset: int, bytes_max: int, *, check_crc: bool) -> list[RecordBatch]:
         position = segment.position_before(offset)
         found: list[RecordBatch] = []
-        # One read, mostly: the batch may begin nearly an index interval behind the index entry.
+        # Mostly one read: the batch may begin nearly an index interval behind the index entry.
         data = self._read_file(segment, position, INDEX_INTERVAL_BYTES + bytes_max)
         at = 0
         while at < len(data):
@@ -213,7 +213,7 @@ class SegmentLog:
             except IncompleteBatchError:
                 if found:
                     break
-                # A large batch before the one of `offset`, or that one itself: from there on, as much as it takes.
+                # A large batch before the one of `offset`, or that one itself: read on from there.
                 position, at = position + at, 0
                 data = self._read_file(segment, position, self._size_at(segment, position) + bytes_max)
                 continue
@@ -251,7 +251,7 @@ class SegmentLog:
             raise CorruptFileError(error.reason, offset=position + error.offset, file=file) from error
 
     def _position_of(self, segment: LogSegment, offset: int) -> tuple[int, int]:
-        """Give where the batch that holds `offset` stands in the file, and its base offset."""
+        """Return the position in the file of the batch that contains `offset`, and its base offset."""
         if offset >= segment.end_offset:
             return segment.size, segment.end_offset
         place = find_batch(

@@ -1,4 +1,4 @@
-"""A snapshot of the image as it comes into being, piece by piece: a node has other work to do in between (KIP-630)."""
+"""Writes a snapshot of the image in steps: a node has other work to do in between (KIP-630)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ VALUES_PER_STEP: Final = 10_000
 
 
 class SnapshotCreation:
-    """Appends to a partial file, a piece a step, and names it when it is whole.
+    """Appends to a partial file, which becomes the snapshot when it is complete.
 
-    What a crash leaves of it is removed when the log is opened. `values`: the image's records with their frames.
-    `piece_bytes`: how much is written and synced at once. `complete` makes the partial file the snapshot.
+    A crash leaves a partial file, which is removed when the log is opened. `values`: the image's records with their
+    frames. `piece_bytes`: how much is written and synced at once. `complete` makes the partial file the snapshot.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class SnapshotCreation:
         self._is_over = False
 
     def step(self) -> bool:
-        """Make or write one piece; say whether the snapshot is there now. Raises OSError."""
+        """Encode or write one piece; return whether the snapshot is complete. Raises OSError."""
         assert not self._is_over
         if not self._pending and not self._is_finished:
             self._make()

@@ -1,8 +1,8 @@
 """Metadata snapshots, `<end offset>-<epoch>.checkpoint` in the metadata partition: names, and reading (KIP-630).
 
-A snapshot is a little log of its own with offsets from 0: a control batch with SNAPSHOT_HEADER (at kraft.version 1 also
+A snapshot is a small log of its own with offsets from 0: a control batch with SNAPSHOT_HEADER (at kraft.version 1 also
 KRAFT_VERSION and KRAFT_VOTERS, KIP-853), data batches, and a control batch with SNAPSHOT_FOOTER. Without its footer it
-is incomplete. Writing is in `snapshot_writer`; `bootstrap.checkpoint` has the same form.
+is incomplete. `snapshot_writer` writes them; `bootstrap.checkpoint` has the same form.
 """
 
 import enum
@@ -20,27 +20,31 @@ from falkirk.protocol.record_batch import RecordBatch
 from falkirk.storage.errors import CorruptFileError, errors_name
 from falkirk.storage.segment import SegmentReader, TornTail
 
+_NAME = re.compile(r"([0-9]{20})-([0-9]{10})(?:-([0-9]+))?(\.checkpoint(?:\.part|\.deleted)?)\Z")
+_INT64_MAX = (1 << 63) - 1
+_INT32_MAX = (1 << 31) - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SnapshotId:
-    """A snapshot holds all below `end_offset`; `epoch` is that of the last record in it. Epochs are compared first."""
+    """A snapshot has everything below `end_offset`; `epoch` is that of its last record. Epochs are compared first."""
 
     epoch: int
     end_offset: int
 
 
 class SnapshotState(enum.Enum):
-    """What the file's name says. The values are the endings of names."""
+    """The state that the file's name marks. The values are the endings of names."""
 
     COMPLETE = ".checkpoint"
     PARTIAL = ".checkpoint.part"
-    """Being written or fetched; a random number stands before the ending."""
+    """Being written or fetched; a random number precedes the ending."""
     DELETED = ".checkpoint.deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotName:
-    """A file name; `unique_id` is what Kafka puts into the names of partial files."""
+    """A file name; `unique_id` is in Kafka's names of partial files."""
 
     id: SnapshotId
     state: SnapshotState = SnapshotState.COMPLETE
@@ -48,7 +52,7 @@ class SnapshotName:
 
 
 def parse_snapshot_name(name: str) -> SnapshotName | None:
-    """Read a file name; None if no snapshot is called like that."""
+    """Read a file name; None if it is not that of a snapshot."""
     match = _NAME.match(name)
     if match is None or int(match.group(1)) > _INT64_MAX or int(match.group(2)) > _INT32_MAX:
         return None
@@ -67,10 +71,10 @@ def format_snapshot_name(name: SnapshotName) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What one pass over the batch headers gives; data batches are views, their records still undecoded.
+    """The result of one pass over the batch headers; data batches are views, their records not decoded.
 
-    `kraft_version` None means that the snapshot does not say (that is 0). An incomplete snapshot (`is_complete`
-    False) is what a crash leaves of a partial file; `torn` says where it ends if that is inside a batch.
+    `kraft_version` None means that the snapshot has none (that is 0). An incomplete snapshot (`is_complete` False) is
+    what a crash leaves of a partial file; `torn` is set if it ends inside a batch.
     """
 
     last_contained_log_timestamp: int
@@ -88,7 +92,7 @@ def read_snapshot(data: bytes | bytearray | memoryview, *, file: str, check_crc:
     """Read a snapshot or `bootstrap.checkpoint`.
 
     Raises CorruptFileError for damaged batches, offsets with gaps, a file that does not begin with a header, unknown
-    control records, or anything behind the footer. A file without any whole batch is incomplete.
+    control records, or anything behind the footer. A file without any complete batch is incomplete.
     """
     reader = SegmentReader(data, file=file, base_offset=0, contiguous=True, check_crc=check_crc)
     contents = _Contents(file)
@@ -107,13 +111,8 @@ def read_snapshot(data: bytes | bytearray | memoryview, *, file: str, check_crc:
     )
 
 
-_NAME = re.compile(r"([0-9]{20})-([0-9]{10})(?:-([0-9]+))?(\.checkpoint(?:\.part|\.deleted)?)\Z")
-_INT64_MAX = (1 << 63) - 1
-_INT32_MAX = (1 << 31) - 1
-
-
 class _Contents:
-    """Collects what the batches of a snapshot say, in order."""
+    """Collects the contents of a snapshot's batches, in order."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -125,7 +124,7 @@ class _Contents:
         self.data_batches: list[RecordBatch] = []
 
     def add(self, batch: RecordBatch) -> None:
-        """Take in the next batch."""
+        """Add the next batch."""
         if self.has_footer:
             raise self._corrupt("batch follows the snapshot's footer", batch)
         if not batch.is_control:

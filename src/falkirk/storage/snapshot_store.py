@@ -1,4 +1,4 @@
-"""The snapshots of one metadata partition: those that are complete, and the one that is being fetched (KIP-630)."""
+"""The snapshots of one metadata partition: the complete ones, and the one that is being fetched (KIP-630)."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.storage.disk import Disk
 
-# Kafka puts a random number there, to tell writers of one snapshot apart; here there is never more than one of a kind.
+# Kafka uses a random number, to distinguish writers of one snapshot; here there is never more than one of a kind.
 _FETCHED_ID = "0"
 _OWN_ID = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSummary:
-    """Size in bytes, and the time (ms) of the last record that the snapshot stands for."""
+    """Size in bytes, and the time (ms) of the last record in the snapshot."""
 
     size: int
     last_contained_log_timestamp: int
 
 
 class SnapshotStore:
-    """Complete snapshots by id, oldest first; files that cannot be read are found when they are opened."""
+    """Complete snapshots by id, oldest first; unreadable files are found when they are opened."""
 
     def __init__(self, disk: Disk, directory: str, complete: Iterable[OffsetAndEpoch]) -> None:
         self._disk = disk
@@ -57,16 +57,16 @@ class SnapshotStore:
 
     @property
     def latest(self) -> OffsetAndEpoch | None:
-        """The newest."""
+        """The newest snapshot."""
         return self._ids[-1] if self._ids else None
 
     @property
     def earliest(self) -> OffsetAndEpoch | None:
-        """The oldest."""
+        """The oldest snapshot."""
         return self._ids[0] if self._ids else None
 
     def summary(self, snapshot: OffsetAndEpoch) -> SnapshotSummary:
-        """Give what a cleaner must know; read once. Raises CorruptFileError if there is no header."""
+        """Return a snapshot's summary, for retention; read once. Raises CorruptFileError if there is no header."""
         summary = self._summaries.get(snapshot)
         if summary is None:
             view = self._disk.view(self.path(snapshot))
@@ -82,23 +82,23 @@ class SnapshotStore:
         return _read_complete(self._disk, file)
 
     def read(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
-        """Give a part of a file; None if there is no such snapshot."""
+        """Return a chunk of a file; None if there is no such snapshot."""
         if snapshot not in self._ids:
             return None
         data = self._disk.read(self.path(snapshot), position, bytes_max)
         return SnapshotChunk(data, self.summary(snapshot).size)
 
     def own_partial_path(self, snapshot: OffsetAndEpoch) -> str:
-        """Give where a snapshot of the image is written until it is whole."""
+        """Return where a snapshot of the image is written until it is complete."""
         return self._partial_path(snapshot, _OWN_ID)
 
     def complete_own(self, snapshot: OffsetAndEpoch) -> None:
-        """Make what was written there the snapshot, atomically."""
+        """Make that file the snapshot, atomically."""
         self._disk.rename(self.own_partial_path(snapshot), self.path(snapshot))
         self._add(snapshot)
 
     def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """Write a part of a fetched snapshot behind what is there; position 0 begins the file anew."""
+        """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""
         if position == 0:
             self.discard_partial()
             self._partial = (snapshot, 0)
@@ -124,7 +124,7 @@ class SnapshotStore:
         return contents
 
     def discard_partial(self) -> None:
-        """Remove what was fetched so far, if there is anything."""
+        """Remove the partial file of a fetch, if there is one."""
         if self._partial is not None:
             path = self._partial_path(self._partial[0])
             if self._disk.exists(path):
@@ -132,7 +132,7 @@ class SnapshotStore:
             self._partial = None
 
     def remove_before(self, snapshot: OffsetAndEpoch) -> tuple[str, ...]:
-        """Remove the older ones; give their names."""
+        """Remove the older ones; return their names."""
         old = [known for known in self._ids if _age(known) < _age(snapshot)]
         for known in old:
             self._disk.remove(self.path(known))
@@ -141,7 +141,7 @@ class SnapshotStore:
         return tuple(map(_file_name, old))
 
     def path(self, snapshot: OffsetAndEpoch) -> str:
-        """Give where a complete snapshot stands."""
+        """Return the path of a complete snapshot."""
         return f"{self._directory}/{_file_name(snapshot)}"
 
     def _partial_path(self, snapshot: OffsetAndEpoch, unique_id: str = _FETCHED_ID) -> str:

@@ -1,4 +1,4 @@
-"""Writes metadata snapshots byte for byte as Kafka does, batch borders included."""
+"""Writes metadata snapshots byte for byte as Kafka does, including the division into batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -11,24 +11,23 @@ from falkirk.protocol.messages.snapshot_footer_record import SnapshotFooterRecor
 from falkirk.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from falkirk.protocol.messages.voters_record import VotersRecord
 from falkirk.protocol.record import Record
-from falkirk.protocol.record_batch import RecordBatch
 from falkirk.protocol.schema import WireMessage
 
 BATCH_BYTES_MAX = 8 * 1024 * 1024
-"""What KRaft allows for a batch, header included (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
+"""KRaft's limit for a batch, header included (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 GROUP_RECORDS_MAX = 1024
-"""Kafka's image writer hands records over in groups of this many; a group never spans two batches."""
+"""Kafka's image writer emits records in groups of this many; a group never spans two batches."""
 
 
 class SnapshotWriter:
-    """Takes records, gives the bytes to append to the file.
+    """Receives records and returns the bytes to append to the file.
 
-    `clock` gives the time (ms) and is asked once for each batch, when it is begun: for reproducible files pass a
-    constant. Voters need a kraft.version of at least 1.
+    `clock` returns the time (ms) and is read once when a batch is started: for reproducible files pass a constant.
+    Voters need a kraft.version of at least 1.
 
     How records fall into batches follows Kafka's BatchAccumulator: a batch fills up to `BATCH_BYTES_MAX`; the group
-    that does not fit any more is drained along with it, as a batch of its own; the group after that begins the next
-    full batch. (Readers do not care, but so the file is equal to Kafka's.)
+    that no longer fits is drained along with it, as a batch of its own; the group after that starts the next full
+    batch. (Readers do not care, but so the file is equal to Kafka's.)
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class SnapshotWriter:
         self._completed = [self._control_batch(control)]
 
     def append(self, value: bytes) -> bytes:
-        """Add one record (its frame and body); give what is ready to be written, often nothing.
+        """Add one record (its frame and body); return the bytes that are ready to be written, often none.
 
         Raises LocalProtocolError if the record alone is larger than a batch may be.
         """
@@ -66,26 +65,15 @@ class SnapshotWriter:
         return self._append_group()
 
     def append_all(self, values: Iterable[bytes]) -> Iterator[bytes]:
-        """Add records, and give what is ready to be written as it comes. Raises as `append`."""
+        """Add records, and yield the bytes that are ready to be written. Raises as `append`."""
         iterator = iter(values)
         while added := list(islice(iterator, GROUP_RECORDS_MAX - len(self._group))):
             self._group += added
             if len(self._group) == GROUP_RECORDS_MAX and (chunk := self._append_group()):
                 yield chunk
 
-    def append_batch(self, batch: RecordBatch) -> bytes:
-        """Add a whole data batch as it stands, moved to this snapshot's next offset and epoch.
-
-        It must be one that KRaft could have written (timestamp deltas 0, no producer).
-        """
-        out = self._append_group()
-        self._complete_current()
-        self._completed.append(batch.rebased(base_offset=self._next_offset, leader_epoch=self._epoch))
-        self._next_offset += batch.last_offset_delta + 1
-        return out + self._drain()
-
     def finish(self) -> bytes:
-        """Give the rest, with the footer."""
+        """Return the rest, with the footer."""
         out = self._append_group()
         self._complete_current()
         self._completed.append(self._control_batch([(ControlRecordType.SNAPSHOT_FOOTER, SnapshotFooterRecord())]))
@@ -157,7 +145,7 @@ def write_snapshot(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> Iterator[bytes]:
-    """Give a whole snapshot in chunks, as `Disk.write` takes them."""
+    """Yield a whole snapshot in chunks, as `Disk.write` takes them."""
     writer = SnapshotWriter(
         epoch=epoch,
         last_contained_log_timestamp=last_contained_log_timestamp,

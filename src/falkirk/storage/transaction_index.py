@@ -1,7 +1,7 @@
-"""`.txnindex` of a segment: the transactions that were aborted by a marker in it (KIP-98), version 0.
+"""`.txnindex` of a segment: the transactions aborted by a marker in it (KIP-98), version 0.
 
 entry := version int16, producer id int64, first offset int64, last offset int64 (the marker's), last stable offset
-int64. The file is only there if there are any.
+int64. The file exists only if there are entries.
 """
 
 import struct
@@ -9,14 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from falkirk.protocol.record_batch import RecordBatch
 from falkirk.storage.errors import CorruptFileError
-from falkirk.storage.producer_state import CompletedTransaction, ProducerStates
+from falkirk.storage.producer_state import CompletedTransaction
+
+_ENTRY = struct.Struct(">hqqqq")
+_VERSION = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortedTransaction:
-    """One entry. `last_stable_offset` is where the next open transaction begins, or the offset behind the marker."""
+    """One entry. `last_stable_offset` is the start of the next open transaction, or the offset behind the marker."""
 
     producer_id: int
     first_offset: int
@@ -27,8 +29,8 @@ class AbortedTransaction:
 def parse_transaction_index(data: bytes, *, base_offset: int, file: str) -> tuple[AbortedTransaction, ...]:
     """Read a file.
 
-    Raises CorruptFileError if it has a fraction of an entry, another version, or last offsets that do not increase or
-    lie before the segment.
+    Raises CorruptFileError for a partial entry, another version, or last offsets that do not increase or lie before the
+    segment.
     """
     if len(data) % _ENTRY.size:
         reason = f"{len(data)} bytes are not a whole number of entries of {_ENTRY.size} bytes"
@@ -56,23 +58,8 @@ def format_transaction_index(entries: Iterable[AbortedTransaction]) -> bytes:
     )
 
 
-def rebuild_transaction_index(
-    batches: Iterable[RecordBatch], producers: ProducerStates
-) -> tuple[AbortedTransaction, ...]:
-    """Make the index of a segment as Kafka's recovery does.
-
-    `producers` is the state at the segment's begin and is brought to its end, ready for the next segment.
-    """
-    completed = (producers.append(batch) for batch in batches)
-    return tuple(
-        aborted_transaction(transaction)
-        for transaction in completed
-        if transaction is not None and transaction.is_aborted
-    )
-
-
 def aborted_transaction(transaction: CompletedTransaction) -> AbortedTransaction:
-    """Give the entry of a transaction that a marker aborted."""
+    """Return the entry of an aborted transaction."""
     assert transaction.is_aborted
     return AbortedTransaction(
         producer_id=transaction.producer_id,
@@ -80,7 +67,3 @@ def aborted_transaction(transaction: CompletedTransaction) -> AbortedTransaction
         last_offset=transaction.last_offset,
         last_stable_offset=transaction.last_stable_offset,
     )
-
-
-_ENTRY = struct.Struct(">hqqqq")
-_VERSION = 0

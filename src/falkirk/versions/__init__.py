@@ -1,1 +1,1 @@
-"""Which Kafka release speaks what: API ranges, features, metadata.versions, records. Tables and questions, no I/O."""
+"""Facts about Kafka releases: API ranges, features, metadata.versions, records, configs. Tables and lookups, no I/O."""

@@ -14,7 +14,7 @@ _API_VERSIONS: Final = 18
 
 
 class Listener(Enum):
-    """Who serves an API, named as Kafka's schemas name it."""
+    """The kind of server that offers an API, by the name in Kafka's schemas."""
 
     ZK_BROKER = "zkBroker"
     BROKER = "broker"
@@ -41,21 +41,21 @@ class ApiSupport:
     cluster_action: bool
 
     def offered_versions(self, *, unstable: bool) -> SupportedRange | None:
-        """Give the versions that a node offers, with unstable.api.versions.enable or without."""
+        """Return the versions that a node offers, with unstable.api.versions.enable or without."""
         return self.versions if unstable else self.stable_versions
 
     def is_flexible(self, version: int) -> bool:
-        """Say whether the version has compact fields and tagged ones."""
+        """Return whether the version has compact and tagged fields (KIP-482)."""
         return self.flexible_from is not None and version >= self.flexible_from
 
     def request_header_version(self, version: int) -> int:
-        """Give the version of the header before a request of this version."""
+        """Return the version of the header before a request of this version."""
         if self.key == _CONTROLLED_SHUTDOWN and version == 0:
             return 0  # the one request without a client id
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """Give the version of the header before a response of this version."""
+        """Return the version of the header before a response of this version."""
         if self.key == _API_VERSIONS:
             return 0  # a client must be able to read it before it knows what the broker speaks (KIP-511)
         return 1 if self.is_flexible(version) else 0

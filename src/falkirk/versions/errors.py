@@ -1,8 +1,8 @@
-"""What can be wrong with a question to the release tables."""
+"""Errors of lookups in the release tables."""
 
 
 class VersionsError(Exception):
-    """Base of everything that the release tables raise on purpose; its text is one sentence for an operator."""
+    """Base of the errors of the release tables; the text is one sentence for an operator."""
 
 
 class UnknownReleaseError(VersionsError):
@@ -10,7 +10,7 @@ class UnknownReleaseError(VersionsError):
 
 
 class IncompleteReleaseError(VersionsError):
-    """The release is in the tables with its API ranges only, and more was asked of it."""
+    """The tables hold only the API ranges of the release."""
 
 
 class UnknownMetadataVersionError(VersionsError):

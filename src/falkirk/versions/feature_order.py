@@ -1,4 +1,4 @@
-"""In which order nodes tell features in the answer to ApiVersions: that of the maps which Kafka keeps them in."""
+"""The order of features in an ApiVersions response: that of the hash maps in which Kafka keeps them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
 
 def supported_order(names: Iterable[str]) -> list[str]:
-    """Order the names of what a node supports."""
+    """Return the names of supported features in that order."""
     return map_order(sorted(names, key=lambda name: (name != METADATA_VERSION, name)))
 
 
 def finalized_order(names: Iterable[str]) -> list[str]:
-    """Order the names of what is finalized: metadata.version came after the others, and kraft.version last."""
+    """Return the names of finalized features in that order.
+
+    Kafka inserts metadata.version after the others, and kraft.version last.
+    """
     ordered = sorted(set(names) - {METADATA_VERSION, KRAFT_VERSION})
     for last in (METADATA_VERSION, KRAFT_VERSION):
         if last in names:

@@ -56,7 +56,7 @@ class Feature:
     levels: tuple[LevelOfFeature, ...]
 
     def level(self, level: int) -> LevelOfFeature:
-        """Give one level. Raises UnknownFeatureLevelError."""
+        """Return one level. Raises UnknownFeatureLevelError."""
         for known in self.levels:
             if known.level == level:
                 return known
@@ -66,36 +66,36 @@ class Feature:
         )
 
     def default_level(self, metadata_version: MetadataVersion) -> FeatureLevel:
-        """Give the level at which a cluster starts that is formatted at this metadata.version."""
+        """Return the level of a new cluster that is formatted at this metadata.version."""
         reached = (known.level for known in self.levels if known.bootstrap_metadata_version <= metadata_version)
         return max(reached, default=FeatureLevel(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsupportedFeature:
-    """A finalized feature that nodes of a release would not run with; `supported` None: they do not know its name."""
+    """A finalized feature whose level a release does not support; `supported` None: it does not know the feature."""
 
     name: str
     level: FeatureLevel
     supported: SupportedRange | None
 
     def __str__(self) -> str:
-        """Say it in one sentence part, as `share.version 2 (supports 0-1)`."""
+        """Return the feature and both levels, as `share.version 2 (supports 0-1)`."""
         known = "unknown" if self.supported is None else f"supports {self.supported}"
         return f"{self.name} {self.level} ({known})"
 
 
 def is_supported(level: int, supported: SupportedRange | None) -> bool:
-    """Say whether a server can have a feature at a level; None: it does not know the feature, and so has it at 0."""
+    """Return whether a server supports a level of a feature; `supported` None, an unknown feature: only level 0."""
     return level == 0 if supported is None else level in supported
 
 
 def unsupported_features(
     finalized: Mapping[str, int], supported: Mapping[str, SupportedRange]
 ) -> tuple[UnsupportedFeature, ...]:
-    """Give the finalized features that a node would refuse, in order of their names.
+    """Return the finalized features that a node does not support, sorted by name.
 
-    Level 0 is "not enabled": it is understood by everyone. A controller exits on any of these, a broker runs on
+    Every node supports level 0, "not enabled". A controller exits on any of these, a broker runs on
     without those whose name it does not know (kraft-interop, section 3).
     """
     return tuple(

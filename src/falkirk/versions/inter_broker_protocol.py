@@ -1,7 +1,7 @@
-"""inter.broker.protocol.version: what brokers on ZooKeeper may say to each other, by name or as a feature's level.
+"""inter.broker.protocol.version: the protocol between brokers on ZooKeeper, by name or as a feature's level.
 
 As a feature it is called `ibp-feature`, with level 1 for the first protocol that has finalized features. Once that is
-finalized it decides, and no broker's configuration has to be changed any more.
+finalized, the feature takes precedence over the brokers' configuration.
 Source: KIP-584, deployment, IBP deprecation and avoidance of double rolls.
 """
 
@@ -32,28 +32,28 @@ class InterBrokerProtocol:
 
     @property
     def name(self) -> str:
-        """Give the full name, as `2.7-IV0`."""
+        """Return the full name, as `2.7-IV0`."""
         return METADATA_VERSION_ROWS[self.index].name
 
     @property
     def supports_features(self) -> bool:
-        """Say whether brokers advertise features, and the controller finalizes them."""
+        """Return whether brokers advertise features and the controller finalizes them."""
         return self >= MIGRATION_IBP
 
     def __str__(self) -> str:
-        """Give the name, as operators know it."""
+        """Return the name that operators use."""
         return self.name
 
 
 class IbpSource(enum.Enum):
-    """What decides on the protocol: the finalized feature, or each broker's configuration."""
+    """The source of the protocol: the finalized feature, or each broker's configuration."""
 
     FEATURE = IBP_FEATURE
     CONFIG = IBP_CONFIG
 
 
 class EffectiveProtocol(NamedTuple):
-    """The protocol that counts, and what decides on it."""
+    """The protocol in force, and its source."""
 
     protocol: InterBrokerProtocol
     source: IbpSource
@@ -75,18 +75,18 @@ def parse(text: str) -> InterBrokerProtocol:
 
 
 def latest(release: Release) -> InterBrokerProtocol:
-    """Give the protocol that brokers of a release speak if nothing else is configured, the highest that they know."""
+    """Return the highest protocol of a release: what its brokers speak by default."""
     return parse(release.latest_metadata_version.name)
 
 
 def feature_level(protocol: InterBrokerProtocol) -> int:
-    """Give the protocol's level as `ibp-feature`; it must not be older than MIGRATION_IBP."""
+    """Return the protocol's level as `ibp-feature`; it must not be older than MIGRATION_IBP."""
     assert protocol.supports_features
     return protocol.index - MIGRATION_IBP.index + 1
 
 
 def of_feature_level(level: int) -> InterBrokerProtocol:
-    """Give the protocol of a level of `ibp-feature`. Raises UnknownInterBrokerProtocolError."""
+    """Return the protocol of a level of `ibp-feature`. Raises UnknownInterBrokerProtocolError."""
     index = MIGRATION_IBP.index + level - 1
     if not MIGRATION_IBP.index <= index < len(METADATA_VERSION_ROWS):
         highest = len(METADATA_VERSION_ROWS) - MIGRATION_IBP.index
@@ -95,7 +95,7 @@ def of_feature_level(level: int) -> InterBrokerProtocol:
 
 
 def effective(static: InterBrokerProtocol, finalized_level: int | None) -> EffectiveProtocol:
-    """Give the protocol that counts where `static` is configured; `finalized_level` None: no feature is finalized.
+    """Return the protocol in force where `static` is configured; `finalized_level` None: the feature is not finalized.
 
     Raises UnknownInterBrokerProtocolError. Source: KIP-584, phase 3.
     """
@@ -106,7 +106,7 @@ def effective(static: InterBrokerProtocol, finalized_level: int | None) -> Effec
 
 @functools.cache
 def _by_name() -> Mapping[str, InterBrokerProtocol]:
-    """Give each by its full name and, for the last one of each release, by the release."""
+    """Return every protocol by its full name and the last one of each release also by the release."""
     named = {row.name: InterBrokerProtocol(index) for index, row in enumerate(METADATA_VERSION_ROWS)}
     releases = {name.partition("-")[0]: protocol for name, protocol in named.items()}
     return {**named, **releases}

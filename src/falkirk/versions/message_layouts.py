@@ -1,4 +1,4 @@
-"""Which layout of a message a release speaks, for the few that changed without a version bump."""
+"""The layout of a message in a release, for the few that changed without a version bump."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from falkirk.versions.release import Release, all_releases
 # Asked with each record that is written.
 @cache
 def layout_in(release: Release, message: str) -> int | None:
-    """Give the layout that `release` has of the message named; None, the codec's default, where there is only one.
+    """Return the layout of a message in `release`; None, the codec's default, if there is only one.
 
     A release between two that the schemas were read from is taken to write as the one before it; a release before the
     message's first has its first layout.

@@ -1,4 +1,4 @@
-"""metadata.version: what may stand in the metadata log, and what brokers send each other, at each level.
+"""metadata.version: the records of the metadata log and the inter-broker requests of each level.
 
 Levels are ordered; a level holds all that the levels below it hold. Source: KIP-778, KIP-1155, and the rows.
 """
@@ -43,7 +43,7 @@ class MetadataVersion:
 
     @classmethod
     def of_level(cls, level: int) -> MetadataVersion:
-        """Give the metadata.version of a level. Raises UnknownMetadataVersionError."""
+        """Return the metadata.version of a level. Raises UnknownMetadataVersionError."""
         try:
             return _by_level()[level]
         except KeyError:
@@ -67,31 +67,31 @@ class MetadataVersion:
 
     @property
     def release(self) -> str:
-        """Give the word of the release that brought it: `3.9` for 3.9-IV0."""
+        """Return the release that introduced it: `3.9` for 3.9-IV0."""
         return self.name.partition("-")[0]
 
     # --- Record versions, as a writer chooses them.
 
     @property
     def partition_record_version(self) -> int:
-        """Give PartitionRecord's version: 1 with directories, 2 with eligible leader replicas."""
+        """Return the version of PartitionRecord: 1 with directories, 2 with eligible leader replicas."""
         return self.writes["partition"]
 
     @property
     def partition_change_record_version(self) -> int:
-        """Give PartitionChangeRecord's version: as `partition_record_version`."""
+        """Return the version of PartitionChangeRecord: as `partition_record_version`."""
         return self.writes["partition_change"]
 
     @property
     def register_broker_record_version(self) -> int:
-        """Give RegisterBrokerRecord's version: 1 in controlled shutdown, 2 migrating, 3 log dirs, 4 cordoned ones."""
+        """Return the version of RegisterBrokerRecord: 1 controlled shutdown, 2 migration, 3 log dirs, 4 cordoned."""
         return self.writes["register_broker"]
 
     @property
     def broker_registration_change_record_version_max(self) -> int:
-        """Give the highest version of BrokerRegistrationChangeRecord; Kafka writes the lowest that holds its fields.
+        """Return the highest version of BrokerRegistrationChangeRecord; Kafka writes the lowest that holds its fields.
 
-        0 fencing, 1 controlled shutdown, 2 log dirs, 3 cordoned log dirs. No fact names it: it follows from the
+        0 fencing, 1 controlled shutdown, 2 log dirs, 3 cordoned log dirs. No fact table has it: it follows from the
         abilities, and logs of real clusters agree.
         """
         if self.cordoned_log_dirs_supported:
@@ -102,102 +102,102 @@ class MetadataVersion:
 
     @property
     def register_controller_record_version(self) -> int | None:
-        """Give RegisterControllerRecord's version; None where there is no such record."""
+        """Return the version of RegisterControllerRecord; None below 3.7-IV0."""
         return self.writes.get("register_controller")
 
     # --- What may be in the metadata log, or done, at this level.
 
     @property
     def no_op_record_supported(self) -> bool:
-        """Say whether NoOpRecord may be written (3.3-IV1)."""
+        """Return whether NoOpRecord may be written (3.3-IV1)."""
         return "no_op_record" in self.abilities
 
     @property
     def broker_registration_change_record_supported(self) -> bool:
-        """Say whether BrokerRegistrationChangeRecord replaces the fence and unfence records (3.3-IV2)."""
+        """Return whether BrokerRegistrationChangeRecord replaces the fence and unfence records (3.3-IV2)."""
         return "broker_registration_change_record" in self.abilities
 
     @property
     def in_controlled_shutdown_supported(self) -> bool:
-        """Say whether registrations tell a controlled shutdown (3.3-IV3)."""
+        """Return whether registrations record a controlled shutdown (3.3-IV3)."""
         return "in_controlled_shutdown" in self.abilities
 
     @property
     def migration_supported(self) -> bool:
-        """Say whether a migration from ZooKeeper is recorded (3.4-IV0)."""
+        """Return whether a migration from ZooKeeper is recorded (3.4-IV0)."""
         return "migration" in self.abilities
 
     @property
     def scram_supported(self) -> bool:
-        """Say whether the log holds SCRAM credentials (3.5-IV2)."""
+        """Return whether the log holds SCRAM credentials (3.5-IV2)."""
         return "scram" in self.abilities
 
     @property
     def leader_epoch_bump_required_on_isr_shrink(self) -> bool:
-        """Say whether a shrinking ISR raises the leader epoch (until 3.6-IV0)."""
+        """Return whether a shrinking ISR raises the leader epoch (until 3.6-IV0)."""
         return "leader_epoch_bump_on_isr_shrink" in self.abilities
 
     @property
     def metadata_transaction_supported(self) -> bool:
-        """Say whether records may be bracketed as a metadata transaction (3.6-IV1)."""
+        """Return whether records may be bracketed as a metadata transaction (3.6-IV1)."""
         return "metadata_transaction" in self.abilities
 
     @property
     def delegation_token_supported(self) -> bool:
-        """Say whether the log holds delegation tokens (3.6-IV2)."""
+        """Return whether the log holds delegation tokens (3.6-IV2)."""
         return "delegation_token" in self.abilities
 
     @property
     def controller_registration_supported(self) -> bool:
-        """Say whether controllers register (3.7-IV0); below, nobody can check what controllers support."""
+        """Return whether controllers register (3.7-IV0); below, their supported features cannot be checked."""
         return "controller_registration" in self.abilities
 
     @property
     def directory_assignment_supported(self) -> bool:
-        """Say whether partitions know the log directories of their replicas (3.7-IV2)."""
+        """Return whether partition records hold the log directories of replicas (3.7-IV2)."""
         return "directory_assignment" in self.abilities
 
     @property
     def elr_supported(self) -> bool:
-        """Say whether partitions hold eligible leader replicas (4.0-IV1)."""
+        """Return whether partitions hold eligible leader replicas (4.0-IV1)."""
         return "elr" in self.abilities
 
     @property
     def cordoned_log_dirs_supported(self) -> bool:
-        """Say whether registrations hold cordoned log directories (4.3-IV0)."""
+        """Return whether registrations hold cordoned log directories (4.3-IV0)."""
         return "cordoned_log_dirs" in self.abilities
 
     @property
     def cidr_acl_supported(self) -> bool:
-        """Say whether an ACL's host may be an address range (4.4-IV1).
+        """Return whether an ACL's host may be an address range (4.4-IV1).
 
-        Below, such a host is a literal that matches nobody: an ALLOW is lost access, a DENY a hole.
+        Below, such a host is a literal that matches no client: an ALLOW loses access, a DENY opens it.
         """
         return "cidr_acl" in self.abilities
 
     @property
     def controller_unregistration_supported(self) -> bool:
-        """Say whether UnregisterControllerRecord may be written (4.4-IV2)."""
+        """Return whether UnregisterControllerRecord may be written (4.4-IV2)."""
         return "controller_unregistration" in self.abilities
 
     # --- Requests between brokers.
 
     @property
     def fetch_request_version(self) -> int:
-        """Give the version of Fetch that followers send."""
+        """Return the version of Fetch that followers send."""
         return self.sends["fetch"]
 
     @property
     def list_offsets_request_version(self) -> int:
-        """Give the version of ListOffsets that followers send."""
+        """Return the version of ListOffsets that followers send."""
         return self.sends["list_offsets"]
 
     def __str__(self) -> str:
-        """Give the name, as operators know it."""
+        """Return the name that operators use."""
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        """Compare levels, as the order does: a draft and what became of it are one level, understood in two ways."""
+        """Compare levels, as the order does: a draft and its final version are one level."""
         return isinstance(other, MetadataVersion) and self.level == other.level
 
     def __hash__(self) -> int:
@@ -208,7 +208,7 @@ class MetadataVersion:
 
 
 def fold_rows(rows: Iterable[MetadataVersionRow]) -> Iterator[MetadataVersion]:
-    """Give each metadata.version that has a level, from rows that each say what changed since the one below."""
+    """Yield each metadata.version that has a level; each row holds the changes since the one below it."""
     abilities: frozenset[str] = frozenset()
     writes: Mapping[str, int] = {}
     sends: Mapping[str, int] = {}
@@ -229,7 +229,7 @@ def fold_rows(rows: Iterable[MetadataVersionRow]) -> Iterator[MetadataVersion]:
 
 
 def _release_word(text: str) -> str | None:
-    """Give `3.9` for `3.9` and `3.9.1`; None for anything that is no release."""
+    """Return `3.9` for `3.9` and `3.9.1`; None for any other text."""
     parts = text.split(".")
     if len(parts) not in {2, 3} or not all(part.isascii() and part.isdigit() for part in parts):
         return None

@@ -1,8 +1,8 @@
-"""Which versions two sides can use, and what a client can do with the brokers that it has found. Source: KIP-35.
+"""API versions that client and broker have in common, and the client features that they allow. Source: KIP-35.
 
-usable_version("Fetch", 1, wanted, offered, avoided)  # the highest that both have and nobody avoids
+usable_version("Fetch", 1, wanted, offered, avoided)  # the highest that both have, avoided ones left out
 common_ranges([first_broker, second_broker])          # greatest minimum, least maximum
-missing_of_features(features, offered)                # what each client feature lacks; nothing: it can be used
+missing_of_features(features, offered)                # the APIs that each client feature lacks
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 ApiRanges = Mapping[int, SupportedRange]
-"""Versions of each API, by its key."""
+"""Versions by API key."""
 AvoidedVersions = Mapping[int, frozenset[int]]
 """Versions that a client must not use though both sides have them, by API key."""
+_NONE: frozenset[int] = frozenset()
 
 
 class UnsupportedApiError(VersionsError):
     """No version of the API can be used. `wanted` are ours, `offered` the other side's (None: it lacks the API).
 
-    `node` says whose, where that is known.
+    `node`: the other side, if it is known.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class UnsupportedApiError(VersionsError):
         super().__init__(api_name, api_key, wanted, offered)
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return one line with both ranges."""
         wanted = f"wanted {_versions(self.wanted)}"
         if self.avoided:
             wanted += f" without {', '.join(map(str, sorted(self.avoided)))}"
@@ -61,7 +62,7 @@ class UnsupportedApiError(VersionsError):
 
 
 class AvoidedVersionsError(VersionsError):
-    """A list of versions to avoid that cannot be read."""
+    """A malformed list of versions to avoid."""
 
 
 def usable_version(
@@ -73,7 +74,7 @@ def usable_version(
     *,
     node: str | None = None,
 ) -> int:
-    """Give the highest version that both sides have and that is not to be avoided. Raises UnsupportedApiError."""
+    """Return the highest version that both sides have and that is not avoided. Raises UnsupportedApiError."""
     version = highest_usable(wanted, offered, avoided)
     if version is None:
         raise UnsupportedApiError(api_name, api_key, wanted=wanted, offered=offered, avoided=avoided, node=node)
@@ -83,7 +84,7 @@ def usable_version(
 def highest_usable(
     wanted: SupportedRange, offered: SupportedRange | None, avoided: frozenset[int] = frozenset()
 ) -> int | None:
-    """Give the same; None if there is no such version."""
+    """Return the highest version that both sides have and that is not avoided; None if there is none."""
     both = None if offered is None else wanted.intersection(offered)
     if both is None:
         return None
@@ -91,9 +92,9 @@ def highest_usable(
 
 
 def common_ranges(brokers: Iterable[ApiRanges]) -> dict[int, SupportedRange]:
-    """Give what all brokers offer, by API key: greatest minimum to least maximum.
+    """Return the versions that all brokers offer, by API key: greatest minimum to least maximum.
 
-    An API that a broker lacks, or whose ranges have nothing in common, is not in it; nor is any without brokers.
+    APIs that a broker lacks, and APIs whose ranges do not overlap, are left out; without brokers the result is empty.
     """
     first, *others = list(brokers) or [{}]
     common = dict(first)
@@ -105,10 +106,10 @@ def common_ranges(brokers: Iterable[ApiRanges]) -> dict[int, SupportedRange]:
 def missing_of_features(
     features: Mapping[str, ApiRanges], offered: ApiRanges, avoided: AvoidedVersions | None = None
 ) -> dict[str, tuple[UnsupportedApiError, ...]]:
-    """Give for each feature of a client the APIs that it needs and cannot use; none: the feature can be used.
+    """Return the APIs that each client feature needs and cannot use; empty: the feature can be used.
 
     `features` maps a feature's name to the versions of each API that it works with; `offered` are the ranges of all
-    brokers that the client deals with. Errors are values here, in order of API keys.
+    brokers. Errors are returned, not raised, in order of API keys.
     """
     avoids = avoided or {}
     return {
@@ -128,9 +129,9 @@ def missing_of_features(
 
 
 def broker_ranges(own: ApiRanges, controller: ApiRanges | None, release: Release) -> dict[int, SupportedRange]:
-    """Give what a broker offers: of APIs that it passes on, only what the active controller can answer as well.
+    """Return the versions that a broker offers: of forwarded APIs, only those that the active controller has too.
 
-    `controller` None: none is known, and the broker offers all of its own. Source: KIP-590.
+    `controller` None: no active controller is known, so the broker offers all its own versions. Source: KIP-590.
     """
     if controller is None:
         return dict(own)
@@ -140,7 +141,7 @@ def broker_ranges(own: ApiRanges, controller: ApiRanges | None, release: Release
 
 
 def parse_avoided(text: str, keys: Mapping[str, int]) -> dict[int, frozenset[int]]:
-    """Read `Fetch:12-13,Metadata:9`; an API may be named by its key. `keys`: API keys by name.
+    """Read `Fetch:12-13,Metadata:9`; an API may be given by its key. `keys`: API keys by name.
 
     Raises AvoidedVersionsError.
     """
@@ -152,9 +153,6 @@ def parse_avoided(text: str, keys: Mapping[str, int]) -> dict[int, frozenset[int
             raise AvoidedVersionsError(f"'{item.strip()}': no API is called '{name}'")
         avoided[key] = avoided.get(key, _NONE) | frozenset(_parse_versions(item.strip(), versions))
     return avoided
-
-
-_NONE: frozenset[int] = frozenset()
 
 
 def _parse_versions(item: str, text: str) -> SupportedRange:

@@ -1,10 +1,10 @@
-"""The notation of the release tables: every release says only what it changed since the one before it.
+"""The notation of the release tables: each release lists only its changes since the release before it.
 
 `releases/` has one module per release, `metadata_version_rows` one row per metadata.version. They are plain literals,
 meant to be read, and are themselves the notation: nothing is generated from them. `tools/generate_versions.py` wrote
-them from fact tables that were read out of the released jars, and with `--check` compares every fact with them.
+them from fact tables read off the released jars, and `--check` compares every fact with them.
 
-Ranges are written `0-5`, `3` or `none`. None means: as in the release before.
+Ranges are written `0-5`, `3` or `none`. None: unchanged since the release before.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class MetadataVersions:
-    """Which metadata.versions the release knows; restated by every release."""
+    """The metadata.versions of the release; restated by every release."""
 
     # The lowest that a cluster may run at, and the lowest that it may be formatted at where that is another one.
     minimum: str

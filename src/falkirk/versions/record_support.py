@@ -1,4 +1,4 @@
-"""Which records a release can read and write: in the metadata log, in batches of control, in coordinators' topics."""
+"""The records that a release reads and writes: in the metadata log, in control batches, in coordinator topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MetadataRecordSupport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRecordSupport:
-    """One type of control record, and the version that is written; transaction markers have no message, so None."""
+    """One type of control record and the version that is written; None for transaction markers (no message)."""
 
     type: int
     name: str

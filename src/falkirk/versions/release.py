@@ -1,11 +1,11 @@
-"""Named Kafka releases: what each one speaks, supports, reads and writes.
+"""Kafka releases by name: APIs, features, metadata.versions and records of each.
 
     release = Release.parse("3.9")
     release.api_ranges(Listener.BROKER)[1]      # Fetch: 0-17
     release.supported_features()["metadata.version"]  # 1-21
     release.unsupported_features({"share.version": 1})
 
-Nothing here compares release names: ask a release for what it supports.
+Callers never compare release names: they ask a release for what it supports.
 """
 
 from __future__ import annotations
@@ -38,11 +38,27 @@ if TYPE_CHECKING:
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
 SHARE_GROUP_STATE: Final = "__share_group_state"
+_INTERNAL_TOPICS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+_INTERNAL_TOPICS_SINCE_SHARE_GROUPS: Final = _INTERNAL_TOPICS | {SHARE_GROUP_STATE}
+_SHARE_GROUP_HEARTBEAT: Final = 76
+_FETCH = 1
+_UPDATE_FEATURES = 57
+# UpdateFeatures 2 has no result for each feature.
+_TOGETHER_FROM = 2
+
+# Facts of no table: read off freshly formatted directories of each release, and off the answers of live ones.
+_BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
+_UPDATES_KRAFT_VERSION_SINCE = "4.1.1"
+_NAMES_BOTH_LEVELS_SINCE = "4.2.1"
+_ACCEPTS_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
+_MIXES_GROUP_PROTOCOLS_SINCE = "3.8.1"
+_KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
+_LEAVE_GROUP_REMOVES_CONSUMERS_SINCE = "4.0.0"
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release. Two of them are equal if they are the same release."""
+    """One release; compared by name."""
 
     tables: ReleaseTables
 
@@ -50,7 +66,7 @@ class Release:
     def parse(cls, text: str) -> Release:
         """Read `3.9.1`, or `3.9` for the patch release that the tables hold. Raises UnknownReleaseError.
 
-        Another patch release is refused rather than taken for its neighbour.
+        Other patch releases are refused.
         """
         release = _by_name().get(text)
         if release is None:
@@ -60,50 +76,50 @@ class Release:
 
     @property
     def name(self) -> str:
-        """Give the full name, `3.9.1`."""
+        """Return the full name, `3.9.1`."""
         return self.tables.name
 
     @property
     def word(self) -> str:
-        """Give what operators call it, `3.9`."""
+        """Return the short name that operators use, `3.9`."""
         return self.name.rpartition(".")[0]
 
     @property
     def read_from(self) -> Source:
-        """Say where its tables come from (see falkirk.versions.notation)."""
+        """Return the source of its tables (see falkirk.versions.notation)."""
         return self.tables.read_from
 
     @property
     def kraft(self) -> KraftTables:
-        """Give its features, metadata.versions and records. Raises IncompleteReleaseError."""
+        """Return its features, metadata.versions and records. Raises IncompleteReleaseError."""
         if self.tables.kraft is None:
             raise IncompleteReleaseError(f"only the API ranges of release {self} are in the tables")
         return self.tables.kraft
 
     @property
     def bootstraps_from_snapshot(self) -> bool:
-        """Say whether formatting puts the bootstrap records into the metadata partition, not bootstrap.checkpoint."""
+        """Return whether formatting writes bootstrap records into the metadata partition, not bootstrap.checkpoint."""
         return self._is_from(_BOOTSTRAPS_FROM_SNAPSHOT_SINCE)
 
     @property
     def internal_topics(self) -> frozenset[str]:
-        """Give the topics that belong to Kafka's own coordinators."""
+        """Return the internal topics of Kafka's coordinators."""
         return _INTERNAL_TOPICS_SINCE_SHARE_GROUPS if _SHARE_GROUP_HEARTBEAT in self.apis else _INTERNAL_TOPICS
 
     # --- APIs
 
     @property
     def apis(self) -> Mapping[int, ApiSupport]:
-        """Give every API that the release knows, by key."""
+        """Return every API that the release knows, by key."""
         return self.tables.apis
 
     @property
     def has_zookeeper(self) -> bool:
-        """Say whether brokers of this release can run on ZooKeeper."""
+        """Return whether brokers of this release can run on ZooKeeper."""
         return any(Listener.ZK_BROKER in api.listeners for api in self.apis.values())
 
     def api_ranges(self, listener: Listener, *, unstable: bool = False) -> dict[int, SupportedRange]:
-        """Give the versions that a listener offers, by API key; `unstable`: with unstable.api.versions.enable."""
+        """Return the versions that a listener offers, by API key; `unstable`: with unstable.api.versions.enable."""
         offered = (
             (key, api.offered_versions(unstable=unstable))
             for key, api in self.apis.items()
@@ -113,9 +129,9 @@ class Release:
 
     @property
     def converts_messages(self) -> bool:
-        """Say whether brokers convert what clients from before Kafka 0.11 fetch, and refuse what others cannot read.
+        """Return whether brokers down-convert records for clients from before Kafka 0.11.
 
-        Both ended when such clients could no longer fetch (KIP-896).
+        It ended when such clients could no longer fetch (KIP-896).
         """
         fetch = self.apis[_FETCH].stable_versions
         return fetch is not None and fetch.lowest == 0
@@ -124,18 +140,18 @@ class Release:
 
     @property
     def features(self) -> Mapping[str, Feature]:
-        """Give every feature but metadata.version, in the order in which Kafka's tools print them."""
+        """Return every feature but metadata.version, in the order in which Kafka's tools print them."""
         return self.kraft.features
 
     def feature(self, name: str) -> Feature:
-        """Give one feature. Raises UnknownFeatureError."""
+        """Return one feature. Raises UnknownFeatureError."""
         feature = self.features.get(name)
         if feature is None:
             raise UnknownFeatureError(f"release {self} has no feature {name}")
         return feature
 
     def supported_features(self, *, unstable: bool = False) -> dict[str, SupportedRange]:
-        """Give the levels that its brokers and its controllers support, by name, sorted.
+        """Return the levels that its brokers and controllers support, by name, sorted.
 
         They agree in every release. `unstable`: with unstable.feature.versions.enable.
         """
@@ -149,61 +165,61 @@ class Release:
     def unsupported_features(
         self, finalized: Mapping[str, int], *, unstable: bool = False
     ) -> tuple[UnsupportedFeature, ...]:
-        """Give the finalized features (metadata.version too) that this release does not understand."""
+        """Return the finalized features (metadata.version too) that this release does not support."""
         return feature_rules.unsupported_features(finalized, self.supported_features(unstable=unstable))
 
     def default_levels(self, metadata_version: MetadataVersion) -> dict[str, FeatureLevel]:
-        """Give each feature's level in a cluster that this release formats at a metadata.version; 0: not enabled."""
+        """Return the level of each feature in a cluster that this release formats at a level; 0: not enabled."""
         return {name: feature.default_level(metadata_version) for name, feature in self.features.items()}
 
     @property
     def updates_features_together(self) -> bool:
-        """Say whether an update of several features is made as a whole or not at all, and its features must be known.
+        """Return whether an update of several features is atomic and refused for unknown features.
 
-        Before, each feature had its own result, and whoever lowered a feature that nobody knows to 0 was told yes.
+        Before, each feature had its own result, and lowering an unknown feature to 0 succeeded.
         """
         update_features = self.apis[_UPDATE_FEATURES].stable_versions
         return update_features is not None and update_features.highest >= _TOGETHER_FROM
 
     @property
     def updates_kraft_version(self) -> bool:
-        """Say whether kraft.version is raised by an update of features; before, such an update changed nothing."""
+        """Return whether UpdateFeatures can raise kraft.version; before, such an update changed nothing."""
         return self._is_from(_UPDATES_KRAFT_VERSION_SINCE)
 
     @property
-    def tells_both_levels(self) -> bool:
-        """Say whether the refusal to lower metadata.version names the level that it has as well."""
-        return self._is_from(_TELLS_BOTH_LEVELS_SINCE)
+    def names_both_levels(self) -> bool:
+        """Return whether the error for a refused lowering of metadata.version names the current level as well."""
+        return self._is_from(_NAMES_BOTH_LEVELS_SINCE)
 
     @property
-    def takes_commits_of_past_epochs(self) -> bool:
-        """Say whether a consumer group's member may commit, at an epoch that is past, what it had then and has."""
-        return self._is_from(_TAKES_COMMITS_OF_PAST_EPOCHS_SINCE)
+    def accepts_commits_of_past_epochs(self) -> bool:
+        """Return whether a consumer group member may commit at a past epoch, for partitions that it still has."""
+        return self._is_from(_ACCEPTS_COMMITS_OF_PAST_EPOCHS_SINCE)
 
     @property
     def mixes_group_protocols(self) -> bool:
-        """Say whether members of the classic protocol may be in consumer groups at all."""
+        """Return whether consumer groups may have members of the classic protocol."""
         return self._is_from(_MIXES_GROUP_PROTOCOLS_SINCE)
 
     @property
-    def leave_group_takes_out_consumers(self) -> bool:
-        """Say whether LeaveGroup takes members of the new protocol out of consumer groups, too."""
-        return self._is_from(_LEAVE_GROUP_TAKES_OUT_CONSUMERS_SINCE)
+    def leave_group_removes_consumers(self) -> bool:
+        """Return whether LeaveGroup removes members of the consumer protocol as well."""
+        return self._is_from(_LEAVE_GROUP_REMOVES_CONSUMERS_SINCE)
 
     @property
     def keeps_group_protocols_apart(self) -> bool:
-        """Say whether group.consumer.migration.policy=disabled keeps members of the classic protocol out of them."""
+        """Return whether group.consumer.migration.policy=disabled keeps classic members out of consumer groups."""
         return self._is_from(_KEEPS_GROUP_PROTOCOLS_APART_SINCE)
 
     # --- metadata.version
 
     @property
     def latest_metadata_version(self) -> MetadataVersion:
-        """Give the level that a new cluster of this release starts at."""
+        """Return the metadata.version of a new cluster of this release."""
         return self.kraft.latest_production
 
     def metadata_version(self, level: int) -> MetadataVersion:
-        """Give a level as this release understands it, drafts included. Raises UnknownMetadataVersionError."""
+        """Return a level as this release defines it, drafts included. Raises UnknownMetadataVersionError."""
         for version in self.kraft.metadata_versions:
             if version.level == level:
                 return version
@@ -213,10 +229,10 @@ class Release:
         )
 
     def find_metadata_version(self, text: str) -> MetadataVersion | None:
-        """Read a level's name or a release's as Kafka's tools do; None if this release knows none of that name.
+        """Parse the name of a level or a release as Kafka's tools do; None if this release does not know it.
 
-        What follows the second dot says nothing: 4.0.1 is 4.0, and 4.0-IV1.x is 4.0-IV1. A level that is not production
-        here is known by its name, but not by the word of the coming release.
+        What follows the second dot is ignored: 4.0.1 is 4.0, and 4.0-IV1.x is 4.0-IV1. A level that is not production
+        here is known by its name, but not by the name of the coming release.
         """
         asked = ".".join(text.split(".")[:2])
         for known in reversed(self.kraft.metadata_versions):
@@ -234,7 +250,7 @@ class Release:
         return order.index(self.name) >= order.index(name)
 
     def __str__(self) -> str:
-        """Give the full name."""
+        """Return the full name."""
         return self.name
 
     def __eq__(self, other: object) -> bool:
@@ -244,32 +260,14 @@ class Release:
         return hash(self.name)
 
 
-_INTERNAL_TOPICS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
-_INTERNAL_TOPICS_SINCE_SHARE_GROUPS: Final = _INTERNAL_TOPICS | {SHARE_GROUP_STATE}
-_SHARE_GROUP_HEARTBEAT: Final = 76
-_FETCH = 1
-_UPDATE_FEATURES = 57
-# UpdateFeatures 2 has no result for each feature.
-_TOGETHER_FROM = 2
-
-# Facts of no table: read off freshly formatted directories of each release, and off the answers of live ones.
-_BOOTSTRAPS_FROM_SNAPSHOT_SINCE = "4.4.0"
-_UPDATES_KRAFT_VERSION_SINCE = "4.1.1"
-_TELLS_BOTH_LEVELS_SINCE = "4.2.1"
-_TAKES_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
-_MIXES_GROUP_PROTOCOLS_SINCE = "3.8.1"
-_KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
-_LEAVE_GROUP_TAKES_OUT_CONSUMERS_SINCE = "4.0.0"
-
-
 @functools.cache
 def all_releases() -> tuple[Release, ...]:
-    """Give every release in the tables, oldest first."""
+    """Return every release in the tables, oldest first."""
     return tuple(Release(tables) for tables in fold(RELEASE_CHANGES))
 
 
 def latest_release() -> Release:
-    """Give the newest release in the tables."""
+    """Return the newest release in the tables."""
     return all_releases()[-1]
 
 

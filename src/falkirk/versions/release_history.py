@@ -1,4 +1,4 @@
-"""Folds what each release changed into what each release is: pure, from the notation to whole tables."""
+"""Folds the changes of each release into complete tables."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReleaseTables:
 
 
 def fold(releases: Iterable[notation.ReleaseChanges]) -> Iterator[ReleaseTables]:
-    """Give each release in whole; `releases` are in order, each naming the one before it."""
+    """Yield complete tables of each release; `releases` are in order, each naming the one before it."""
     before: ReleaseTables | None = None
     for changes in releases:
         before = fold_next(before, changes)
@@ -56,7 +56,7 @@ def fold(releases: Iterable[notation.ReleaseChanges]) -> Iterator[ReleaseTables]
 
 
 def fold_next(before: ReleaseTables | None, changes: notation.ReleaseChanges) -> ReleaseTables:
-    """Give the release that follows `before`; None: the oldest one."""
+    """Return the tables of the release that follows `before`; None: the oldest one."""
     name = before.name if before else None
     assert changes.since == name, f"{changes.release} follows {changes.since}, not {name}"
     kraft = before.kraft if before else None

@@ -1,4 +1,4 @@
-"""A range of versions or levels that a release supports: whole, both ends included."""
+"""A range of supported versions or levels, both ends included."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class SupportedRange:
     highest: int
 
     def __contains__(self, version: object) -> bool:
-        """Say whether the version or level lies in the range."""
+        """Return whether the range contains a version or level."""
         return isinstance(version, int) and self.lowest <= version <= self.highest
 
     def __iter__(self) -> Iterator[int]:
-        """Give each version, rising."""
+        """Yield each version, ascending."""
         return iter(range(self.lowest, self.highest + 1))
 
     def __str__(self) -> str:
-        """Write `0-3`, or `3` where there is only one."""
+        """Return `0-3`, or `3` for a single version."""
         return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
 
     def intersection(self, other: SupportedRange) -> SupportedRange | None:
-        """Give what both ranges hold; None if nothing."""
+        """Return the common range; None if the ranges do not overlap."""
         lowest, highest = max(self.lowest, other.lowest), min(self.highest, other.highest)
         return SupportedRange(lowest, highest) if lowest <= highest else None
 
     @classmethod
     def parse(cls, text: str) -> SupportedRange | None:
-        """Read what `str` writes; `none` is None. Raises ValueError."""
+        """Parse the result of `str`; `none` is None. Raises ValueError."""
         if text == "none":
             return None
         lowest, _, highest = text.partition("-")

@@ -1,7 +1,7 @@
-"""What a release offers on a listener and we do not build yet, with the reason.
+"""APIs that a release offers on a listener and falkirk does not implement, with the reason.
 
-Such an API is left out of the answer to ApiVersions, and a request of it closes the connection, as Kafka does with
-what a listener does not serve. A line goes when its API is built.
+Such an API is left out of the ApiVersions response, and a request for it closes the connection, as Kafka does for
+APIs that a listener does not serve. A line goes when its API is implemented.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
 
 
 def served_ranges(release: Release, listener: Listener, *, unstable: bool = False) -> dict[int, SupportedRange]:
-    """Give the versions that a node of ours serves on a listener, by API key, in order of the keys.
+    """Return the versions that a falkirk node serves on a listener, in order of API keys.
 
     `unstable`: with unstable.api.versions.enable.
     """

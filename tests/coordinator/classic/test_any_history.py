@@ -15,8 +15,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.group import ClassicGroup
-from falkirk.coordinator.records.classic_records import group_metadata_record
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import GroupMetadataValue, JoinGroupResponse
 
@@ -159,7 +159,7 @@ class ClassicGroupHistory(RuleBasedStateMachine):
         return found
 
     def pick(self, number: int) -> tuple[str, str | None]:
-        """Give a member of the group, with its instance id, or an id that was given out."""
+        """Return a member of the group, with its instance id, or an id that was given out."""
         group = self.group
         members = [] if group is None else [(each.member_id, each.group_instance_id) for each in group.members.values()]
         known = [*members, *members, *self.ids[-4:], ("someone", None)]

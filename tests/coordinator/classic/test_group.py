@@ -3,9 +3,8 @@
 import pytest
 from classic_world import GROUP, ClassicWorld, subscription
 
-from falkirk.coordinator.classic.group import ClassicGroup
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.records.classic_records import group_metadata_tombstone
+from falkirk.coordinator.classic.group import ClassicGroup, group_metadata_tombstone
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.error_codes import ErrorCode
 
 
@@ -18,7 +17,7 @@ def why_refused(
     is_transactional: bool = False,
 ) -> ErrorCode:
     """Ask whether a commit is refused."""
-    return group.why_commit_refused(member_id, instance, generation, is_transactional=is_transactional, version=9)
+    return group.commit_error(member_id, instance, generation, is_transactional=is_transactional, version=9)
 
 
 def test_whoever_is_no_member_commits_to_an_empty_group_alone():
@@ -71,17 +70,17 @@ def test_anyone_fetches_offsets():
     world = ClassicWorld()
     world.stable(1)
 
-    assert world.group().why_fetch_refused(None, -1) is ErrorCode.NONE
-    assert world.group().why_fetch_refused("someone", 9) is ErrorCode.NONE
+    assert world.group().fetch_error(None, -1) is ErrorCode.NONE
+    assert world.group().fetch_error("someone", 9) is ErrorCode.NONE
 
 
 def test_a_group_with_members_is_not_deleted():
     world = ClassicWorld()
     ids = world.stable(1)
 
-    assert world.group().why_not_deletable() is ErrorCode.NON_EMPTY_GROUP
+    assert world.group().deletion_error() is ErrorCode.NON_EMPTY_GROUP
     world.leave(*ids)
-    assert world.group().why_not_deletable() is ErrorCode.NONE
+    assert world.group().deletion_error() is ErrorCode.NONE
     assert list(world.group().deletion_records()) == [group_metadata_tombstone(GROUP)]
 
 

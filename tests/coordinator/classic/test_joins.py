@@ -4,14 +4,14 @@ import pytest
 from classic_world import GROUP, REBALANCE_MS, SESSION_MS, ClassicWorld, subscription
 
 from falkirk.coordinator.classic.joins import NEW_MEMBER_JOIN_TIMEOUT_MS
-from falkirk.coordinator.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.protocol.error_codes import ErrorCode
 
 JOIN_VERSIONS = range(10)
 
 
 def joined_alone(world: ClassicWorld, *, version: int = 9) -> str:
-    """Have one member join, as its version does it, and complete the join phase; give its id."""
+    """Have one member join, as its version does it, and complete the join phase; return its id."""
     token = world.join(version=version)
     if version >= 4:
         token = world.join(world.joined(token).member_id, version=version)

@@ -3,10 +3,10 @@
 import pytest
 from classic_world import GROUP, REBALANCE_MS, SESSION_MS, ClassicWorld
 
-from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.classic.classic_records import group_metadata_record
+from falkirk.coordinator.classic.group import ClassicGroup, group_metadata_tombstone
 from falkirk.coordinator.classic.member import ClassicMember
-from falkirk.coordinator.records.classic_records import group_metadata_record, group_metadata_tombstone
-from falkirk.coordinator.shard.outcome import Outcome
+from falkirk.coordinator.runtime.outcome import Outcome
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue
 from falkirk.protocol.messages.group_metadata_value import MemberMetadata

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.consumer_group_member_metadata_value import ClassicMemberMetadata, ClassicProtocol
 
@@ -33,7 +33,7 @@ MODERN = ConsumerGroupMember(member_id="m", member_epoch=5)
 def _commit(
     group: ConsumerGroup, member_id: str, epoch: int, *, version: int = 9, is_transactional: bool = False
 ) -> ErrorCode:
-    return group.why_commit_refused(member_id, None, epoch, is_transactional=is_transactional, version=version)
+    return group.commit_error(member_id, None, epoch, is_transactional=is_transactional, version=version)
 
 
 def test_a_member_commits_at_its_epoch():
@@ -81,21 +81,21 @@ def test_a_producer_that_names_no_member_commits_in_its_transaction():
 def test_an_epoch_that_is_past_will_do_for_what_was_had_by_then(epoch: int, partition: int, refused: ErrorCode):
     group = _group(m=replace(MODERN, assigned={T: {0: 3}}, revoking={T: {1: 4}}))
 
-    assert group.why_partition_commit_refused("m", epoch, T, partition) == refused
+    assert group.partition_commit_error("m", epoch, T, partition) == refused
 
 
 def test_a_member_fetches_at_its_epoch_and_who_names_none_at_any_time():
     group = _group(m=MODERN, c=_classic("c", "range"))
 
-    assert group.why_fetch_refused(None, -1) == group.why_fetch_refused("m", 5) == ErrorCode.NONE
-    assert group.why_fetch_refused("m", 4) == ErrorCode.STALE_MEMBER_EPOCH
-    assert group.why_fetch_refused("c", 4) == ErrorCode.ILLEGAL_GENERATION
-    assert group.why_fetch_refused("x", 5) == group.why_fetch_refused(None, 5) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert group.fetch_error(None, -1) == group.fetch_error("m", 5) == ErrorCode.NONE
+    assert group.fetch_error("m", 4) == ErrorCode.STALE_MEMBER_EPOCH
+    assert group.fetch_error("c", 4) == ErrorCode.ILLEGAL_GENERATION
+    assert group.fetch_error("x", 5) == group.fetch_error(None, 5) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_group_with_members_is_not_deleted():
-    assert _group(m=MODERN).why_not_deletable() == ErrorCode.NON_EMPTY_GROUP
-    assert _group().why_not_deletable() == ErrorCode.NONE
+    assert _group(m=MODERN).deletion_error() == ErrorCode.NON_EMPTY_GROUP
+    assert _group().deletion_error() == ErrorCode.NONE
 
 
 def test_offsets_expire_from_their_commit_once_nobody_reads_the_topic():

@@ -12,14 +12,13 @@ from consumer_world import (
     state_of,
 )
 
-from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.classic.group import ClassicGroup, group_metadata_tombstone
 from falkirk.coordinator.classic.member import ClassicMember
 from falkirk.coordinator.classic.state import ClassicGroupState
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import MemberState
-from falkirk.coordinator.record_type import GroupRecordType
-from falkirk.coordinator.records.classic_records import group_metadata_tombstone
-from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.coordinator.records.record_type import GroupRecordType
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,

@@ -3,9 +3,9 @@
 import pytest
 from consumer_world import GROUP, Consumer, ConsumerWorld, state_of
 
+from falkirk.coordinator.consumer import consumer_records
 from falkirk.coordinator.consumer.consumer_group import ResolvedRegex
-from falkirk.coordinator.record_type import GroupRecordType
-from falkirk.coordinator.records import consumer_records
+from falkirk.coordinator.records.record_type import GroupRecordType
 from falkirk.protocol.error_codes import ErrorCode
 
 REFRESH_MS = 600_000

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from legal_compactions import legal_compactions
 
 from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.consumer import consumer_records
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.description import described_group
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.consumer.replay import CONSUMER_GROUP_KEYS, replay_record
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
-from falkirk.coordinator.records import consumer_records
-from falkirk.coordinator.shard.group import Group
-from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
+from falkirk.coordinator.runtime.group import Group
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.protocol.coordinator_record import decode_key, decode_value, record_type
 from falkirk.protocol.messages import GROUP_COORDINATOR_KEYS, GROUP_COORDINATOR_VALUES
 from falkirk.versions.message_layouts import layout_in
@@ -123,7 +123,6 @@ def test_groups_of_real_kafka_are_what_its_tools_showed(release: str):
     } == REAL_GROUPS
 
 
-@pytest.mark.slow
 @settings(max_examples=10)
 @given(data=st.data())
 @pytest.mark.parametrize("release", ["4.0.0", "4.3.1", "4.4.0"])

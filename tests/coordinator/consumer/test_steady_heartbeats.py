@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from falkirk.coordinator.consumer.consumer_group import ResolvedRegex
 from falkirk.coordinator.consumer.member import MemberState
 from falkirk.coordinator.consumer.steady_heartbeats import is_steady
-from falkirk.coordinator.shard.client import ClientContext
+from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest
 from falkirk.protocol.messages.consumer_group_member_metadata_value import ClassicMemberMetadata
 

@@ -27,7 +27,6 @@ PATTERNS = st.recursive(ATOMS, _repeated, max_leaves=8)
 NAMES = st.text("abcA1._-", min_size=1, max_size=6)
 
 
-@pytest.mark.slow
 @given(pattern=PATTERNS, names=st.lists(NAMES, max_size=5))
 def test_a_whole_name_matches_as_in_python(pattern: str, names: list[str]):
     expected = frozenset(name for name in names if re.fullmatch(pattern, name))
@@ -73,7 +72,6 @@ def test_many_states_are_made_again_rather_than_kept():
     assert found == {name for name in names if name[-8] == "a"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "((a?){100}){1000}"])
 def test_an_expression_without_measure_is_refused(pattern: str):
     with pytest.raises(TopicPatternError, match="expression too large"):

@@ -13,7 +13,7 @@ from falkirk.protocol.messages import GroupMetadataKey
 
 
 def _mixed_group(world, *, count=2, instance=None, **given):
-    """Give two consumers of the classic protocol and one of the new one, which have come to rest in one group."""
+    """Return two consumers of the classic protocol and one of the new one, which have come to rest in one group."""
     classics = stable_group(world, count=count, **given)
     new = Consumer(world, "new", "foo", instance=instance)
     _come_to_rest(world, *classics, new)

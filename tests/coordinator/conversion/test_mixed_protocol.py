@@ -24,7 +24,7 @@ READS_FOO = encode_embedded(ConsumerProtocolSubscription(topics=("foo",)), 1)
 
 
 def _world(**given):
-    """Give a group of one consumer of the new protocol, which has all of foo."""
+    """Return a group of one consumer of the new protocol, which has all of foo."""
     world = MixedWorld(**given)
     new = Consumer(world, "new", "foo")
     new.beat()

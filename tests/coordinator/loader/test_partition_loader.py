@@ -19,10 +19,10 @@ from offsets_world import empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.prediction.loading import PartitionLoad
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.messages import EndTxnMarker
@@ -34,7 +34,7 @@ SIMPLE_AND_EMPTY = (GroupType.SIMPLE, 0)
 
 
 def groups_of(shard):
-    """Give type and members of each group; one that but holds offsets is SIMPLE."""
+    """Return type and members of each group; one that but holds offsets is SIMPLE."""
     return {
         group_id: (
             GroupType.SIMPLE if isinstance(group, ClassicGroup) and group.is_simple else group.type,
@@ -106,7 +106,6 @@ def test_what_a_cleaner_leaves_of_real_logs_loads_tolerantly_as_predicted(entrie
         check_against_prediction(target, CoordinatorKind.OLD, left, is_tolerant=True)
 
 
-@pytest.mark.slow
 def test_a_log_loads_in_batches_as_it_does_record_by_record():
     logs = [entries for each in RELEASES[-1:] for entries in real_partitions(each, OFFSETS_TOPIC).values()]
     logs += variants(11, 12)
@@ -133,7 +132,7 @@ def load_batches(shard, entries):
     loader = PartitionLoader(shard)
     data = b"".join(batches_of(entries))
     for batch in read_batches(data):
-        failure = loader.take_batch(batch)
+        failure = loader.apply_batch(batch)
         if failure is not None:
             return failure
     assert loader.record_count == len(entries)

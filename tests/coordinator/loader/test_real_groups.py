@@ -10,8 +10,8 @@ from consumer_world import FakeTopic, FakeTopics
 from coordinator_logs import OFFSETS_TOPIC, RELEASES, real_partitions
 from offsets_world import OffsetsWorld, empty_shard, load
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.shard.client import ClientContext
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.protocol import codec
 from falkirk.protocol.messages import ConsumerProtocolAssignment
 
@@ -19,7 +19,6 @@ EXPECTED = Path(__file__).parents[2] / "data" / "metadata"
 CLIENT = ClientContext(api_version=6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_groups_are_answered_for_as_the_broker_did(release):
     with gzip.open(EXPECTED / f"cluster-{release}.expected.json.gz") as file:
@@ -65,7 +64,7 @@ def answers(shard, listed, topics):
 
 
 def told(group, found):
-    """Give what the broker's tools told of a group as `answers` does; what they did not tell as it was found."""
+    """Return what the broker's tools told of a group as `answers` does; what they did not tell as it was found."""
     protocol = group["listing"].split("/")[2] if group["listing"].count("/") == 2 else found["protocol"]
     type_ = group["listing"].split("/")[0].lower() or found["type"]
     is_known = "members" in group

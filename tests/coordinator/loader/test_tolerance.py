@@ -13,8 +13,8 @@ from offsets_world import GROUP, OffsetsWorld, empty_shard, load
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.coordinator_record import encode_value
 from falkirk.protocol.messages import GroupMetadataValue, OffsetCommitValue
 from falkirk.protocol.messages.group_metadata_value import MemberMetadata
@@ -27,7 +27,7 @@ ALL = [
 
 
 def of_version(version, value):
-    """Give a value as one of another version, whose fields it has."""
+    """Return a value as one of another version, whose fields it has."""
     return struct.pack(">h", version) + value[2:]
 
 
@@ -39,7 +39,7 @@ def test_unknown_types_are_counted_and_skipped_by_every_release(release, kind):
     log.raw(b"\x7f\xff", None)
     log.commit(GROUP)
     loader = PartitionLoader(empty_shard(release, kind))
-    assert [loader.take(entry) for entry in log.entries] == [None] * 4
+    assert [loader.apply(entry) for entry in log.entries] == [None] * 4
     assert loader.unknown_types == {0x63: 2, 0x7FFF: 1}
 
 
@@ -87,7 +87,7 @@ def test_types_that_a_release_reads_but_cannot_replay_are_skipped_by_the_toleran
     log.value(15, GROUP)
     assert load(empty_shard("4.0"), log.entries) is not None
     loader = PartitionLoader(empty_shard("4.0", is_tolerant=True))
-    assert loader.take(log.entries[0]) is None
+    assert loader.apply(log.entries[0]) is None
     assert loader.unknown_types == {15: 1}
 
 
@@ -105,7 +105,7 @@ def test_unknown_tags_come_with_the_record():
     shard = empty_shard()
     shard.replays.replay = lambda record, **_: taken.append(record)
     loader = PartitionLoader(shard)
-    assert loader.take(log.entries[0]) is None
+    assert loader.apply(log.entries[0]) is None
     assert taken[0].value == value
 
 

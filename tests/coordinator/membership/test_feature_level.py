@@ -22,7 +22,7 @@ def member(highest: int = 2) -> FeatureLevel:
 def rebalance(leader: FeatureLevel, members: list[FeatureLevel]) -> None:
     decided = leader.decide({str(number): each.user_data for number, each in enumerate(members)})
     for each in members:
-        each.take(decided)
+        each.apply(decided)
 
 
 def test_the_leader_hears_of_a_level_and_all_go_up() -> None:

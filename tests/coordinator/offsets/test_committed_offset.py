@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.coordinator.offsets.committed_offset import CommittedOffset, decode_offset
-from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value
-from falkirk.coordinator.records.offset_records import offset_value_bytes
+from falkirk.coordinator.offsets.offset_records import offset_value_bytes
+from falkirk.coordinator.records.offset_commit import is_plain_offset_value
 from falkirk.protocol.coordinator_record import decode_value, encode_value
 from falkirk.protocol.messages import GROUP_COORDINATOR_VALUES, OffsetCommitValue
 from falkirk.protocol.schema import ZERO_UUID

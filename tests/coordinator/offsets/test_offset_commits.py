@@ -4,8 +4,8 @@ import pytest
 from group_records import Log, member
 from offsets_world import GROUP, OffsetsWorld, load
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import OffsetCommitValue
 

@@ -3,7 +3,7 @@
 from group_records import Log
 from offsets_world import DAY_MS, GROUP, OffsetsWorld
 
-from falkirk.coordinator.records.offset_records import offset_position
+from falkirk.coordinator.offsets.offset_records import offset_position
 from falkirk.protocol.messages import GroupMetadataKey
 
 WEEK_MS = 7 * DAY_MS

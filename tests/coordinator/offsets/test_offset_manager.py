@@ -3,7 +3,7 @@
 from group_records import Log, subscription
 from offsets_world import GROUP, OffsetsWorld
 
-from falkirk.coordinator.shard.client import ClientContext
+from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
 

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from legal_compactions import legal_compactions
 
-from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.offsets.offset_store import OffsetStore
-from falkirk.coordinator.prediction.offset_commit import offset_key as split
+from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.offset_commit import offset_key as split
 
 GROUPS, PRODUCERS = ("g", "h"), (7, 8)
 
 
 def log_of(steps):
-    """Give entries; a commit's value says where it stands."""
+    """Return entries; a commit's value says where it stands."""
     entries = []
     for offset, (group, partition, producer, what) in enumerate(steps):
         if what == "commit":
@@ -61,7 +61,7 @@ def state(store):
 
 
 def ends_of(entries):
-    """Say of each record of a transaction that has ended whether it was committed."""
+    """Return for each record of a completed transaction whether it was committed."""
     ends, open_ = {}, {}
     for entry in entries:
         if isinstance(entry, TransactionEnd):
@@ -88,7 +88,6 @@ def expected(entries):
     return committed, pending
 
 
-@pytest.mark.slow
 @given(LOGS)
 def test_the_newest_record_that_counts_is_what_is_committed(entries):
     assert state(stored(entries)) == expected(entries)
@@ -101,7 +100,6 @@ def test_any_compaction_leaves_the_same_offsets(entries, data):
     assert state(stored(left)) == state(stored(entries))
 
 
-@pytest.mark.slow
 @given(LOGS)
 def test_nothing_is_left_of_transactions_that_have_ended(entries):
     store = stored(entries)

@@ -3,9 +3,9 @@
 import pytest
 from group_records import subscription
 
-from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.prediction.classic_group import ClassicGroup, load_classic_group
 from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.records.loader_rules import loader_rules
 from falkirk.versions.release import Release
 
 KAFKA_3, KAFKA_4_3, KAFKA_4_4 = (loader_rules(Release.parse(name)) for name in ("3.9", "4.3", "4.4"))

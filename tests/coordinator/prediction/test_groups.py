@@ -3,17 +3,17 @@
 import pytest
 from coordinator_logs import OFFSETS_TOPIC, TARGETS, judged_logs, real_partitions
 from group_records import Log, member, offset_key
+from predictions import failing_offsets, failing_partitions, surveyed_groups
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
 from falkirk.coordinator.prediction.groups import (
     GroupLoss,
     GroupVerdict,
     LossKind,
     readable_groups,
-    surveyed_groups,
 )
 from falkirk.coordinator.prediction.loading import PartitionLoad
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.versions.release import Release
 
 READABLE, EMPTY, UNREADABLE = GroupVerdict.READABLE, GroupVerdict.APPEARS_EMPTY, GroupVerdict.UNREADABLE
@@ -105,7 +105,7 @@ def test_failing_records_are_named_with_partition_offset_type_group_and_reason()
         (3, 3, 15, "g", True),
     ]
     assert all(each.reason for each in answer.failing)
-    assert (answer.failing_partitions, answer.failing_offsets(3), answer.failing_offsets(5)) == ((3,), {2, 3}, set())
+    assert (failing_partitions(answer), failing_offsets(answer, 3), failing_offsets(answer, 5)) == ((3,), {2, 3}, set())
     verdicts = {group.group_id: (group.verdict, group.losses) for group in answer.groups}
     assert verdicts == {"other": (READABLE, ()), "g": (UNREADABLE, (GroupLoss(LossKind.RECORDS, 2),))}
 
@@ -133,7 +133,7 @@ def test_what_stops_the_coordinator_at_the_end_goes_and_so_does_the_older_record
     log.value(22, member("g"), member_epoch=2, state=2)
     log.commit("g")
     answer = readable_groups(Release.parse("4.4"), {0: log.entries})
-    assert answer.failing_offsets(0) == {0, 1}
+    assert failing_offsets(answer, 0) == {0, 1}
     assert readable_groups(Release.parse("4.4"), {0: log.entries}, is_tolerant=True).failing == ()
 
 
@@ -143,8 +143,8 @@ def test_what_a_release_cannot_replay_is_skipped_by_one_that_tolerates_and_what_
     log.value(15, "g")
     log.raw(log.key(3, {"group_id": "g"}), b"\0")
     answer = readable_groups(Release.parse("4.0"), {0: log.entries}, is_tolerant=True)
-    assert (answer.failing_offsets(0), answer.skipped) == ({2}, {15: 1})
-    assert readable_groups(Release.parse("4.0"), {0: log.entries}).failing_offsets(0) == {1, 2}
+    assert (failing_offsets(answer, 0), answer.skipped) == ({2}, {15: 1})
+    assert failing_offsets(readable_groups(Release.parse("4.0"), {0: log.entries}), 0) == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_what_a_release_cannot_replay_is_skipped_by_one_that_tolerates_and_what_
 def test_of_a_real_cluster_these_records_have_to_go(source, target, failing):
     partitions = real_partitions(source, OFFSETS_TOPIC)
     answer = readable_groups(Release.parse(target), partitions)
-    assert sorted(answer.failing_offsets(0)) == failing
-    assert answer.failing_partitions == ((0,) if failing else ())
+    assert sorted(failing_offsets(answer, 0)) == failing
+    assert failing_partitions(answer) == ((0,) if failing else ())
     offsets_served = {group.verdict for group in answer.groups if group.type is not GroupType.SHARE}
     assert offsets_served <= {READABLE, EMPTY}
 
@@ -175,7 +175,8 @@ def test_of_a_real_cluster_these_records_have_to_go(source, target, failing):
 def test_without_the_failing_records_every_judged_log_loads():
     for entries, verdicts in judged_logs():
         for release, kind in verdicts:
-            failing = readable_groups(Release.parse(release), {0: entries}, CoordinatorKind(kind)).failing_offsets(0)
+            answer = readable_groups(Release.parse(release), {0: entries}, CoordinatorKind(kind))
+            failing = failing_offsets(answer, 0)
             load = PartitionLoad(Release.parse(release), CoordinatorKind(kind))
             assert not [entry for entry in entries if entry.offset not in failing and load.replay(entry).fails]
             assert load.finish() == []

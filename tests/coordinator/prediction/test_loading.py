@@ -4,11 +4,11 @@ import pytest
 from coordinator_logs import OFFSETS_TOPIC, RELEASES, all_real_partitions, judged_logs, real_partitions
 from group_records import Log, member, offset_key, offset_value
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LoggedRecord
 from falkirk.coordinator.prediction.loading import LoadedGroup, PartitionLoad
 from falkirk.coordinator.prediction.verdict import SKIPPED
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.versions.release import Release
 
 OLD, NEW = CoordinatorKind.OLD, CoordinatorKind.NEW

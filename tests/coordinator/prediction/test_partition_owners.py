@@ -2,9 +2,9 @@
 
 import pytest
 
-from falkirk.coordinator.loader_rules import PartitionOwnership
 from falkirk.coordinator.prediction.partition_owners import Ownership, PartitionOwners
 from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.records.loader_rules import PartitionOwnership
 
 EXACT, NEWER = PartitionOwnership.EXACT, PartitionOwnership.NEWER_EPOCH_WINS
 T = b"t" * 16

@@ -4,38 +4,22 @@ import pytest
 from coordinator_logs import (
     OFFSETS_TOPIC,
     RELEASES,
-    SHARE_TOPIC,
     TARGETS,
-    TRANSACTIONS_TOPIC,
-    all_real_partitions,
     judged_logs,
     real_partitions,
 )
 from group_records import Log, offset_key, offset_value
+from predictions import group_record_verdict
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.prediction.readability import (
-    group_record_verdict,
-    share_state_record_verdict,
-    transaction_record_verdict,
-)
 from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Reading
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.versions.errors import IncompleteReleaseError
 from falkirk.versions.release import Release
 
 NEW = CoordinatorKind.NEW
 ALL = [Release.parse(name) for name in TARGETS]
-KAFKA_3, KAFKA_4_0, KAFKA_4_1, KAFKA_4_3 = (Release.parse(name) for name in ("3.9", "4.0", "4.1", "4.3"))
-
-
-def pairs(topic):
-    return [
-        (entry.key, entry.value)
-        for entries in all_real_partitions(topic)
-        for entry in entries
-        if isinstance(entry, LoggedRecord)
-    ]
+KAFKA_3, KAFKA_4_0, KAFKA_4_3 = (Release.parse(name) for name in ("3.9", "4.0", "4.3"))
 
 
 @pytest.mark.parametrize("release", ALL, ids=str)
@@ -122,55 +106,3 @@ def test_alone_a_record_is_read_or_ends_as_kafka_said():
 
 
 LETTERS = {"R": Reading.READ, "S": Reading.SKIPPED, "F": Reading.FAILS}
-
-
-@pytest.mark.parametrize("release", ALL, ids=str)
-def test_every_release_reads_the_transactions_of_every_other(release):
-    assert {transaction_record_verdict(release, *pair) for pair in pairs(TRANSACTIONS_TOPIC)} == {READ}
-
-
-def test_unknown_versions_of_transactions_fail_until_4_2_and_are_skipped_since():
-    key, value = next(pair for pair in pairs(TRANSACTIONS_TOPIC) if pair[1] is not None)
-    newer = b"\0\2" + value[2:]
-    verdicts = [transaction_record_verdict(release, key, newer).reading for release in ALL]
-    assert verdicts == [Reading.FAILS] * 6 + [Reading.SKIPPED] * 2
-    assert transaction_record_verdict(KAFKA_3, b"\0\1" + key[2:], newer) is SKIPPED
-
-
-@pytest.mark.parametrize(
-    ("status", "partitions", "reason"),
-    [(8, 1, "transaction state 8 is unknown"), (1, 0, "no list of partitions"), (0, 0, ""), (4, 1, "")],
-)
-def test_a_transaction_needs_a_known_state_and_partitions(status, partitions, reason):
-    value = bytes([0, 0]) + bytes(8) + bytes(2) + bytes(4) + bytes([status])
-    value += (bytes(4) if partitions else b"\xff" * 4) + bytes(16)
-    verdict = transaction_record_verdict(KAFKA_4_3, b"\0\0\0\1t", value)
-    assert verdict.fails == bool(reason)
-    assert reason in verdict.reason
-
-
-def test_a_clients_transaction_version_must_be_known_where_it_is_read():
-    value = bytes([0, 1]) + bytes(8) + bytes(2) + bytes(4) + bytes([0]) + bytes([1]) + bytes(16)
-    value += bytes([1, 2, 2, 0, 3])
-    assert "transaction.version 3 is unknown" in transaction_record_verdict(KAFKA_4_0, b"\0\0\0\1t", value).reason
-    assert transaction_record_verdict(KAFKA_3, b"\0\0\0\1t", value) is READ
-
-
-def test_share_state_of_4_3_is_of_another_layout_to_4_0_and_nothing_to_3_9():
-    records = [
-        (entry.key, entry.value)
-        for entries in real_partitions("4.3.1", SHARE_TOPIC).values()
-        for entry in entries
-        if isinstance(entry, LoggedRecord)
-    ]
-    assert {share_state_record_verdict(KAFKA_4_3, *record) for record in records} == {READ}
-    assert {share_state_record_verdict(KAFKA_3, *record) for record in records} == {SKIPPED}
-    assert all(share_state_record_verdict(KAFKA_4_0, *record).fails for record in records)
-
-
-def test_a_tombstone_of_share_state_fails_where_its_null_is_dereferenced():
-    key = b"\0\1g" + bytes(16) + bytes(4)
-    assert share_state_record_verdict(KAFKA_4_3, b"\0\0" + key, None) is READ
-    assert share_state_record_verdict(KAFKA_4_1, b"\0\0" + key, None) is READ
-    assert share_state_record_verdict(KAFKA_4_3, b"\0\1" + key, None).fails
-    assert share_state_record_verdict(KAFKA_4_0, b"\0\0" + key, None).fails

@@ -4,11 +4,11 @@ import struct
 from collections import Counter
 
 from coordinator_logs import OFFSETS_TOPIC, SHARE_TOPIC, real_partitions
+from predictions import surveyed_groups
 
-from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
-from falkirk.coordinator.prediction.groups import surveyed_groups
 from falkirk.coordinator.prediction.share_states import ShareStateSurvey
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.record_type import GroupType
 
 SNAPSHOT, UPDATE = 0, 1
 

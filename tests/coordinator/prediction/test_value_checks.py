@@ -2,10 +2,10 @@
 
 import pytest
 
-from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules
 from falkirk.coordinator.prediction.replay_error import ReplayError
 from falkirk.coordinator.prediction.value_checks import check_value
-from falkirk.coordinator.record_type import GroupType, Part
+from falkirk.coordinator.records.loader_rules import CoordinatorKind, loader_rules
+from falkirk.coordinator.records.record_type import GroupType, Part
 from falkirk.versions.release import Release
 
 CONSUMER, SHARE, STREAMS = GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS

@@ -4,8 +4,8 @@ import pytest
 from group_records import Log, member
 from offsets_world import GROUP, OffsetsWorld
 
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.shard.client import ClientContext
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupHeartbeatRequest,

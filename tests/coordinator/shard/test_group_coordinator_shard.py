@@ -3,7 +3,7 @@
 from group_records import Log, member
 from offsets_world import OffsetsWorld
 
-from falkirk.coordinator.shard.client import ClientContext
+from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.protocol.error_codes import ErrorCode
 
 

@@ -3,7 +3,7 @@
 from group_records import Log
 from offsets_world import empty_shard, load
 
-from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.protocol.coordinator_record import encode_value
 from falkirk.protocol.messages import (
     ConsumerGroupMemberMetadataKey,

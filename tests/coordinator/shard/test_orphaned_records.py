@@ -8,9 +8,9 @@ from legal_compactions import legal_compactions
 from offsets_world import GROUP, OffsetsWorld, empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
-from falkirk.coordinator.log_entry import LoggedRecord
 from falkirk.coordinator.prediction.loading import PartitionLoad
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.versions.release import Release
 
 READERS = ("4.0", "4.1", "4.2", "4.3", "4.4")

@@ -1,4 +1,4 @@
-"""aiokafka, on an event loop of its own that runs while something is asked."""
+"""aiokafka, on an event loop of its own that runs during each call."""
 
 import asyncio
 import ssl
@@ -176,7 +176,7 @@ class AiokafkaClient:
 
 
 async def _started(starts: Any) -> None:  # Any: a client of any kind
-    """Start, or leave nothing behind."""
+    """Start, or clean up after a failure."""
     try:
         await starts.start()
     except BaseException:
@@ -185,7 +185,7 @@ async def _started(starts: Any) -> None:  # Any: a client of any kind
 
 
 def _config(access: Access) -> dict[str, Any]:  # Any: as the library
-    """Its own words for where and as whom."""
+    """Connection and credentials in the library's own configuration."""
     context = None
     if access.ca_file is not None:
         context = ssl.create_default_context(cafile=str(access.ca_file))

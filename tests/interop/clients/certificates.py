@@ -1,4 +1,4 @@
-"""An authority with the certificates of a cluster and of a client, as PEM files."""
+"""A certificate authority with certificates for a cluster and a client, as PEM files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ CLIENT_PRINCIPAL = "User:CN=client,OU=tests,O=falkirk"
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files. `server_file` has key and certificates; `other_ca_file` is an authority that nobody here trusts."""
+    """Files. `server_file` has key and certificates; `other_ca_file` is an authority that nobody trusts."""
 
     ca_file: Path
     other_ca_file: Path
@@ -21,7 +21,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Make new ones; the server's are for 127.0.0.1."""
+    """Make new certificates; the server's are for 127.0.0.1."""
     folder.mkdir(parents=True)
     authority = trustme.CA()
     made = Certificates(*(folder / name for name in ("ca.pem", "other.pem", "server.pem", "client.pem", "client.key")))
@@ -37,7 +37,7 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def _key(made: trustme.LeafCert) -> bytes:
-    """The key in PKCS #8: Java reads no other form."""
+    """The key in PKCS #8, the only form that Java reads."""
     key = load_pem_private_key(made.private_key_pem.bytes(), password=None)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 

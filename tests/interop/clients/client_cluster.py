@@ -39,7 +39,7 @@ class ClientCluster(KafkaCluster):
         self.start()
 
     def access(self, kind: str) -> Access:
-        """How to get in as somebody who may do everything: one of ACCESSES."""
+        """Connection settings of a super user: one of ACCESSES."""
         if kind == "PLAINTEXT":
             return Access(servers=self.bootstrap_servers)
         files = self.certificates
@@ -62,7 +62,7 @@ class ClientCluster(KafkaCluster):
         )
 
     def access_of_nobody(self) -> Access:
-        """How to get in as somebody who may do nothing."""
+        """Connection settings of a user without permissions."""
         user, password = NOBODY
         return replace(self.access("PLAIN"), user=user, password=password)
 

@@ -1,4 +1,4 @@
-"""Clients of every library, each made once."""
+"""Clients of every library, each created once."""
 
 from aiokafka_client import AiokafkaClient
 from java_client import JavaClient, JavaPrograms
@@ -11,7 +11,7 @@ JAVA = "java-"
 
 
 class ClientFactory:
-    """Clients by library and access; each is made once and closed at the end."""
+    """Clients by library and access; each is created once and closed at the end."""
 
     def __init__(self, programs: JavaPrograms) -> None:
         self._programs = programs

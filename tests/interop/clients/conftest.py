@@ -1,4 +1,4 @@
-"""Fixtures: clusters and clients that the tests of a session share, for each release and library one."""
+"""Fixtures: clusters and clients that tests share, one for each release and library."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,27 @@ from kafka_cluster import Clusters
 
 
 @pytest.fixture(scope="module")
+def running() -> dict[tuple[str, str], ClientCluster]:
+    """The clusters of a module that run already: tests with one cluster and several libraries alternate."""
+    return {}
+
+
+@pytest.fixture(scope="module")
 def served(
-    module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    running: dict[tuple[str, str], ClientCluster],
+    module_clusters: Clusters,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> ClientCluster:
     """The running cluster that the parameter names: ("falkirk" or "kafka", release)."""
     whose, release = request.param
+    if (whose, release) in running:
+        return running[whose, release]
     home = tmp_path_factory.mktemp(f"{whose}-{release}")
     cluster = ClientCluster(release, is_ours=whose == "falkirk", home=home / "cluster")
     module_clusters.adopt(cluster)
     cluster.set_up()
+    running[whose, release] = cluster
     return cluster
 
 

@@ -17,7 +17,7 @@ _NOT_CONNECTED = {"SaslAuthenticationException", "SslAuthenticationException", "
 
 
 class JavaPrograms:
-    """One JVM for each release of the clients, shared by all that use it; `program`: what it runs."""
+    """One JVM for each release of the clients, shared by all users; `program`: its main class."""
 
     def __init__(self, folder: Path, program: str = _PROGRAM) -> None:
         self._folder = folder
@@ -42,7 +42,7 @@ class JavaPrograms:
         raise RefusedError(told["error"], told["message"])
 
     def close(self) -> None:
-        """End all of them."""
+        """End all JVMs."""
         for process in self._running.values():
             assert process.stdin is not None
             assert process.stdout is not None
@@ -70,7 +70,7 @@ class JavaPrograms:
 
 
 class JavaClient:
-    """A client of a release of Kafka, with a producer for each codec that is used."""
+    """A client of a release of Kafka, with a producer for each codec in use."""
 
     offers_acls = True
 
@@ -151,7 +151,7 @@ class JavaClient:
 
 
 def _config(access: Access) -> dict[str, str]:
-    """Its own words for where and as whom."""
+    """Connection and credentials in the library's own configuration."""
     config = {"bootstrap.servers": access.servers, "security.protocol": access.protocol}
     if access.ca_file is not None:
         config |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(access.ca_file)}

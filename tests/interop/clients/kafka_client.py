@@ -1,4 +1,4 @@
-"""What the tests ask of every client library: one seam, so that all are asked, and judged, alike."""
+"""The seam between tests and client libraries: all libraries are called, and judged, alike."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PATIENCE_S = 40
 
 
 class RefusedError(Exception):
-    """The cluster has answered with an error, or the client knew by itself that it would."""
+    """The cluster has answered with an error, or the client anticipated it."""
 
     def __init__(self, code: int, message: str = "") -> None:
         self.error_code = ErrorCode(code)
@@ -23,7 +23,7 @@ class RefusedError(Exception):
 
 
 class NotConnectedError(Exception):
-    """The client could not get in: no connection, a bad certificate, or wrong credentials."""
+    """The client could not connect: no connection, a bad certificate, or wrong credentials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A record as it is sent to a partition, and as it comes back."""
+    """A record as it is sent to a partition, and as it is consumed."""
 
     partition: int
     value: bytes | None
@@ -53,7 +53,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where a partition is."""
+    """The leader and replicas of a partition."""
 
     number: int
     leader: int
@@ -85,25 +85,25 @@ class Client(Protocol):
         """Delete a topic."""
 
     def topics(self) -> set[str]:
-        """The names of all topics that the user may see."""
+        """The names of all topics that the user may describe."""
 
     def describe_topic(self, name: str) -> list[Partition]:
         """The partitions of a topic, by number."""
 
     def create_partitions(self, name: str, total: int) -> None:
-        """Have a topic have so many partitions."""
+        """Increase the number of partitions to `count`."""
 
     def set_topic_config(self, name: str, key: str, value: str) -> None:
         """Change a config of a topic."""
 
     def topic_config(self, name: str, key: str) -> str:
-        """The value of a topic's config, wherever it comes from."""
+        """The value of a topic's config, whatever its source."""
 
     def describe_cluster(self) -> tuple[str, set[int]]:
-        """The cluster's id and its brokers'."""
+        """The cluster id and the broker ids."""
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
-        """Delete what is before an offset; give the new start of the log."""
+        """Delete the records before an offset; return the new log start offset."""
 
     def create_acl(self, acl: Acl) -> None:
         """Add an ACL."""
@@ -115,13 +115,13 @@ class Client(Protocol):
         """Remove the ACLs of a topic."""
 
     def produce(self, topic: str, records: Sequence[Record], *, codec: str = "none") -> list[int]:
-        """Produce with acks=all and as an idempotent producer; give each record's offset."""
+        """Produce with acks=all and idempotence; return each record's offset."""
 
     def consume(self, topic: str, partition: int, offset: int, count: int) -> list[tuple[int, Record]]:
-        """Read so many records from an offset on, with their offsets; without a group."""
+        """Read this many records from an offset on, with their offsets; without a group."""
 
     def offset(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
-        """The first offset with at least this time stamp, or of EARLIEST or LATEST; None if there is none."""
+        """The first offset with at least this timestamp, or of EARLIEST or LATEST; None if there is none."""
 
     def close(self) -> None:
         """Close all connections."""

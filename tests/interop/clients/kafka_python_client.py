@@ -21,7 +21,7 @@ from kafka_client import EARLIEST, LATEST, PATIENCE_S, Access, Acl, NotConnected
 
 
 class KafkaPythonClient:
-    """A client of kafka-python, with a producer for each codec that is used."""
+    """A client of kafka-python, with a producer for each codec in use."""
 
     offers_acls = True
 
@@ -206,7 +206,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _config(access: Access, patience_s: float) -> dict[str, Any]:  # Any: as the library
-    """Its own words for where and as whom."""
+    """Connection and credentials in the library's own configuration."""
     config = {
         "bootstrap_servers": access.servers.split(","),
         "security_protocol": access.protocol,

@@ -1,4 +1,4 @@
-"""librdkafka, by way of confluent-kafka."""
+"""librdkafka through confluent-kafka."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ _NOT_CONNECTED = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_AUTHENTICAT
 
 
 class LibrdkafkaClient:
-    """A client of librdkafka, with a producer for each codec that is used."""
+    """A client of librdkafka, with a producer for each codec in use."""
 
     offers_acls = True
 
@@ -160,7 +160,7 @@ class LibrdkafkaClient:
 
 
 def _config(access: Access) -> dict[str, Any]:  # Any: as the library
-    """Its own words for where and as whom."""
+    """Connection and credentials in the library's own configuration."""
     config = {
         "bootstrap.servers": access.servers,
         "security.protocol": access.protocol,

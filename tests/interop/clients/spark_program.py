@@ -2,7 +2,7 @@
 
     spark_program.py SERVERS TOPIC ROWS JAR...
 
-A JVM keeps the jars that it was started with, so that a session of a test could not have the connector added.
+A JVM keeps the jars that it was started with, so the connector cannot be added to the session of other tests.
 """
 
 import json
@@ -41,7 +41,7 @@ def main(servers: str, topic: str, rows: int, jars: list[str]) -> None:
         later = read(
             session, servers, topic, startingTimestamp="4102444800000", startingOffsetsByTimestampStrategy="latest"
         )
-        json.dump({"all": told(everything), "some": told(some), "later": told(later)}, sys.stdout)
+        json.dump({"all": sorted_rows(everything), "some": sorted_rows(some), "later": sorted_rows(later)}, sys.stdout)
     finally:
         session.stop()
 
@@ -64,8 +64,8 @@ def read(session: SparkSession, servers: str, topic: str, **options: str) -> Dat
     return reader.option("includeHeaders", "true").options(**options).load()
 
 
-def told(frame: DataFrame) -> list[list[object]]:
-    """Partition, offset, key, value and headers of each row, in their order."""
+def sorted_rows(frame: DataFrame) -> list[list[object]]:
+    """Partition, offset, key, value and headers of each row, in order."""
     rows = frame.orderBy("partition", "offset").collect()
     return [
         [

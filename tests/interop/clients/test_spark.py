@@ -17,7 +17,6 @@ pytestmark = [
     pytest.mark.interop,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.xdist_group("kafka-2"),
     pytest.mark.parametrize(
         "served",
         [

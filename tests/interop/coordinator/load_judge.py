@@ -1,4 +1,4 @@
-"""Runs `java/LoadJudge.java`: the loaders of real Kafka releases on partitions that need not be real."""
+"""Runs `java/LoadJudge.java`: the loaders of real Kafka releases on any partitions."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kafka_java import KafkaProgramError, jvm_command
 
-from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
 from fetch_kafka import exclusive, kafka_libs, release_dir, required_program
 
 SOURCES = Path(__file__).parent / "java"
@@ -18,7 +18,7 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True)
 class Judged:
-    """What Kafka said of one partition: a verdict for each record ("read", "skipped", "fails ..."), and its end.
+    """Kafka's verdict on one partition: one for each record ("read", "skipped", "fails ..."), and the end.
 
     `end` is "loaded" or "fails ...", `groups` has (type, members, committed offsets, pending offsets) by group id.
     """
@@ -29,14 +29,14 @@ class Judged:
 
 
 def judge(release: str, partitions: Iterable[tuple[str, Sequence[LogEntry]]]) -> list[Judged]:
-    """Let a release load partitions, each with the loader that it is for (see LoadJudge.java), in one JVM."""
+    """Let a release load partitions, each with its loader (see LoadJudge.java), in one JVM."""
     asked = list(partitions)
     answers = iter(_answers(release, [line for loader, entries in asked for line in _lines(loader, entries)]))
     return [_read(answers, sum(isinstance(entry, LoggedRecord) for entry in entries)) for _, entries in asked]
 
 
 def configured(release: str, brokers: Iterable[Mapping[str, str]]) -> list[str]:
-    """Say which group coordinator a release runs by each of these properties: "old", "new", or "fails ..."."""
+    """Return which group coordinator a release runs with each of these properties: "old", "new", or "fails ..."."""
     asked = [" ".join(["C", *(_hex(f"{key}={value}".encode()) for key, value in each.items())]) for each in brokers]
     return _answers(release, asked)[: len(asked)]
 
@@ -80,7 +80,7 @@ def _read(answers: Iterable[str], records: int) -> Judged:
 
 
 def _compiled(release: str) -> Path:
-    """The folder of the compiled program, made once for each state of its sources."""
+    """The folder of the compiled program, compiled once for each version of its sources."""
     sources = sorted(SOURCES.glob("*.java"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     classes = release_dir(release) / "load-judge" / digest

@@ -1,4 +1,4 @@
-"""Writes `tests/data/coordinator/verdicts.jsonl.gz`: what real loaders said of logs that the unit tests replay.
+"""Writes `tests/data/coordinator/verdicts.jsonl.gz`: verdicts of real loaders on logs that the unit tests replay.
 
     .venv/bin/python tests/interop/coordinator/record_verdicts.py
 

@@ -1,4 +1,4 @@
-"""Our assignors and Kafka's own, on the same made-up groups."""
+"""Our assignors and Kafka's own, on the same generated groups."""
 
 import json
 from random import Random
@@ -11,14 +11,14 @@ from falkirk.coordinator.assignors.range_assignor import RangeAssignor
 from falkirk.coordinator.assignors.uniform_assignor import UniformAssignor
 from falkirk.protocol.uuid import parse_uuid, uuid_text
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 GROUPS_OF_A_KIND = 400
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """Groups of every kind with what Kafka makes of them: {kind: [(group, our assignments, Kafka's)]}."""
+    """Groups of every kind with Kafka's assignments: {kind: [(group, our assignments, Kafka's)]}."""
     random = Random(20_848)
     asked = [
         (kind, assignor, group)
@@ -79,7 +79,7 @@ def _line(assignor, group):
 
 
 def _read(group, answer):
-    """Members of whom Kafka says nothing (where nobody reads anything) have nothing."""
+    """Members that Kafka leaves out (of groups without subscriptions) have no partitions."""
     said = json.loads(answer)
     return {
         member_id: {parse_uuid(topic): frozenset(parts) for topic, parts in said.get(member_id, {}).items()}

@@ -1,4 +1,4 @@
-"""Classic groups of ours and of Kafka's coordinator, asked the same by the same members."""
+"""Classic groups: the same members send the same requests to our coordinator and Kafka's."""
 
 from collections import defaultdict
 from random import Random
@@ -14,7 +14,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import GROUP_COORDINATOR_VALUES, DescribeGroupsResponse, JoinGroupResponse
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 HISTORIES = 150
 STEPS = 40
@@ -24,7 +24,7 @@ TOLD_BY_OURS_ALONE = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_
 
 
 class OrderedIds:
-    """Chance for member ids that stand in Java's hash maps in the order in which they were made, up to 15 of them."""
+    """Member ids whose order in Java's hash maps is the order in which they were made, for up to 15 of them."""
 
     def __init__(self, random: Random) -> None:
         self.prefix = ""
@@ -32,7 +32,7 @@ class OrderedIds:
         self._random = random
 
     def randbytes(self, n: int) -> bytes:
-        """Give the bytes of the next id, which begins with `prefix`."""
+        """Return the bytes of the next id, which begins with `prefix`."""
         bucket = len(self.made) + 1
         while True:
             made = bytearray(self._random.randbytes(n))
@@ -48,7 +48,7 @@ class OrderedIds:
 
 
 class History:
-    """One made-up history: `lines` for Kafka, and for each what came of it with us."""
+    """One generated history: `lines` for Kafka, and the result of each with ours."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -61,7 +61,7 @@ class History:
         self._begin()
 
     def make(self) -> None:
-        """Make its steps."""
+        """Generate its steps."""
         actions = (
             self._join_anew,
             self._join_anew,
@@ -268,7 +268,7 @@ def test_kafkas_coordinator_answers_and_writes_as_ours_does(tmp_path):
 
 
 def _read_step(said, versions):
-    """Give Kafka's answers, values and description of one line."""
+    """Return Kafka's responses, records and group description for one line."""
     answers, written = {}, []
     while True:
         word, *rest = next(said).split(" ")
@@ -287,7 +287,7 @@ def _read_step(said, versions):
 
 
 def _sorted(message):
-    """Put members into one order: Kafka's is that of a hash map. Those that leave are answered in their own."""
+    """Sort members: Kafka's order is that of a hash map. Members that leave are answered in their own."""
     if message is None:
         return None
     for each in [message, *getattr(message, "groups", ())]:

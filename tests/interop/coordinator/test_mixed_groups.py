@@ -1,6 +1,6 @@
-"""Groups of both protocols, and what becomes of them: ours and Kafka's coordinator, asked the same by the same members.
+"""Groups of both protocols and their conversions: the same requests to our coordinator and Kafka's.
 
-Both assign by range alone, the result of which does not depend on the order of a hash map.
+Both use the range assignor only, whose result does not depend on the order of a hash map.
 """
 
 from random import Random
@@ -15,18 +15,18 @@ from falkirk.coordinator.conversion.migration_policy import MigrationPolicy
 from falkirk.protocol import codec, messages
 from falkirk.protocol.coordinator_record import encode_key, encode_value
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 
-class ToldWorld(MixedWorld):
-    """Notes what Kafka is to be told in `lines`; `steps` has the tokens that ours had answered after each of them."""
+class RecordingWorld(MixedWorld):
+    """Records the requests for Kafka in `lines`; `steps` has the tokens that ours had answered after each of them."""
 
     def __init__(self, seed=1, **given):
         self.lines = []
         self.steps = []
         self.versions = {}
         super().__init__(consumer_assignors=("range",), **given)
-        self._random = self.context.random = _ToldChance(self, seed)
+        self._random = self.context.random = _RecordedChance(self, seed)
         self.take_over()
 
     def take_over(self):
@@ -75,8 +75,8 @@ class ToldWorld(MixedWorld):
         self.note(f"Q {name} {version} {token} {codec.encode(request, version).hex()}")
 
 
-class _ToldChance(Random):
-    """Ids that Kafka is told; its hash maps have to give who came first first, for the seeds below they do."""
+class _RecordedChance(Random):
+    """Ids that Kafka is told; with the seeds below its hash maps iterate in order of arrival."""
 
     def __init__(self, world, seed):
         super().__init__(seed)
@@ -108,8 +108,8 @@ def _rest(world, *consumers, rounds=5):
 
 
 def _mixed(assignor, seed, **given):
-    """Give a group with two members of the classic protocol and one of the new one, which have all come to rest."""
-    world = ToldWorld(seed, **given)
+    """Return a stable group with two members of the classic protocol and one of the new one."""
+    world = RecordingWorld(seed, **given)
     classics = [ClassicConsumer(world, "foo", assignor=assignor) for _ in range(2)]
     _rest(world, *classics)
     assert world.classic_group.state_name == "Stable"
@@ -128,7 +128,7 @@ def _up_and_down(assignor, seed):
 
 
 def _churn(assignor, seed):
-    """Members of both protocols come and go, wait for each other, and are forgotten."""
+    """Members of both protocols come and go, wait for each other, and time out."""
     world, classics, new = _mixed(assignor, seed)
     third = ClassicConsumer(world, "foo", assignor=assignor)
     other = Consumer(world, "other", "foo")
@@ -152,8 +152,8 @@ def _churn(assignor, seed):
 
 
 def _errors(policy):
-    """What is refused, in groups of either protocol."""
-    world = ToldWorld(consumer_migration_policy=policy)
+    """Refused requests, in groups of either protocol."""
+    world = RecordingWorld(consumer_migration_policy=policy)
     first = ClassicConsumer(world, "foo")
     _rest(world, first)
     world.join("new", "foo")
@@ -224,7 +224,7 @@ def _read(said, world):
 
 
 def _plain(message):
-    """Without words, and members in one order."""
+    """Without messages, and with members sorted."""
     if hasattr(message, "error_message"):
         message.error_message = None
     if type(message).__name__.startswith("JoinGroup"):

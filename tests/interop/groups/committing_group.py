@@ -1,4 +1,4 @@
-"""Groups of consumers that read and commit while other things happen, and what of it was acked."""
+"""Groups of consumers that read and commit in the background, and which of their commits were acked."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ _PATIENCE_S = 120
 
 @dataclass(slots=True)
 class _Member:
-    """A consumer, and where it is in the partitions that it has read since it committed."""
+    """A consumer, and its position in the partitions that it has read since its last commit."""
 
     consumer: GroupConsumer
     read: dict[int, int] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class _Member:
 class CommittingGroup:
     """Three consumers of one library in one thread, which commit after each poll.
 
-    `acked`: by partition the offset that a member was last told to be committed.
-    `problems`: what came a second time though it was committed, what was left out, and what a poll was refused.
+    `acked`: by partition the last offset that a member's commit was acked for.
+    `problems`: committed records that came again, skipped records, and errors of polls.
     """
 
     def __init__(self, servers: str, name: str, library: str, programs: JavaPrograms) -> None:
@@ -49,18 +49,18 @@ class CommittingGroup:
         self._thread = threading.Thread(target=self._run, name=name)
 
     def start(self, protocol: str) -> None:
-        """Begin with three members."""
+        """Start with three members."""
         self._members = [self._joined(protocol) for _ in range(MEMBERS)]
         self._thread.start()
 
     def replace_one(self, protocol: str) -> None:
-        """Have the member that joined first leave, and one of this protocol join: a consumer configured anew."""
+        """Replace the oldest member by one of this protocol: a consumer configured anew."""
         with self._lock:
             self._members.pop(0).consumer.close()
             self._members.append(self._joined(protocol))
 
     def await_progress(self) -> None:
-        """Return when commits of every partition were acked that were made from now on. Raises AssertionError."""
+        """Return when new commits of every partition have been acked. Raises AssertionError."""
         before = dict(self.acked)
         deadline = time.monotonic() + _PATIENCE_S
         while not all(self.acked.get(number, 0) > before.get(number, 0) for number in range(PARTITIONS)):
@@ -71,7 +71,7 @@ class CommittingGroup:
 
     @contextmanager
     def settled(self) -> Iterator[Mapping[int, int]]:
-        """While the block runs nobody commits, and the last commit of each partition was acked: gives the offsets."""
+        """Suspend commits while the block runs, with the last one of each partition acked; yield the offsets."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             with self._lock:
@@ -82,7 +82,7 @@ class CommittingGroup:
             time.sleep(_PAUSE_S)
 
     def end(self) -> None:
-        """Leave, all of them."""
+        """Let all members leave."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -139,7 +139,7 @@ class CommittingGroup:
 def committing_groups(
     servers: str, libraries: Sequence[str], protocol: str, programs: JavaPrograms
 ) -> Iterator[list[CommittingGroup]]:
-    """A group for each library, named as it; they commit while the block runs. At most one library is Java's."""
+    """A group for each library, named after it; they commit while the block runs. At most one library is Java's."""
     groups = [CommittingGroup(servers, f"group-of-{library}", library, programs) for library in libraries]
     try:
         for group in groups:
@@ -152,7 +152,7 @@ def committing_groups(
 
 @contextmanager
 def steady_orders(servers: str) -> Iterator[None]:
-    """Have records come into every partition of TOPIC while the block runs; all are written at the end."""
+    """Produce to every partition of TOPIC while the block runs; all records are written at the end."""
     producer = ck.Producer({"bootstrap.servers": servers, "acks": "all", "enable.idempotence": True, "log_level": 0})
     is_over = threading.Event()
 

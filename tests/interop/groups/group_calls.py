@@ -106,7 +106,7 @@ CHANGED = ("set", "gone", "lost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a call ended with, and all that it wrote."""
+    """Exit status and output of a call."""
 
     status: int
     output: str
@@ -122,13 +122,13 @@ class Pair:
 
 
 def reading_pairs(servers: str, folder: Path) -> Iterator[Pair]:
-    """Make the calls that change nothing, first by the tools in one JVM, then by falkirk in this process."""
+    """Make the read-only calls, first with the tools in one JVM, then with falkirk in this process."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         yield from _pairs(_READING, servers, {**_write_files(folder), "silent": f"127.0.0.1:{silent.getsockname()[1]}"})
 
 
 def changing_pairs(servers: str) -> Iterator[Pair]:
-    """Make the others, each side on its own copies of the groups that are CHANGED."""
+    """Make the other calls, each side on its own copies of the groups in CHANGED."""
     return _pairs(_CHANGING, servers, {})
 
 
@@ -144,14 +144,14 @@ def _pairs(text: str, servers: str, values: Mapping[str, str]) -> Iterator[Pair]
 
 
 def _in_order(answer: Answer) -> Answer:
-    """Sort what is listed, behind the head if there is one: the tools have the order of a hash table."""
+    """Sort listed lines, below the heading if there is one: the tools have the order of a hash table."""
     lines = answer.output.split("\n")
     heads = 1 if lines[0].startswith("GROUP ") else 0
     return Answer(status=answer.status, output="\n".join([*lines[:heads], *sorted(lines[heads:])]))
 
 
 def masked(text: str) -> str:
-    """Give a text without stack traces, the options that a refusal lists, and the side that was asked."""
+    """Return a text without stack traces, the options that a refusal lists, and which side was asked."""
     lines = []
     for line in text.split("\n"):
         if _LISTS_OPTIONS.match(line):

@@ -1,4 +1,4 @@
-"""Consumers of every library as members of groups, asked alike."""
+"""Consumers of every library as group members, behind one interface."""
 
 import itertools
 import time
@@ -22,26 +22,26 @@ Read = tuple[int, int, str]
 
 
 class GroupConsumer(Protocol):
-    """A member of a group, which reads one topic from the start, or from where the group is."""
+    """A member of a group, which reads one topic from the start, or from the committed offsets."""
 
     def poll(self) -> Sequence[Read]:
-        """Give what has come; the member lives as long as it is asked."""
+        """Return the received records; the member stays alive as long as it polls."""
 
     def assignment(self) -> frozenset[int]:
-        """The partitions that it has."""
+        """The assigned partitions."""
 
     def commit(self) -> None:
-        """Commit all that it was given."""
+        """Commit everything that it has received."""
 
     def commit_offsets(self, offsets: Mapping[int, int]) -> None:
-        """Commit these, by partition. Raises what the library raises."""
+        """Commit these offsets, by partition. Raises what the library raises."""
 
     def close(self) -> None:
         """Leave the group."""
 
 
 class LibrdkafkaConsumer:
-    """librdkafka, by way of confluent-kafka."""
+    """librdkafka through confluent-kafka."""
 
     def __init__(self, servers: str, group: str, topic: str, **config: Any) -> None:
         common = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", "log_level": 0}
@@ -115,7 +115,7 @@ class KafkaPythonConsumer:
 
 
 class JavaConsumer:
-    """Kafka's own of a release."""
+    """Kafka's own consumer of a release."""
 
     def __init__(
         self, programs: JavaPrograms, release: str, servers: str, group: str, topic: str, **config: str
@@ -148,7 +148,7 @@ class JavaConsumer:
 
 
 class Members:
-    """Members of one group, each of any library; `read` has what all were given, in order."""
+    """Members of one group, each of any library; `read` has the records of all, in order."""
 
     def __init__(self, servers: str, group: str, topic: str, programs: JavaPrograms) -> None:
         self.read: list[Read] = []
@@ -157,7 +157,7 @@ class Members:
         self.all: list[GroupConsumer] = []
 
     def join(self, library: str) -> GroupConsumer:
-        """Begin a member of a library (CLASSIC or CONSUMER)."""
+        """Start a member of a library (CLASSIC or CONSUMER)."""
         member = new_consumer(library, *self._where, self._programs)
         self.all.append(member)
         return member
@@ -171,7 +171,7 @@ class Members:
             self.leave(member)
 
     def poll_until(self, condition: Callable[[], bool]) -> None:
-        """Let all members live until something is so. Raises AssertionError."""
+        """Poll all members until a condition holds. Raises AssertionError."""
         deadline = time.monotonic() + _PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, ([sorted(one.assignment()) for one in self.all], len(self.read))
@@ -179,7 +179,7 @@ class Members:
                 self.read += member.poll()
 
     def poll_until_shared(self, partitions: int) -> None:
-        """Let them live until each has as many partitions as the others, and all are somebody's."""
+        """Poll until every partition is assigned and all members have equally many."""
 
         def is_shared() -> bool:
             owned = [one.assignment() for one in self.all]
@@ -188,7 +188,7 @@ class Members:
         self.poll_until(is_shared)
 
     def poll_until_read(self, count: int) -> None:
-        """Let them live until they have been given so many records."""
+        """Poll until this many records have been received."""
         self.poll_until(lambda: len(self.read) >= count)
 
     def commit(self) -> None:
@@ -197,7 +197,7 @@ class Members:
 
 
 def new_consumer(library: str, servers: str, group: str, topic: str, programs: JavaPrograms) -> GroupConsumer:
-    """Begin a consumer of a library (CLASSIC or CONSUMER)."""
+    """Start a consumer of a library (CLASSIC or CONSUMER)."""
     name = library.removesuffix("-consumer")
     # Members of the consumer protocol are told by the coordinator how often to ask.
     config = {"heartbeat.interval.ms": "300"} if name == library else {"group.protocol": "consumer"}

@@ -1,6 +1,6 @@
-"""What a coordinator serves of a group's offsets.
+"""The committed offsets that a coordinator serves.
 
-Asked through kafka-python: an AdminClient of librdkafka ends the process if who it asks coordinates no more.
+Read through kafka-python: librdkafka's AdminClient aborts the process if the broker is no longer the coordinator.
 """
 
 from kafka import KafkaAdminClient

@@ -1,4 +1,4 @@
-"""Three nodes with groups on them, which go from release to release: who coordinates, what is committed, the counts."""
+"""Three nodes with groups that roll from release to release: coordinators, committed offsets, counts."""
 
 import json
 import re
@@ -44,14 +44,14 @@ class GroupRolls(RollingCluster):
         return self.nodes[found.coordinator.id]
 
     def members(self, group: str) -> tuple[str, int, list[int]]:
-        """A group's state, how many members it has, and all partitions that are theirs."""
+        """A group's state, its number of members, and all their partitions."""
         admin = self._admin()
         found = admin.describe_consumer_groups([group])[group].result(_ANSWER_S)
         owned = [one.partition for each in found.members for one in each.assignment.topic_partitions]
         return found.state.name, len(found.members), sorted(owned)
 
     def committed(self, group: str) -> Committed:
-        """What OffsetFetch serves; asked again only while no coordinator answers. Raises KafkaError."""
+        """The response of OffsetFetch, retried only while no coordinator answers. Raises KafkaError."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
@@ -62,13 +62,13 @@ class GroupRolls(RollingCluster):
                 time.sleep(_PAUSE_S)
 
     def types(self) -> dict[str, str]:
-        """The type of every group, as `falkirk groups list --type` tells it."""
+        """The type of every group, as `falkirk groups list --type` lists it."""
         ended = falkirk("groups", "list", "--type", "--bootstrap-server", self.bootstrap_servers, "--json")
         assert ended.status == 0, ended
         return {one["group"]: one["type"] for one in ended.document["groups"]}
 
     def counts(self) -> dict[str, float]:
-        """How many groups there are of each protocol by metrics; groups of KIP-848 that are empty do not count."""
+        """The number of groups of each protocol by the metrics; empty KIP-848 groups do not count."""
         found: Counter[str] = Counter()
         for port in self._metrics_ports.values():
             with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
@@ -78,18 +78,18 @@ class GroupRolls(RollingCluster):
         return dict(found)
 
     def try_features(self, *arguments: str) -> Ended:
-        """Run `falkirk features ... --json`, however it ends."""
+        """Run `falkirk features ... --json`, whatever its exit status."""
         return falkirk("features", "--bootstrap-server", self.bootstrap_servers, *arguments, "--json")
 
     def lower(self, *arguments: str) -> Mapping[str, list[str]]:
-        """Lower features without losing anything; every node has it then. Gives what is left to do, by node."""
+        """Lower features without losses, on every node. Returns what remains to be removed, by node."""
         lowered = self.features(*arguments, "--wait")
         assert not lowered["losses"]
         left: dict[str, list[str]] = lowered["waited"]["left_to_do"]
         return left
 
     def _admin(self) -> ck_admin.AdminClient:
-        """A client of those nodes that run. It has to outlive what it is asked."""
+        """A client of the running nodes. It must outlive its requests."""
         return ck_admin.AdminClient({"bootstrap.servers": self.running_servers, "log_level": 0})
 
     def _node(self, layout: NodeLayout, quorum: Quorum, home: Path, settings: Mapping[str, str]) -> KafkaNode:
@@ -98,16 +98,16 @@ class GroupRolls(RollingCluster):
 
 
 class KafkaGroupRolls(GroupRolls):
-    """Real Kafka in the place of ours; its metrics are for JMX."""
+    """Real Kafka in place of ours; its metrics are in JMX."""
 
     def counts(self) -> dict[str, float]:
-        """The same by the list of groups."""
+        """The same from the list of groups."""
         ended = falkirk("groups", "list", "--type", "--state", "--bootstrap-server", self.bootstrap_servers, "--json")
         found = Counter(one["type"].lower() for one in ended.document["groups"] if one["state"] != "Empty")
         return {"classic": found["classic"], "consumer": found["consumer"]}
 
     def await_snapshots(self) -> None:
-        """Have each node write a snapshot: one of an older release ends where its log has a level that it lacks."""
+        """Let each node write a snapshot: an older release ends where its log has a level that it does not know."""
         before = {node: _snapshots(node) for node in self.nodes.values()}
         admin = self._admin()
         admin.create_topics([ck_admin.NewTopic(_FILLER, _FILLER_PARTITIONS, 1)])[_FILLER].result(_ANSWER_S)
@@ -123,5 +123,5 @@ def _snapshots(node: KafkaNode) -> set[str]:
 
 
 def details(document: Mapping[str, Any]) -> str:  # Any: a JSON document
-    """What a refusal names, as one text."""
+    """The details of a refusal as one text."""
     return json.dumps([document.get(key) for key in ("losses", "blockers", "inaccessible")])

@@ -21,7 +21,7 @@ _LONG_ENOUGH_POLLS = 4
 
 
 def _guide() -> dict[str, Any]:  # Any: names of a program
-    """Give what the guide's first example defines."""
+    """Return what the guide's first example defines."""
     made: dict[str, Any] = {}
     exec(re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[0], made)  # noqa: S102 - our own words
     return made
@@ -30,8 +30,8 @@ def _guide() -> dict[str, Any]:  # Any: names of a program
 class Member:
     """A consumer that can run a feature up to level `highest`, and polls in a thread of its own.
 
-    `runs`: at which level it ran, by generation. `failure`: what has ended it. An answer that comes between two polls
-    makes kafka-python join once more, so members do not take turns in one thread.
+    `runs`: its level by generation. `failure`: the error that ended it. A response that arrives between two polls makes
+    kafka-python rejoin, so members do not take turns in one thread.
     """
 
     def __init__(self, servers: str, topic: str, feature: str, *, highest: int) -> None:
@@ -62,21 +62,21 @@ class Member:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it assigns."""
+        """True if it assigns."""
         return bool(self._assignor.is_leader)
 
     @property
     def generation(self) -> int:
-        """The newest that it has run in."""
+        """The newest generation that it has run in."""
         return max(self.runs, default=0)
 
     @property
     def partition_count(self) -> int:
-        """How many partitions it has."""
+        """The number of its partitions."""
         return len(self._consumer.assignment())
 
     def ask(self, admin: Admin) -> None:
-        """Do what the guide has a member do now and then."""
+        """Make the guide's periodic check."""
         self._ask(admin, self._assignor, self._consumer)
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class Member:
 
 
 class LevelGroup:
-    """Members of one group; `everybody` has those that left, too."""
+    """Members of one group; `everybody` includes those that left."""
 
     def __init__(self, servers: str, topic: str, feature: str, *, partitions: int) -> None:
         self._where = (servers, topic, feature)
@@ -105,39 +105,39 @@ class LevelGroup:
 
     @property
     def leader(self) -> Member:
-        """Who assigns."""
+        """The member that assigns."""
         [leader] = [each for each in self.members if each.is_leader]
         return leader
 
     @property
     def generation(self) -> int:
-        """The newest that anybody has run in."""
+        """The newest generation that any member has run in."""
         return max(each.generation for each in self.everybody)
 
     @property
     def levels(self) -> list[int]:
-        """At which level each member runs."""
+        """The level at which each member runs."""
         return [each.runs[each.generation] for each in self.members]
 
     def join(self, *, highest: int = 1) -> Member:
-        """Begin a member; `settle` waits for it."""
+        """Start a member; `settle` waits for it."""
         member = Member(*self._where, highest=highest)
         self.members.append(member)
         self.everybody.append(member)
         return member
 
     def leave(self, member: Member) -> None:
-        """Let a member go."""
+        """Let a member leave."""
         self.members.remove(member)
         member.close()
 
     def ask(self, admin: Admin) -> None:
-        """Let all do what they do now and then, of which the leader alone makes something."""
+        """Let all members make their periodic check, on which only the leader acts."""
         for member in self.members:
             member.ask(admin)
 
     def settle(self, *, after: int) -> None:
-        """Wait until all run in one generation that is newer than `after`, and have all partitions among them."""
+        """Wait until all run in one generation newer than `after` and have all partitions among them."""
         self.wait_until(lambda: self.generation > after and self._is_settled)
 
     def go_on(self) -> None:
@@ -146,14 +146,14 @@ class LevelGroup:
         self.wait_until(lambda: all(member.polls >= polls for member, polls in wanted.items()))
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Wait. Raises AssertionError."""
+        """Wait for a condition. Raises AssertionError."""
         deadline = time.monotonic() + _PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, [each.runs for each in self.members]
             time.sleep(0.01)
 
     def close(self) -> None:
-        """Let all go."""
+        """Let all members leave."""
         for member in self.members:
             member.close()
 

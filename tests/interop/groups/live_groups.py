@@ -1,4 +1,4 @@
-"""Groups on a running cluster, of both protocols, with members and without, made by librdkafka."""
+"""Groups of both protocols on a running cluster, with and without members, made with librdkafka."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ class Members:
             consumer.subscribe(list(topics))
 
     def await_assignment(self, partitions: int) -> None:
-        """Poll until the members have so many partitions among them, and each has one."""
+        """Poll until the members have this many partitions among them, and each has one."""
 
         def owned() -> bool:
             for consumer in self._consumers:
@@ -36,7 +36,7 @@ class Members:
         becomes(owned, wanted=True)
 
     def commit(self, offsets: Sequence[tuple[str, int, int]]) -> None:
-        """Commit for partitions of the member that has them."""
+        """Commit offsets through the member that has the partitions."""
         for topic, partition, offset in offsets:
             [owner] = [
                 consumer
@@ -46,7 +46,7 @@ class Members:
             owner.commit(offsets=[ck.TopicPartition(topic, partition, offset)], asynchronous=False)
 
     def poll(self, seconds: float) -> None:
-        """Go on for a while."""
+        """Poll for a while."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for consumer in self._consumers:
@@ -73,7 +73,7 @@ def make_topics(servers: str) -> None:
 
 
 def commit_without_members(servers: str, group: str, offsets: Sequence[tuple[str, int, int]]) -> None:
-    """Make a group of offsets alone."""
+    """Make a group that has offsets only."""
     config = {"bootstrap.servers": servers, "group.id": group, "log_level": 0}
     consumer = ck.Consumer(config)
     try:
@@ -90,7 +90,7 @@ STATIC = {"group.instance.id": "instance-1", "session.timeout.ms": "600000"}
 
 @contextmanager
 def live_groups(servers: str) -> Iterator[None]:
-    """Have groups with members while the block runs: `classic-live`, `modern-live`, `static-live`."""
+    """Run groups with members during the block: `classic-live`, `modern-live`, `static-live`."""
     with ExitStack() as stack:
         for group, configs in (
             ("classic-live", [CLASSIC | {"client.id": "c1"}, CLASSIC | {"client.id": "c2"}]),
@@ -105,7 +105,7 @@ def live_groups(servers: str) -> Iterator[None]:
 
 
 def leave_groups(servers: str, *names: str) -> None:
-    """Make groups that members of both protocols have left, with offsets: those that begin with `modern` are new."""
+    """Make groups with offsets that members of both protocols have left; `modern...` are of the new protocol."""
     for name in names:
         config = MODERN if name.startswith("modern") else CLASSIC
         members = Members(servers, name, [config], [ORDERS])

@@ -19,7 +19,7 @@ from falkirk.client.feature_update import FeatureUpdate
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.upgrade_type import UpgradeType
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 FEATURE, TOPIC, PARTITIONS = "group.version", "orders", 6
 FRESH, STALE, CONTROLLER = 1, 2, 3
 # A broker that the controller does not hear for the length of the test is not fenced for it.
@@ -34,11 +34,11 @@ def link() -> Iterator[HeldLink]:
 
 @pytest.fixture
 def cluster(clusters: Clusters, link: HeldLink, tmp_path: Path) -> KafkaCluster:
-    """Two brokers, of which the second one speaks with the controller by way of the link; a topic; the feature off."""
+    """Two brokers, the second of which reaches the controller through the link; a topic; the feature disabled."""
     made = OurCluster.new("4.3.1", tmp_path / "cluster", {FRESH: COMBINED, STALE: (BROKER,)}, settings=SETTINGS)
     clusters.adopt(made)
     controller = made.nodes[FRESH]
-    link.leads_to(controller.layout.controller_port)
+    link.set_target(controller.layout.controller_port)
     # Controllers tell who follows them where they listen.
     listeners = {
         "PLAINTEXT": controller.layout.broker_port,
@@ -58,7 +58,7 @@ def cluster(clusters: Clusters, link: HeldLink, tmp_path: Path) -> KafkaCluster:
 
 @pytest.fixture
 def admins(cluster: KafkaCluster) -> Iterator[dict[int, Admin]]:
-    """An admin for each node, which asks that one alone."""
+    """An admin client for each node, which sends requests to that node only."""
     layouts = {node_id: node.layout for node_id, node in cluster.nodes.items()}
     ports = {FRESH: layouts[FRESH].broker_port, STALE: layouts[STALE].broker_port}
     ports[CONTROLLER] = layouts[FRESH].controller_port
@@ -119,7 +119,7 @@ def test_members_go_up_together_when_the_leader_hears_of_it_and_never_back(clust
         newcomer.ask(admins[STALE])
 
         # The feature is taken down under the group, and all brokers say so: it stays, and so does who joins now.
-        link.let_go()
+        link.release()
         finalize(admins, FeatureUpdate(0, UpgradeType.SAFE_DOWNGRADE))
         fourth = group.generation
         group.ask(admins[FRESH])

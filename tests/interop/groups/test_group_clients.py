@@ -1,4 +1,4 @@
-"""Client libraries as members of groups, on clusters of ours, and of Kafka's, from which these tests were learnt."""
+"""Client libraries as group members, on clusters of ours, and of real Kafka, from which the expectations come."""
 
 import itertools
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from topic_state import await_in_sync, topic_partitions
 from waiting import becomes
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 PARTITIONS = 4
 RECORDS = 40
 NUMBERS = itertools.count(1)
@@ -29,7 +29,7 @@ OUTLIVING = {(NEW, "librdkafka"), (NEW, "java-4.3.1-consumer")}
 
 
 def cases(quick: Collection[tuple[tuple[str, str, int], str]]) -> list[ParameterSet]:
-    """Clusters, each with the libraries that speak a protocol that it has enabled unless configured otherwise."""
+    """Clusters, each with the libraries that speak a protocol enabled by default."""
     return [
         pytest.param(one, library, id="-".join([*map(str, one), library]), marks=marks)
         for one in (*OURS, *KAFKAS)
@@ -40,7 +40,7 @@ def cases(quick: Collection[tuple[tuple[str, str, int], str]]) -> list[Parameter
 
 @pytest.fixture(scope="module")
 def running() -> dict[tuple[str, str, int], KafkaCluster]:
-    """The cluster that runs, by what it is: tests that follow on one another share it."""
+    """The running cluster by its parameters: consecutive tests share it."""
     return {}
 
 
@@ -88,7 +88,7 @@ def topic(cluster: KafkaCluster) -> str:
 
 
 def produce(cluster: KafkaCluster, topic: str, salt: str) -> None:
-    """Add as many records as there are to be in each batch, spread over all partitions."""
+    """Append this many records in each batch, spread over all partitions."""
     producer = ck.Producer({"bootstrap.servers": cluster.running_servers, "log_level": 0})
     for number in range(RECORDS):
         producer.produce(topic, f"{salt} {number}".encode(), partition=number % PARTITIONS)
@@ -100,7 +100,7 @@ def _partitions_led(port: int, topic: str) -> int:
 
 
 def start(cluster: KafkaCluster, node_id: int) -> None:
-    """Start a node that was killed."""
+    """Restart a killed node."""
     cluster.nodes[node_id].start()
     cluster.nodes[node_id].wait_started()
 
@@ -110,7 +110,7 @@ def values(salt: str) -> list[str]:
 
 
 def offsets(cluster: KafkaCluster, group: str) -> dict[int, int]:
-    """The offsets that the group has, by partition."""
+    """The offsets of the group, by partition."""
     served = committed(cluster.running_servers, group)
     return {partition: offset for (_, partition), (offset, *_) in served.items()}
 
@@ -141,7 +141,7 @@ def test_two_members_share_a_topic_and_the_next_goes_on_where_they_were(cluster,
 
 @pytest.mark.parametrize(("cluster", "library"), cases(OUTLIVING)[::-1], indirect=["cluster"])
 def test_a_group_outlives_its_coordinator(cluster, topic, java, library):
-    """The broker that coordinates is killed: with three, another one takes over; alone, it comes back."""
+    """The coordinator is killed: of three brokers another one takes over; a single one comes back."""
     group = f"group-of-{topic}"
     with members(cluster.bootstrap_servers, group, topic, java) as group_members:
         group_members.join(library)

@@ -1,4 +1,4 @@
-"""Directories of brokers that coordinate groups go from ours to Kafka and back: the tools show the same groups."""
+"""Directories of brokers that coordinate groups move from ours to Kafka and back: the tools show the same groups."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from kafka_cluster import Clusters, KafkaCluster
 from live_groups import CLASSIC, MODERN, ORDERS, Members, commit_without_members, leave_groups, make_topics
 from waiting import becomes
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 # Members that are gone without a word are shown until their sessions end.
 _STATIC = {"group.instance.id": "instance-1", "session.timeout.ms": "600000"}
 
 
-def told(cluster: KafkaCluster) -> dict[str, Any]:
-    """What an administrator is told of every group."""
+def described_groups(cluster: KafkaCluster) -> dict[str, Any]:
+    """What an administrator sees of every group."""
     admin = ck_admin.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
     listed = admin.list_consumer_groups().result(60)
     assert listed.errors == []
@@ -42,7 +42,7 @@ def _places(assignment: Any) -> list[tuple[str, int]]:
 
 
 def make_groups(cluster: KafkaCluster, *, has_consumer_protocol: bool) -> None:
-    """A group with a member, one that members have left, one of offsets alone; of the new protocol too."""
+    """Make a group with a member, one without members any more, one with offsets only; of the new protocol too."""
     servers = cluster.bootstrap_servers
     make_topics(servers)
     leave_groups(servers, "classic-left", *(["modern-left"] if has_consumer_protocol else []))
@@ -70,17 +70,17 @@ def test_the_groups_are_the_same_whoever_opens_the_log(clusters: Clusters, tmp_p
     ours.format()
     with ours.running():
         make_groups(ours, has_consumer_protocol=not release.startswith("3."))
-        before = told(ours)
+        before = described_groups(ours)
     assert len(before) >= 3
 
     real = clusters.adopt(KafkaCluster(release, ours.layouts, home=tmp_path / "real", settings=ours.settings))
     with real.running():
-        becomes(lambda: told(real), before, refusals=(AssertionError, ck.KafkaException, KafkaError))
+        becomes(lambda: described_groups(real), before, refusals=(AssertionError, ck.KafkaException, KafkaError))
         commit_without_members(real.bootstrap_servers, "simple", [(ORDERS, 0, 5), (ORDERS, 2, 1)])
         leave_groups(real.bootstrap_servers, "classic-new")
-        after = told(real)
+        after = described_groups(real)
     assert after["simple"] != before["simple"]
 
     again = clusters.adopt(OurCluster(release, ours.layouts, home=tmp_path / "again", settings=ours.settings))
     with again.running():
-        becomes(lambda: told(again), after, refusals=(AssertionError, ck.KafkaException, KafkaError))
+        becomes(lambda: described_groups(again), after, refusals=(AssertionError, ck.KafkaException, KafkaError))

@@ -1,4 +1,4 @@
-"""`falkirk groups` beside kafka-consumer-groups and kafka-groups of 4.3.1: the same answers of the same groups."""
+"""`falkirk groups` beside kafka-consumer-groups and kafka-groups of 4.3.1: the same answers about the same groups."""
 
 import pytest
 from falkirk_node import OurCluster
@@ -15,10 +15,10 @@ from falkirk.protocol.messages import IncrementalAlterConfigsRequest, Incrementa
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 
 CHECK = ("groups", "check", "--to", "3.9", "--json")
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 
-@pytest.mark.parametrize("kind", [KafkaCluster, OurCluster])
+@pytest.mark.parametrize("kind", [KafkaCluster, pytest.param(OurCluster, marks=pytest.mark.full)])
 def test_falkirk_tells_and_changes_groups_as_the_tools_do(clusters: Clusters, tmp_path, kind):
     cluster = clusters.adopt(kind.new("4.3.1", tmp_path / "cluster"))
     cluster.format()
@@ -62,7 +62,7 @@ def set_group_config(servers: str, group: str, name: str, value: str) -> None:
 
 
 def check_the_checks(running: Ended, removed: Ended, again: Ended, *, stopped: Ended) -> None:
-    """A running cluster and its directories are told the same; what is removed is gone."""
+    """`check` reports the same of a running cluster and of its directories; what is removed is gone."""
     verdicts = {each["group"]: each["verdict"] for each in stopped.document["groups"]}
     assert verdicts == {
         "classic-left": "readable",

@@ -1,7 +1,7 @@
 """KIP-915's own test: three consumers of the new protocol on three brokers go down, then the brokers, then up again.
 
-Consumers read and commit all the time, and at every step what is served is what was acked. A group that nobody joins
-any more has offsets with leader epochs and metadata, and keeps them to the letter.
+Consumers read and commit all the time, and at every step the served offsets are the acked ones. A group without members
+has offsets with leader epochs and metadata, and keeps them exactly.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from kafka_cluster import Clusters
 from node_faults import killed
 from waiting import becomes
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 RELEASES = {"3.7": "3.7.2", "3.9": "3.9.1", "4.3": "4.3.1"}
 JAVA, LIBRDKAFKA = "java-4.3.1", "librdkafka"
 LEFT = "left"
@@ -27,7 +27,7 @@ _UNANSWERED = (ck.KafkaException,)
 
 
 class Rehearsal:
-    """A cluster, its groups, and what has to be so at every step."""
+    """A cluster, its groups, and the invariants of every step."""
 
     def __init__(self, cluster: GroupRolls, groups: list[CommittingGroup]) -> None:
         self.cluster = cluster
@@ -37,7 +37,7 @@ class Rehearsal:
         assert len(self._left) == PARTITIONS
 
     def check(self) -> None:
-        """Everybody goes on; the groups are whole; offsets are those that were acked."""
+        """All groups make progress and are complete; offsets are the acked ones."""
         for group in self.groups:
             group.await_progress()
             whole = ("STABLE", MEMBERS, list(range(PARTITIONS)))
@@ -48,7 +48,7 @@ class Rehearsal:
         assert self.cluster.committed(LEFT) == self._left
 
     def kill_coordinator(self) -> None:
-        """The coordinator of the groups in turn ends hard, and comes back when the others have gone on without it."""
+        """Kill the next coordinator of the groups; it comes back once the others have made progress without it."""
         group = self.groups[self._kills % len(self.groups)]
         self._kills += 1
         with killed(self.cluster.coordinator(group.name)):
@@ -56,7 +56,7 @@ class Rehearsal:
         self.cluster.await_in_sync()
 
     def replace_consumers(self, protocol: str, *, is_killed: bool) -> None:
-        """Each consumer is stopped and started with another protocol; when the first is, the coordinator may die."""
+        """Restart each consumer with another protocol; after the first one the coordinator may be killed."""
         for number in range(MEMBERS):
             for group in self.groups:
                 group.replace_one(protocol)
@@ -74,14 +74,14 @@ class Rehearsal:
         assert (counts[protocol], counts[other]) == (len(self.groups), 0)
 
     def refuse(self) -> None:
-        """SAFE names the groups that members of the new protocol are in."""
+        """Without `--unsafe` the lowering is refused and names the groups with members of the new protocol."""
         refused = self.cluster.try_features("downgrade", "--feature", "group.version=0")
         assert refused.status == WOULD_LOSE, refused
         assert all(f"group {group.name}" in details(refused.document) for group in self.groups)
         assert LEFT not in details(refused.document)
 
     def go_down(self, level: str) -> None:
-        """Lower what is left of the levels, then the nodes."""
+        """Lower the remaining levels, then roll the nodes."""
         left_to_do = self.cluster.lower("downgrade-all", "--release", level)
         self.check()
         self.kill_coordinator()
@@ -89,7 +89,7 @@ class Rehearsal:
         self.check()
 
     def go_up(self, level: str) -> None:
-        """Raise the nodes, then the levels."""
+        """Roll the nodes, then raise the levels."""
         self.cluster.roll(RELEASES[level])
         self.check()
         self.cluster.features("upgrade-all", "--release", level)
@@ -99,7 +99,7 @@ class Rehearsal:
 
 @contextmanager
 def rehearsal(cluster: GroupRolls, libraries: tuple[str, ...], folder: Path) -> Iterator[Rehearsal]:
-    """Groups of the new protocol at work on a cluster that runs."""
+    """Groups of the new protocol at work on a running cluster."""
     servers = cluster.bootstrap_servers
     admin = ck_admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
     admin.create_topics([ck_admin.NewTopic(TOPIC, PARTITIONS, NODES)])[TOPIC].result(30)
@@ -115,7 +115,7 @@ def rehearsal(cluster: GroupRolls, libraries: tuple[str, ...], folder: Path) -> 
 
 
 def leave(servers: str) -> None:
-    """Make the group whose only member, of the new protocol, has committed and left."""
+    """Make a group whose only member, of the new protocol, has committed and left."""
     config = {"bootstrap.servers": servers, "group.id": LEFT, "group.protocol": "consumer", "log_level": 0}
     member = ck.Consumer(config | {"enable.auto.commit": False})
     member.subscribe([TOPIC])

@@ -19,7 +19,7 @@ from kafka_ledger import expected_answers, expected_image, expected_replicas, im
 from kafka_state import BOOT_USER, ask, leadership, newest_checkpoint, producers, segment_names
 from stopped_clusters import hashes
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 # Segments below the first offset go at once, and not in five minutes.
 SOON = {
     "log.initial.task.delay.ms": "500",
@@ -30,7 +30,7 @@ SOON = {
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The stopped 4.3.1 node, what it had answered, every file's hash, and how a command ended while it still ran."""
+    """The stopped 4.3.1 node, its answers, every file's hash, and the result of a command while it still ran."""
 
     cluster: KafkaCluster
     answered: dict[str, Any]
@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Lowered:
-    """A result that ran: what it answered at first, and after it had been written to; then it was stopped."""
+    """A result that ran: its first answers, and those after writes; then it was stopped."""
 
     cluster: KafkaCluster
     out: Path
@@ -140,6 +140,7 @@ def test_391_answers_like_the_source_but_for_the_ledger(source: Source, at_39: L
     assert {state["leader"] for state in at_39.leaders["partitions"].values()} == {1}
 
 
+@pytest.mark.full
 def test_372_answers_like_the_source_but_for_the_ledger(source: Source, clusters: Clusters, tmp_path: Path) -> None:
     cluster, ledger = downgraded(source.cluster, "3.7.2", tmp_path, options=["--tombstone-orphaned-groups"])
     assert "controller.quorum.voters" in ledger["nodes"][0]
@@ -189,6 +190,7 @@ def test_undo_brings_back_all_that_was_dropped_and_keeps_what_was_written_since(
     assert sorted(conflict.partition(":")[0] for conflict in told["conflicts"]) == sorted(lost)
 
 
+@pytest.mark.full
 def test_431_starts_on_the_result_without_undo_and_takes_up_every_feature_again(
     source: Source, at_39: Lowered, clusters: Clusters, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from kafka_ledger import expected_answers, expected_image, image_lines
 from kafka_scenarios import ELR_ROLES, put_elr_in_use
 from kafka_state import BOOT_USER, ask, leadership, newest_checkpoint
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.full, pytest.mark.xdist_group("kafka-2")]
+pytestmark = [pytest.mark.interop, pytest.mark.full]
 
 MOVES = [
     ("4.4.0", True, "4.3.1"),
@@ -41,7 +41,7 @@ Sources = Callable[[str, bool], tuple[KafkaCluster, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def sources(module_clusters: Clusters) -> Sources:
-    """Stopped nodes with two log dirs each, and what they had answered."""
+    """Stopped nodes with two log dirs each, and their answers."""
 
     @cache
     def make(release: str, dynamic: bool) -> tuple[KafkaCluster, dict[str, Any]]:

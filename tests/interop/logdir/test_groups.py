@@ -17,13 +17,13 @@ from kafka_ledger import expected_answers, expected_image, image_lines
 from kafka_scenarios import await_leadership
 from kafka_state import BOOT_USER, ask, newest_checkpoint
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = pytest.mark.interop
 PARTITIONS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lowered:
-    """The source and its result at 4.0.0, both stopped, and what they answered; the result was written to at last."""
+    """The source and its result at 4.0.0, both stopped, and their answers; the result was written to at the end."""
 
     source: KafkaCluster
     before: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Sources that were not stopped as one should, or are built another way, boot at the target too (`make test-all`)."""
+"""Sources that were not stopped cleanly, or have another layout, boot at the target too (`make test-all`)."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from kafka_node import BROKER, CONTROLLER
 from kafka_scenarios import await_leadership
 from kafka_state import BOOT_USER, ask, leadership
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.full, pytest.mark.xdist_group("kafka-1")]
+pytestmark = [pytest.mark.interop, pytest.mark.full]
 THREE = {1: COMBINED, 2: COMBINED, 3: COMBINED}
 SEPARATE = {1: (CONTROLLER,), 2: (BROKER,), 3: (BROKER,)}
 
@@ -51,7 +51,7 @@ def test_an_open_transaction_is_named_stays_open_and_ends_at_the_target(
         before = ask(source)
     target, ledger = downgraded(source, release, tmp_path)
     [name] = [name for name, one in before["transactions"]["transactions"].items() if one["state"] == "Ongoing"]
-    assert [warning for warning in ledger["warnings"] if f"transaction of {name} is ongoing" in warning]
+    assert [warning for warning in ledger["warnings"] if f"transaction of {name} is ongoing" in warning["text"]]
     with clusters.adopt(target).running():
         after = ask(target)
         seed(target.bootstrap_servers, "--steps", "open-transaction")
@@ -73,7 +73,7 @@ def test_a_node_whose_directories_were_not_given_rejoins_as_the_warning_says(
         before = ask(source)
     given = [path for path in log_dirs(source) if path.parent.name != "node-3"]
     ledger = logdir("downgrade", *given, "--to", "3.9", "--out", tmp_path / "result", "--unsafe")
-    [warning] = [text for text in ledger["warnings"] if text.startswith("node 3 ")]
+    [warning] = [each["text"] for each in ledger["warnings"] if each["text"].startswith("node 3 ")]
     assert "its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go" in warning
     shutil.copytree(source.home / "node-3", tmp_path / "result" / "node-3")
     for log_dir in (tmp_path / "result" / "node-3").iterdir():

@@ -1,4 +1,4 @@
-"""Three nodes of which one voter was killed hard go down, and all three results form a quorum and serve everything."""
+"""Three nodes, one voter killed hard, go down, and all three results form a quorum and serve everything."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from kafka_ledger import expected_answers
 from kafka_scenarios import await_leadership
 from kafka_state import ask, leadership
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-1")]
+pytestmark = [pytest.mark.interop, pytest.mark.full]
 THREE = {1: COMBINED, 2: COMBINED, 3: COMBINED}
 # So that a node that takes itself for a candidate asks the other before that begins an election of its own.
 PATIENT = {"controller.quorum.election.timeout.ms": "4000"}
@@ -24,9 +24,9 @@ def starting_with(kind: str, state: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def lose_an_election(cluster: KafkaCluster) -> int:
-    """Give a follower the quorum-state that it has, by chance, when it stood for election itself and another node won.
+    """Return a follower the quorum-state of a candidate that lost an election.
 
-    3.9 and older take it for a candidate if they find its vote there, and end. Returns who leads.
+    3.9 and older take it for a candidate if they find its vote there, and end. Returns the leader.
     """
     for layout in cluster.layouts:
         log_dir = layout.log_dirs[0]
@@ -46,12 +46,7 @@ def lose_an_election(cluster: KafkaCluster) -> int:
 
 @pytest.mark.parametrize(
     ("release", "dynamic"),
-    [
-        ("3.9.1", True),
-        pytest.param("3.9.1", False, marks=pytest.mark.full),
-        pytest.param("3.7.2", True, marks=pytest.mark.full),
-        pytest.param("3.7.2", False, marks=pytest.mark.full),
-    ],
+    [("3.9.1", True), ("3.9.1", False), ("3.7.2", True), ("3.7.2", False)],
 )
 def test_three_nodes_of_431_go_down_after_one_voter_was_killed_hard(
     release: str, dynamic: bool, clusters: Clusters, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Records as clients of all ages produce them, and as no client does: from a seed."""
+"""Records as clients of all ages produce them, and invalid ones, from a seed."""
 
 import random
 import struct
@@ -32,7 +32,7 @@ _HEADER_FIELDS = (
 
 
 def produced_records(seed: int, count: int, *, versions: tuple[int, ...]) -> Iterator[Produced]:
-    """Give `count` of them; `versions` are those of Produce, below 3 with messages of magic 0 and 1 too."""
+    """Yield `count` of them; `versions` are those of Produce, below 3 with messages of magic 0 and 1 too."""
     chance = random.Random(seed)
     for _ in range(count):
         version = chance.choice(versions)

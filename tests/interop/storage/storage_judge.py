@@ -15,7 +15,7 @@ _TIMEOUT_S = 300
 
 
 def ask(program: str, release: str, lines: Sequence[str]) -> list[str]:
-    """The answers of a program, in one JVM."""
+    """The output of a program, in one JVM."""
     classes = _compiled(program, release)
     command = jvm_command(release, program, [], heap_mb=1024, log_level="off", jars=[classes])
     asked = "".join(f"{line}\n" for line in lines)
@@ -27,7 +27,7 @@ def ask(program: str, release: str, lines: Sequence[str]) -> list[str]:
 
 
 def _compiled(program: str, release: str) -> Path:
-    """The folder of the compiled program, made once for each state of its source."""
+    """The folder of the compiled program, compiled once for each version of its source."""
     package = "org.apache.kafka.common.record"
     # Since 4.2 the classes of records stand apart from what clients may use.
     if tuple(map(int, release.split("."))) >= (4, 2):

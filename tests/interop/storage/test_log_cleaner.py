@@ -1,4 +1,4 @@
-"""A log that we compact comes out as the Cleaner of a real release leaves it."""
+"""A log that we compact is what the Cleaner of a real release leaves of it."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from falkirk.storage.log.compaction import Compaction
 from falkirk.storage.log.log_cleaner import cleanable_range
 from falkirk.storage.memory_disk import MemoryDisk
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.xdist_group("kafka-2")]
+pytestmark = pytest.mark.interop
 
 RELEASE = "4.3.1"
 DIRECTORY = "/d1/c-0"
@@ -86,7 +86,7 @@ def reopened(disk, config):
 
 
 def contents(log):
-    """Segments with what is in them, but for what codecs make of it."""
+    """Segments with their contents, independent of codecs."""
     bases = [(segment.base_offset, tuple(segment.aborted)) for segment in log.segments]
     return bases, [
         (bytes(batch.data[:8]), bytes(batch.data[12:17]), bytes(batch.data[21:HEADER_BYTES]), batch.uncompressed())

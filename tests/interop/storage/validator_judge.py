@@ -1,4 +1,4 @@
-"""Runs `java/ValidatorJudge.java`: what the LogValidator of a real Kafka release makes of produced records."""
+"""Runs `java/ValidatorJudge.java`: verdicts of a real Kafka release's LogValidator on produced records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,10 +9,10 @@ from falkirk.metadata.controller.activation import (
     is_log_empty,
     level_warning,
 )
-from falkirk.metadata.controller.settings import ControllerSettings
+from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.writer import VersionedRecord
+from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -39,7 +39,7 @@ def level(name, number=None):
 
 
 def activate(release, image, *bootstrap, open_transaction_offset=None, **settings):
-    """Give the activated controller and what it appended."""
+    """Return the activated controller and what it appended."""
     controller = controller_of(image, release=release, **settings)
     results = activation_results(
         controller.state,
@@ -108,7 +108,7 @@ def test_a_transaction_that_an_earlier_leader_left_open_is_aborted():
 
 
 def preview_image():
-    """Give the image of a log of a preview release: it has records, but no metadata.version."""
+    """Return the image of a log of a preview release: it has records, but no metadata.version."""
     delta = MetadataDelta(EMPTY)
     delta.replay(TopicRecord("foo", b"f" * 16))
     return delta.apply(Provenance(2, 1, 0))

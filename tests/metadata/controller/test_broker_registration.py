@@ -4,8 +4,8 @@ import pytest
 from broker_requests import heartbeat, register, registered, registration_request
 from controllers import Broker, directory, incarnation, make_controller, run, run_due
 
-from falkirk.metadata.controller.api_error import ApiError
 from falkirk.metadata.image.partition import UNASSIGNED
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     BrokerRegistrationChangeRecord,

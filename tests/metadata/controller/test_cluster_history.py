@@ -8,7 +8,7 @@ from controllers import controller_of, directory, incarnation, make_image, run, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import BrokerHeartbeatRequest, PartitionRecord, TopicRecord
 

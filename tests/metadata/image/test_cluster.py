@@ -1,7 +1,7 @@
 import pytest
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.cluster import ClusterDelta, ClusterImage
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol.messages import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,

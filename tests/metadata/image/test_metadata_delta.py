@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metadata_histories import HistoryMaker
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol import messages
 from falkirk.protocol.messages import (
     BeginTransactionRecord,
@@ -45,7 +45,6 @@ def images(history):
         yield image
 
 
-@pytest.mark.slow
 @given(history=histories)
 def test_how_records_fall_into_deltas_does_not_matter(history):
     *_, image = images(history)
@@ -53,7 +52,6 @@ def test_how_records_fall_into_deltas_does_not_matter(history):
     assert apply(EMPTY, [record for batch in history for record in batch]) == image
 
 
-@pytest.mark.slow
 @given(history=histories)
 def test_an_image_and_a_delta_give_the_next_image_and_leave_the_first_alone(history):
     before = EMPTY
@@ -66,7 +64,6 @@ def test_an_image_and_a_delta_give_the_next_image_and_leave_the_first_alone(hist
         before = after
 
 
-@pytest.mark.slow
 @given(first=histories, second=histories)
 def test_between_leads_from_any_image_to_any_other(first, second):
     *_, before = images(first)

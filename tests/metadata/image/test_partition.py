@@ -1,7 +1,7 @@
 import pytest
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.partition import MIGRATING, Partition
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord
 from falkirk.versions.metadata_version import METADATA_VERSIONS, MetadataVersion
 

@@ -3,10 +3,10 @@
 import pytest
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.image.scram import ScramUser
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ClientQuotaRecord,

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from metadata_files import batch_of
 from metadata_histories import HistoryMaker, values
 
-from falkirk.metadata.errors import RecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
-from falkirk.metadata.record_reader import read_record
-from falkirk.metadata.writer import WriterOptions, write_image
+from falkirk.metadata.levels.writer import WriterOptions, write_image
+from falkirk.metadata.records.errors import RecordError
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.protocol.messages import ClearElrRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
 
@@ -88,7 +88,6 @@ def test_records_in_any_order_give_the_same_image_or_the_same_error(seed, level)
     assert outcome(build, batches) == outcome(replay, batches)
 
 
-@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), level=st.integers(7, 33))
 def test_damaged_records_give_the_same_image_or_the_same_error(seed, level):
     _, items = snapshot_values(seed, level)

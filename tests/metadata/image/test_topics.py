@@ -1,9 +1,9 @@
 import pytest
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol.messages import (
     ClearElrRecord,
     PartitionChangeRecord,

@@ -3,7 +3,7 @@ import pytest
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.image.unknown_tags import UnknownTag
-from falkirk.metadata.record_key import broker_key, config_key, partition_key, topic_key
+from falkirk.metadata.records.record_key import broker_key, config_key, partition_key, topic_key
 from falkirk.protocol.messages import (
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metadata_files import batch_of
 
-from falkirk.metadata.batch import MetadataBatch
-from falkirk.metadata.errors import InconsistentRecordError, UnreadableRecordError
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.records.batch import MetadataBatch
+from falkirk.metadata.records.errors import InconsistentRecordError, UnreadableRecordError
 from falkirk.protocol.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,

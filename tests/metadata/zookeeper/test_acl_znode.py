@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from znodes import KAFKA, hostile, read_or_refused
 
-from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, ResourceType
-from falkirk.metadata.authorizer import Authorizer
-from falkirk.metadata.controller.request_context import Principal, RequestContext
+from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, ResourceType
+from falkirk.metadata.acls.authorizer import Authorizer
+from falkirk.metadata.requests.request_context import Principal, RequestContext
 from falkirk.metadata.zookeeper.acl_znode import decode_acls
 from falkirk.metadata.zookeeper.errors import ZnodeError
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zookeeper_features import LEVELS, NAMES, SUPPORTED, finalized, ranges
 
-from falkirk.metadata.controller.api_error import ApiError
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.zookeeper.feature_deprecation import raise_minimums
 from falkirk.metadata.zookeeper.feature_update import decide_update, refused
 from falkirk.metadata.zookeeper.finalized_features import DISABLED, incompatibilities
@@ -251,7 +251,6 @@ ACTIONS = st.one_of(
 )
 
 
-@pytest.mark.slow
 @given(SUPPORTED, st.lists(ACTIONS, max_size=20))
 def test_whatever_is_asked_and_whoever_comes_and_goes_live_brokers_can_run_with_what_is_finalized(own, actions):
     live = {9: own}
@@ -282,7 +281,6 @@ def assert_minimums_are_left_alone(before, after):
         assert before.features[name].min_level == after.features[name].min_level
 
 
-@pytest.mark.slow
 @given(SUPPORTED, st.lists(UPDATES, max_size=4), st.dictionaries(st.sampled_from(NAMES), st.tuples(LEVELS, LEVELS)))
 def test_results_say_which_features_have_the_level_that_was_asked_for(supported, updates, pairs):
     state = finalized(**{name: tuple(sorted(pair)) for name, pair in pairs.items()})

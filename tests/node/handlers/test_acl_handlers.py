@@ -5,8 +5,8 @@ from controllers import make_controller
 from immutables import Map
 from node_views import ask
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.authorizer import ALLOW_ALL
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.acls.authorizer import ALLOW_ALL
 from falkirk.metadata.image.acls import Acl
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest

@@ -4,11 +4,11 @@ import pytest
 from api_versions_answers import answers, ranges_of, view_like
 from node_views import cluster_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.request_context import Principal, RequestContext
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
+from falkirk.metadata.requests.request_context import Principal, RequestContext
 from falkirk.node.handlers import api_versions
-from falkirk.node.handlers.handler import EncodedResponse
+from falkirk.node.handlers.parts.handler_result import EncodedResponse
 from falkirk.protocol import codec
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 from falkirk.protocol.metadata_progress_tags import (
@@ -30,7 +30,7 @@ def names(answer):
 
 
 def answer_to(view, version, request=ME):
-    """Give the bytes of the answer to a request of a version, served or not."""
+    """Return the bytes of the answer to a request of a version, served or not."""
     if version not in view.api_ranges[18]:
         return codec.encode(api_versions.unsupported_version(view.api_ranges), 0)
     answer = api_versions.handle(view, RequestContext(api_key=18, api_version=version), request)
@@ -71,8 +71,7 @@ def test_odd_requests_are_answered_as_real_nodes_do(answer):
         "other node": ApiVersionsRequest("f", "1", cluster_id="cluster", node_id=2),
         "this node": ApiVersionsRequest("f", "1", cluster_id="cluster", node_id=1),
     }[kind]
-    is_broker = listener is Listener.BROKER
-    view = view_like(decoded(answer), release, ranges_of(release, listener), is_broker=is_broker)
+    view = view_like(decoded(answer), release, ranges_of(release, listener), listener=listener)
     assert answer_to(view, int(version), request).hex() == answer["hex"]
 
 
@@ -90,7 +89,7 @@ def test_the_clients_software_must_look_like_a_name(name, version, error):
 def test_without_metadata_there_are_no_finalized_features_and_no_epoch():
     release = Release.parse("4.3")
     view = view_like(ApiVersionsResponse(), release, served_ranges(release, Listener.CONTROLLER))
-    told = codec.decode(ApiVersionsResponse, 4, answer_to(replace(view, image=EMPTY), 4))
+    told = codec.decode(ApiVersionsResponse, 4, answer_to(replace(view, image=EMPTY, features_epoch=-1), 4))
     assert (told.finalized_features, told.finalized_features_epoch) == ([], -1)
 
 
@@ -104,7 +103,7 @@ def test_an_answer_is_encoded_once_until_something_in_it_changes():
     assert codec.decode(ApiVersionsResponse, 4, first).finalized_features_epoch == 7
     assert answer_to(replace(later, features_epoch=98), 4) != first
     assert answer_to(replace(later, kraft_version=0), 4) != first
-    assert answer_to(replace(later, features_epoch=None), 4) != first
+    assert answer_to(replace(later, features_epoch=-1), 4) != first
     assert answer_to(replace(later, api_ranges={18: view.api_ranges[18]}), 4) != first
     assert answer_to(replace(later, image=EMPTY), 4) != first
 

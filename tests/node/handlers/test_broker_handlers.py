@@ -5,7 +5,7 @@ from broker_requests import registered, registration_request
 from controllers import Broker, directory, incarnation, make_controller
 from node_views import ask, context_of, view_of
 
-from falkirk.metadata.controller.result import ControllerResult
+from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -27,7 +27,7 @@ TOPIC = b"t" * 16
 
 
 def cluster():
-    """Give a controller with the brokers 1 and 2, one topic, and controller 3001."""
+    """Return a controller with the brokers 1 and 2, one topic, and controller 3001."""
     partition = PartitionRecord(0, TOPIC, (1, 2), (1, 2), (), (), 1, 0, 0, 0, (directory(1), directory(2)))
     controller = make_controller(brokers=[1, 2], records=[TopicRecord("topic", TOPIC), partition])
     ask(controller, controller_request())

@@ -5,7 +5,7 @@ from controllers import CLUSTER_ID, Broker, make_image
 from image_answers import ask_about
 from node_views import cluster_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (

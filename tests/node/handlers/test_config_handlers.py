@@ -5,9 +5,9 @@ from controllers import CONTROLLER_ID, make_controller, run
 from immutables import Map
 from node_views import context_of, over_the_wire, view_of
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.metadata.authorizer import Authorizer
-from falkirk.metadata.controller.result import ControllerResult
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.acls.authorizer import Authorizer
+from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from falkirk.node.handlers.routes import ROUTES
@@ -31,7 +31,7 @@ def cluster(**settings):
 
 
 def ask(controller, request, version=None, *, context=None, **fields):
-    """Send a request through the wire to its handler, and its answer back; give the answer and the records."""
+    """Send a request through the wire to its handler, and its answer back; return the answer and the records."""
     context = context_of(request, version, **(context or {}))
     route = ROUTES[context.api_key]
     given = over_the_wire(request, context.api_version)
@@ -44,7 +44,7 @@ def ask(controller, request, version=None, *, context=None, **fields):
 
 
 def change(kind, name, *configs, validate_only=False):
-    """Give the request that sets configs, in its two forms."""
+    """Return the request that sets configs, in its two forms."""
     return (
         IncrementalAlterConfigsRequest(
             [

@@ -5,10 +5,10 @@ from controllers import make_controller
 from immutables import Map
 from node_views import ask
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.metadata.authorizer import Authorizer
-from falkirk.metadata.controller.request_context import Principal
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
+from falkirk.metadata.requests.request_context import Principal
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterClientQuotasRequest,

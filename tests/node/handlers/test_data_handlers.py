@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import pytest
-from broker_views import ask_broker, asked_later, broker_view
+from broker_views import ask_broker, broker_view, pending_response
 from fake_replicas import FakeLog, FakeReplicas
 from node_views import cluster_authorizer
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.replication.answers import RecordsDeleted
-from falkirk.node.replication.replica_log_dirs import LogDirState
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.replication.answers import RecordsDeleted
+from falkirk.node.broker.replication.replica_log_dirs import LogDirState
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterReplicaLogDirsRequest,
@@ -105,7 +105,7 @@ def test_records_are_deleted_where_there_is_a_partition(version):
 def test_records_are_deleted_by_who_may_and_answered_when_it_is_done():
     replicas = FakeReplicas(answers_later=True)
     view = broker_view(replicas, authorizer=topic_authorizer({"a": (AclOperation.DELETE,)}))
-    answer = asked_later(view, delete_request(5))
+    answer = pending_response(view, delete_request(5))
     assert answer() is None
     replicas.answer()
     assert answer().topics[0].partitions[0].low_watermark == 7
@@ -119,7 +119,7 @@ def test_records_are_deleted_by_who_may_and_answered_when_it_is_done():
 
 @dataclass
 class Ids:
-    """Gives these ids, then none."""
+    """Returns these ids, then none."""
 
     left: list
 

@@ -4,8 +4,8 @@ import pytest
 from broker_requests import registration_request
 from node_network import NodeNetwork
 
-from falkirk.metadata.controller.request_context import Principal
-from falkirk.node.handlers.envelope import read_principal, write_principal
+from falkirk.metadata.requests.request_context import Principal
+from falkirk.node.connections.envelopes import read_principal, write_principal
 from falkirk.protocol import codec
 from falkirk.protocol.connection import request_bytes
 from falkirk.protocol.error_codes import ErrorCode

@@ -1,16 +1,16 @@
 """Fetch on listeners of brokers: who may read what, how it is told, sessions."""
 
 import pytest
-from broker_views import A, B, ask_broker, asked_later, broker_records, broker_view
+from broker_views import A, B, ask_broker, broker_records, broker_view, pending_response
 from fake_replicas import FakeLog, FakeReplicas
 from metadata_images import image_of
-from node_views import context_of
+from node_views import context_of, node_view
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.handler import ASK_RAFT
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.replication.fetch_params import DivergingEpoch, FetchParams, FetchPartition, PartitionFetched
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT
 from falkirk.node.handlers.routes import ROUTES
-from falkirk.node.replication.fetch_params import DivergingEpoch, FetchParams, FetchPartition, PartitionFetched
 from falkirk.protocol import codec
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
@@ -24,13 +24,14 @@ from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.read import FetchIsolation
 from falkirk.storage.transaction_index import AbortedTransaction
+from falkirk.versions.release import Release
 
 BATCH = build_batch([Record(offset=offset, timestamp=9, key=None, value=b"v") for offset in (4, 5)], base_offset=4)
 A_0 = TopicPartition("a", 0)
 
 
 def request(*topics, **fields):
-    """Give a request of (topic name or id, partition, ...); a partition may be a number or what is asked."""
+    """Return a request of (topic name or id, partition, ...); a partition may be a number or what is asked."""
     asked = [
         FetchTopic(
             **({"topic_id": topic} if isinstance(topic, bytes) else {"topic": topic}),
@@ -159,7 +160,7 @@ def test_the_metadata_topic_is_unknown_to_the_listeners_of_brokers():
 
 
 def test_on_listeners_of_controllers_the_replica_of_the_metadata_log_answers():
-    view = broker_view(is_broker=False)
+    view = node_view(image_of(*broker_records()), Release.parse("4.3"))
     asked = request((A, 0))
     assert ROUTES[1].handler(view, context_of(asked, 17), asked) is ASK_RAFT
 
@@ -173,7 +174,7 @@ def test_a_topic_made_anew_is_told_in_a_session_of_the_old_one():
         ((RemoveTopicRecord(A),), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 1),
         ((*anew[len(broker_records()) :], partition), ErrorCode.INCONSISTENT_TOPIC_ID, 2),
     ):
-        later = broker_view(image=image_of(*broker_records(), *records), fetch_sessions=view.fetch_sessions)
+        later = broker_view(image=image_of(*broker_records(), *records), fetch_sessions=view.broker.fetch_sessions)
         answer = ask_broker(later, request(session_id=session, session_epoch=epoch), 17)
         assert codes(answer) == [(A, 0, error)]
 
@@ -213,7 +214,7 @@ def test_errors_of_the_session_are_those_of_the_whole(epoch, version, error):
 def test_before_sessions_there_are_none():
     view = broker_view()
     ask_broker(view, request(("a", 0)), 6)
-    assert len(view.fetch_sessions) == 0
+    assert len(view.broker.fetch_sessions) == 0
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH])
@@ -303,7 +304,7 @@ def test_large_records_are_passed_on_as_they_are():
 
 def test_the_answer_comes_when_the_replicas_give_it():
     replicas = FakeReplicas(answers_later=True)
-    answer = asked_later(broker_view(replicas), request((A, 0)), 17)
+    answer = pending_response(broker_view(replicas), request((A, 0)), 17)
     assert answer() is None
     replicas.answer()
     assert codes(answer()) == [(A, 0, ErrorCode.NONE)]

@@ -5,8 +5,8 @@ from broker_views import ask_broker, broker_view
 from fake_groups import FakeGroups
 from topic_authorizers import resource_authorizer
 
-from falkirk.coordinator.shard.client import ClientContext
-from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.coordinator.runtime.client import ClientContext
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupHeartbeatRequest,

@@ -7,9 +7,9 @@ from fake_replicas import FakeReplicas
 from metadata_images import image_of
 from topic_authorizers import resource_authorizer
 
-from falkirk.coordinator.shard.outcome import Producer
-from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, ResourceType
-from falkirk.node.replication.answers import PartitionProduced
+from falkirk.coordinator.runtime.outcome import Producer
+from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
+from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupDescribeRequest,
@@ -50,7 +50,7 @@ class Creation:
     def __init__(self):
         self.names = []
 
-    def create_own(self, name):
+    def create_internal(self, name):
         self.names.append(name)
 
 

@@ -5,7 +5,7 @@ from broker_views import ask_broker, broker_view
 from fake_replicas import FakeLog, FakeReplicas
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ListOffsetsRequest
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
@@ -40,7 +40,7 @@ def request(*timestamps, replica_id=-1, isolation_level=0, epoch=-1, max_num_off
 
 
 def ask(log, timestamp, version=9, **fields):
-    """Give (error, timestamp, offset, leader epoch) of partition 0."""
+    """Return (error, timestamp, offset, leader epoch) of partition 0."""
     if version > 0:
         fields.setdefault("max_num_offsets", 1)
     answer = ask_broker(broker_view(replicas_with(log)), request(timestamp, **fields), version)

@@ -11,7 +11,7 @@ from image_answers import ask_about, view_of_image
 from node_views import context_of
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image.broker_registration import Endpoint
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
@@ -33,7 +33,7 @@ DESCRIBE, CREATE, WRITE = AclOperation.DESCRIBE, AclOperation.CREATE, AclOperati
 
 
 def topic(name, *partitions):
-    """Give the records of a topic; each partition by its replicas, the first leads; or (replicas, isr, leader)."""
+    """Return the records of a topic; each partition by its replicas, the first leads; or (replicas, isr, leader)."""
     topic_id = name.encode()[-16:].ljust(16, b".")
     records = [TopicRecord(name, topic_id)]
     for index, given in enumerate(partitions):

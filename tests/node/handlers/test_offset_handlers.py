@@ -5,8 +5,8 @@ from broker_views import A, ask_broker, broker_view
 from fake_groups import FakeGroups
 from topic_authorizers import resource_authorizer
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.metadata.acl_types import AclOperation, ResourceType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     OffsetCommitRequest,
@@ -57,7 +57,7 @@ def committed(name, *partitions):
 
 
 def codes(answer):
-    """Give error codes by topic and partition, in the order of the answer."""
+    """Return error codes by topic and partition, in the order of the answer."""
     return [
         (topic.name or topic.topic_id, partition.partition_index, ErrorCode(partition.error_code).name)
         for topic in answer.topics

@@ -1,14 +1,14 @@
 """Produce: what is refused before any log is asked, and how answers are told."""
 
 import pytest
-from broker_views import A, B, ask_broker, asked_later, broker_records, broker_view
+from broker_views import A, B, ask_broker, broker_records, broker_view, pending_response
 from fake_replicas import FakeReplicas
 from metadata_images import image_of
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.handler import NoAnswer
-from falkirk.node.replication.answers import PartitionProduced
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.replication.answers import PartitionProduced
+from falkirk.node.handlers.parts.handler_result import NoAnswer
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
 from falkirk.protocol.error_codes import ErrorCode
@@ -27,7 +27,7 @@ ZSTD = build_batch(RECORDS, base_offset=0, compression=Compression.ZSTD)
 
 
 def request(*partitions, acks=-1, transactional_id=None):
-    """Give a request of (topic name, or id, partition, records)."""
+    """Return a request of (topic name, or id, partition, records)."""
     topics = []
     for topic, partition, records in partitions:
         named = {"topic_id": topic} if isinstance(topic, bytes) else {"name": topic}
@@ -36,7 +36,7 @@ def request(*partitions, acks=-1, transactional_id=None):
 
 
 def codes(answer):
-    """Give error codes in the order of the answer."""
+    """Return error codes in the order of the answer."""
     return [
         (topic.name or topic.topic_id, partition.index, ErrorCode(partition.error_code))
         for topic in answer.responses
@@ -192,7 +192,7 @@ def test_the_leader_is_told_as_it_is_when_the_answer_comes():
     replicas = FakeReplicas(answers_later=True)
     view = broker_view(replicas)
     replicas.results[TopicPartition("a", 0)] = PartitionProduced(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    answer = asked_later(view, request((A, 0, BATCH)))
+    answer = pending_response(view, request((A, 0, BATCH)))
     assert answer() is None
     replicas.context.image = image_of(*broker_records(), PartitionChangeRecord(0, A, leader=2))
     replicas.answer()

@@ -5,7 +5,7 @@ from controllers import brokers, make_controller
 from node_views import ask
 from topic_authorizers import topic_authorizer
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -75,7 +75,7 @@ VERSIONS = [
 
 
 def error_codes(response):
-    """Give all error codes that stand anywhere in an answer."""
+    """Return all error codes that stand anywhere in an answer."""
     found = set()
     for name in response.__struct_fields__:
         value = getattr(response, name)
@@ -117,7 +117,7 @@ def test_what_concerns_the_cluster_needs_its_operation_on_the_cluster(controller
 
 
 def created(controller, *topics, **fields):
-    """Give {name: (error code, message, error of its configs)}."""
+    """Return {name: (error code, message, error of its configs)}."""
     response = ask(controller, CreateTopicsRequest(list(topics)), **fields)
     return {
         answer.name: (answer.error_code, answer.error_message, answer.topic_config_error_code)
@@ -160,7 +160,7 @@ def test_configs_are_told_from_v5_on(controller):
 
 
 def deleted(controller, request, version=None, **fields):
-    """Give [(name, id, error code)]."""
+    """Return [(name, id, error code)]."""
     fields = {"authorizer": topic_authorizer({}, cluster=(AclOperation.DELETE,))} | fields
     response = ask(controller, request, version, **fields)
     return [(answer.name, answer.topic_id, answer.error_code) for answer in response.responses]

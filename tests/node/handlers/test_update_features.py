@@ -4,7 +4,7 @@ import pytest
 from feature_updates import a_controller
 from node_views import context_of, view_of
 
-from falkirk.node.handlers.handler import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.update_features import ROUTE
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import UpdateFeaturesRequest

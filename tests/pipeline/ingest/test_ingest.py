@@ -18,16 +18,16 @@ from falkirk.logdir.cluster import Cluster
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.pipeline.errors import PipelineError
-from falkirk.pipeline.fleet_tables import FleetTables
 from falkirk.pipeline.ingest.run import ingest
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.inventory import UNKNOWN_CLUSTER, find_fleet
-from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.group_readiness import group_answers, group_losses
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import ConfigRecord, TopicRecord
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import latest_release
@@ -168,7 +168,7 @@ def test_what_the_tables_say_is_lost_is_what_plans_say(ingested):
     found = by_cluster(losses.select("cluster", *told))
     for name, cluster in ingested.clusters.items():
         plan = make_plan(cluster, target, read_groups(PosixDisk(), cluster, target.release))
-        expected = [{column: loss[column] for column in told} for loss in plan.losses]
+        expected = [{column: getattr(loss, column) for column in told} for loss in plan.losses]
         assert in_order(found.get(name, [])) == in_order(expected), name
     assert sum(map(len, found.values())) > 400
 

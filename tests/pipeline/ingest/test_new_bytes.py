@@ -2,9 +2,9 @@ import pytest
 
 from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.ingest.file_growth import end_crc, fingerprint
-from falkirk.pipeline.ingest.manifest import Piece
 from falkirk.pipeline.ingest.new_bytes import SMALL_PIECES_MAX, SourceFile, head_fingerprint, new_bytes
 from falkirk.pipeline.ingest.unit import UnitKind
+from falkirk.pipeline.warehouse.manifest import Piece
 
 
 def source(path, kind=UnitKind.GROUP_RECORDS):

@@ -2,8 +2,8 @@ from fleet_clusters import fleet_cluster
 from made_clusters import MadeCluster
 
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.storage.posix_disk import PosixDisk
 
 

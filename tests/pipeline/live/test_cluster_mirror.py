@@ -12,9 +12,9 @@ from running_cluster import Running, up
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig, parse_servers
-from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
-from falkirk.pipeline.live.errors import LiveSourceError
 from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import CreateTopicsRequest, ProduceRequest

@@ -12,7 +12,7 @@ from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
 from falkirk.client.errors import NodeRefusedError
-from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.pipeline.live.metadata_mirror import TOPIC, mirror_metadata
 from falkirk.pipeline.live.partition_mirror import PartitionMirror
 from falkirk.pipeline.live.topic_mirror import TopicMirrors

@@ -9,8 +9,8 @@ import pytest
 from running_cluster import serving, up
 from tls_files import Authority, having
 
-from falkirk.pipeline.fleet_tables import FleetTables
-from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.storage.properties_file import format_property
@@ -35,7 +35,7 @@ REFUSALS = [
 @pytest.mark.parametrize("command", ["ingest", "stream"])
 def test_what_cannot_be_fetched_is_refused_in_one_sentence(falkirk, tmp_path, monkeypatch, command, refusal):
     options, code, message = refusal
-    monkeypatch.setattr("falkirk.pipeline.session.start_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr("falkirk.pipeline.spark.session.start_session", lambda **_: pytest.fail("Spark was started"))
     status, out, err = falkirk("fleet", command, *options)
     assert (status, out) == (code, "")
     assert message in err
@@ -63,7 +63,7 @@ def test_a_running_cluster_is_ingested_and_followed(spark, falkirk):
 
 
 def broker_of(document: dict[str, Any]) -> str:
-    """Give the one server of brokers, of what `falkirk serve` has printed."""
+    """Return the one server of brokers, of what `falkirk serve` has printed."""
     [port] = [one["port"] for one in document["listeners"] if one["name"] != "CONTROLLER"]
     return f"127.0.0.1:{port}"
 

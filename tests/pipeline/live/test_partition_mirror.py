@@ -124,6 +124,6 @@ def test_segments_that_a_cut_off_run_left_before_a_snapshot_are_not_written_to(t
 def test_a_topic_that_was_made_anew_is_fetched_anew(tmp_path):
     mirror = PartitionMirror(tmp_path / "t-0")
     for topic_id, end_offset in ((b"1" * 16, 0), (b"1" * 16, 7), (b"2" * 16, 0)):
-        mirror.be_of_topic(topic_id)
+        mirror.set_topic_id(topic_id)
         assert mirror.end_offset == end_offset
         mirror.append(b"".join(batches()), 7)

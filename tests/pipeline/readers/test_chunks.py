@@ -51,7 +51,6 @@ def read(data, **options):
 SIZES = st.lists(st.integers(0, 3000), min_size=1, max_size=20)
 
 
-@pytest.mark.slow
 @given(SIZES, st.integers(1, 5000), st.integers(1, 5000), st.integers(61, 3000))
 def test_ranges_and_chunks_of_any_size_are_the_file_cut_between_batches(sizes, split_bytes, chunk_bytes, block_bytes):
     batches = [batch(offset, bytes(size)) for offset, size in enumerate(sizes)]

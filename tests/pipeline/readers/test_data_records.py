@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from columnar_cases import all_files
-from log_reading import TINY, read_log
+from log_reading import ranges_of, read_log
 from row_reference import record_rows
 
 from falkirk.pipeline.readers.data_records import DATA_RECORDS, read_data_records
@@ -39,22 +39,23 @@ def expected_rows(path, data):
 
 
 @pytest.mark.slow
-def test_rows_of_every_log_are_those_of_the_row_reader_in_any_ranges():
+def test_rows_of_real_logs_are_those_of_the_row_reader_in_any_ranges():
     read, topics, compressed = 0, set(), 0
-    for path, data in all_files().items():
+    # tests/columnar reads every file; this is about ranges.
+    for path, data in list(all_files().items())[::3]:
         if len(data) > 200_000:
             continue
         try:
             wanted = expected_rows(path, data)
         except RemoteProtocolError:
             continue
-        assert read_log(read_data_records, path, data, split_bytes=TINY, chunk_bytes=TINY) == (wanted, []), path
+        assert read_log(read_data_records, path, data, **ranges_of(data)) == (wanted, []), path
         read += len(wanted)
         topics |= {row["topic"] for row in wanted}
         compressed += len({row["position"] for row in wanted}) < len(wanted)
-    assert read > 20_000
+    assert read > 5_000
     assert {"__consumer_offsets", "__transaction_state", None} < topics
-    assert compressed > 10
+    assert compressed > 3
 
 
 @pytest.mark.parametrize("codec", list(Compression))

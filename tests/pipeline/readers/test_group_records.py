@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from columnar_cases import all_files, group_records
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_reading import TINY, read_log, summed
+from log_reading import ranges_of, read_log, summed
 from row_reference import record_rows
 
 from falkirk.pipeline.readers.group_records import read_group_records
@@ -33,6 +33,8 @@ from falkirk.protocol.uuid import uuid_text
 from falkirk.versions.layouts import LAYOUT_STARTS
 
 LOG = "/d0/__consumer_offsets-7/00000000000000000000.log"
+# Each example is a log of its own.
+HALF = settings().max_examples // 2
 
 
 def time(milliseconds):
@@ -140,7 +142,7 @@ def test_rows_of_every_partition_are_those_of_the_row_codec_in_any_ranges():
             continue
         whole = read_log(read_group_records, path, data)
         assert whole == (expected_rows(path, data), []), path
-        assert read_log(read_group_records, path, data, split_bytes=TINY, chunk_bytes=TINY) == whole, path
+        assert read_log(read_group_records, path, data, **ranges_of(data)) == whole, path
         read += len(whole[0])
         names |= {row["record_name"] for row in whole[0]}
         controls |= {row["control_type"] for row in whole[0]}
@@ -150,6 +152,7 @@ def test_rows_of_every_partition_are_those_of_the_row_codec_in_any_ranges():
 
 
 @pytest.mark.slow
+@settings(max_examples=HALF)
 @given(st.lists(group_records(), min_size=1, max_size=12), st.sampled_from(list(Compression)))
 def test_rows_of_any_records_are_those_of_the_row_codec(drawn, codec):
     records = [Record(offset, 1000 + offset, key, value) for offset, (key, value) in enumerate(drawn)]
@@ -164,6 +167,7 @@ VALUES = st.one_of(st.none(), st.binary(max_size=12), group_records().map(lambda
 
 
 @pytest.mark.slow
+@settings(max_examples=HALF)
 @given(st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=12))
 def test_any_bytes_give_a_row_each_with_key_and_value(pairs):
     records = [Record(offset, 1000, key, value) for offset, (key, value) in enumerate(pairs)]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 from columnar_cases import all_files, log_of
-from log_reading import TINY, read_log, summed
+from log_reading import TINY, ranges_of, read_log, summed
 from metadata_files import CLUSTERS, archive, json_file
 from row_reference import metadata_rows
 
@@ -72,17 +72,18 @@ def expected_rows(path, data):
 
 
 @pytest.mark.slow
-def test_rows_of_every_log_are_those_of_the_row_codec_in_any_ranges():
+def test_rows_of_real_logs_are_those_of_the_row_codec_in_any_ranges():
     read, snapshots = 0, set()
-    for path, data in all_files().items():
+    # tests/columnar reads every file; this is about columns and ranges.
+    for path, data in list(all_files().items())[::3]:
         if path.startswith("dump/") or not (path.endswith(".checkpoint") or "__cluster_metadata" in path):
             continue
         whole = read_log(read_metadata_records, path, data)
         assert whole == (expected_rows(path, data), []), path
-        assert read_log(read_metadata_records, path, data, split_bytes=TINY, chunk_bytes=TINY) == whole, path
+        assert read_log(read_metadata_records, path, data, **ranges_of(data)) == whole, path
         read += len(whole[0])
         snapshots |= {row["is_snapshot"] for row in whole[0]}
-    assert read > 10_000
+    assert read > 3_000
     assert snapshots == {True, False}
 
 

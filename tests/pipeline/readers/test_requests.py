@@ -22,7 +22,7 @@ from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.requests import REQUESTS
 from falkirk.protocol import messages
 from falkirk.storage.memory_disk import MemoryDisk
-from falkirk.storage.request_log import RequestHeader, RequestLine, write_kafka_line, write_request_line
+from falkirk.storage.request_line import RequestHeader, RequestLine, write_kafka_line, write_request_line
 
 SAMPLES = Path(__file__).parents[2] / "data" / "requests"
 NAMES = ("log4j-3.9.1", "log4j-4.3.1", "simple-3.9.1", "simple-4.3.1")

@@ -15,7 +15,6 @@ def texts(values):
     return [None if value is None else uuid_text(value) for value in values]
 
 
-@pytest.mark.slow
 @given(st.lists(UUIDS), st.integers(0, 5))
 def test_texts_are_those_of_the_row_codec(values, start):
     array = pa.array(values, pa.binary(16)).slice(start)
@@ -31,7 +30,6 @@ def test_texts_are_the_same_whether_uuids_repeat_or_not(distinct):
     assert uuid_texts(pa.array(values, pa.binary(16))).to_pylist() == texts(values)
 
 
-@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.lists(UUIDS, max_size=4))), st.integers(0, 5))
 def test_lists_keep_their_lengths_and_nulls(values, start):
     array = pa.array(values, pa.list_(pa.binary(16))).slice(start)

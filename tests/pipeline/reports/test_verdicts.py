@@ -1,4 +1,5 @@
 import pytest
+from stopped_clusters import texts
 
 from falkirk.pipeline.reports.verdicts import make_verdicts
 from falkirk.versions.metadata_version import MetadataVersion
@@ -6,12 +7,12 @@ from falkirk.versions.metadata_version import MetadataVersion
 TARGET = MetadataVersion.parse("3.9-IV0")
 
 
-def stopped(cluster="a", level=30, **fields):
+def stopped(cluster="a", level=30, blockers=(), **fields):
     row = {
         "cluster": cluster,
         "from_level": level,
         "losses": {},
-        "blockers": [],
+        "blockers": [{"kind": "no_majority", "fields": "{}", "text": text} for text in blockers],
         "warnings": [],
         "dropped_features": ["group.version"],
         "controller_quorum_voters": None,
@@ -56,7 +57,7 @@ def test_losses_are_counted_by_kind():
 def test_nodes_and_clients_block_at_once(given, reason):
     [verdict] = verdicts(stopped(losses={"elr_to_isr": 2}, blockers=["no majority"]), **given)
     assert (verdict.word, verdict.as_json()["status"]) == ("blocked", 1)
-    assert verdict.blockers == ["no majority", reason]
+    assert texts(verdict.blockers) == ["no majority", reason]
 
 
 def test_ghosts_and_clients_that_fall_back_are_in_nobodys_way():

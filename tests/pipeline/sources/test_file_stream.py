@@ -12,7 +12,7 @@ from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.sources.kafka_segments import KafkaSegmentsSource
 from falkirk.pipeline.sources.kraft_log import KraftLogSource
 from falkirk.pipeline.sources.request_log import RequestLogSource
-from falkirk.pipeline.sources.spark_rows import spark_schema
+from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
@@ -67,7 +67,7 @@ class Stream:
 
 def spark_schema_of(source):
     """The schema as Spark passes it, without looking for files."""
-    return spark_schema(PROBLEMS if source.settings.problems else source.form().table)
+    return spark_schema(PROBLEMS if source.settings.problems else source.file_format().table)
 
 
 def batch(offset, size=10):

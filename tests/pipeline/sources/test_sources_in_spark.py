@@ -9,10 +9,8 @@ import pytest
 from object_store import object_store
 
 from falkirk.pipeline import filesystem
-from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.sources.kafka_segments import KafkaSegmentsSource
 from falkirk.pipeline.sources.kraft_log import KraftLogSource
-from falkirk.pipeline.sources.live import require_connector
 from falkirk.pipeline.sources.log_dirs import LogDirsSource
 from falkirk.pipeline.sources.register import register_sources
 from falkirk.pipeline.sources.request_log import RequestLogSource
@@ -146,13 +144,6 @@ def test_logs_in_an_object_store_are_read_in_workers(sources, fleet, monkeypatch
     assert all(row["source"].startswith(f"{root}/") for row in found)
     moved = [row | {"source": row["source"].replace(str(metadata), root), "node_id": None} for row in wanted]
     assert by_place(found) == by_place(moved)
-
-
-def test_a_missing_connector_is_named_with_the_package_that_brings_it(sources):
-    with pytest.raises(SparkUnavailableError) as raised:
-        require_connector(sources)
-    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{sources.version}"
-    assert str(raised.value).startswith(f"Spark has no Kafka connector: start it with the package {package} ")
 
 
 def test_the_examples_of_the_documentation_run(sources, fleet, tmp_path, capsys):

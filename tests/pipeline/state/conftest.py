@@ -10,5 +10,5 @@ from fleet_clusters import unpack_cluster
 
 @pytest.fixture(scope="session")
 def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Give the unpacked `data` folder of a cluster by name; only to be read."""
+    """Return the unpacked `data` folder of a cluster by name; only to be read."""
     return cache(lambda name: unpack_cluster(name, tmp_path_factory.mktemp(name)))

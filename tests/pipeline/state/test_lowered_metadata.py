@@ -12,6 +12,8 @@ from state_reference import in_order, reference_tables
 from falkirk.pipeline.state.metadata_state import metadata_state
 
 LEVELS = (7, 11, 14, 15, 16, 17, 19, 22, 23, 25, 28, 29, 30, 33)
+# Each example reads two logs.
+HALF = settings().max_examples // 2
 # Where something was written is another place in a snapshot, and told as such.
 PLACES = re.compile("written$|^fenced_since$")
 STATE = ("brokers", "controllers", "topics", "partitions", "configs", "acls", "scram_credentials", "client_quotas",
@@ -90,7 +92,7 @@ def test_the_state_is_that_of_the_image_wherever_the_level_goes(seed, level):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=HALF)
 @given(st.integers(0, 1 << 32), st.sampled_from(LEVELS), st.data())
 def test_the_state_as_of_any_offset_is_that_of_a_log_that_ends_there(seed, level, data):
     made = random_partition(seed, level, moves=LEVELS)

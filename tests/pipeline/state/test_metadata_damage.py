@@ -11,7 +11,7 @@ from metadata_partitions import MadePartition, MemoryCluster, with_open_transact
 from state_reference import in_order, reference_tables
 
 from falkirk.pipeline.errors import InventoryError
-from falkirk.pipeline.state.inconsistencies import TOLD_MAX
+from falkirk.pipeline.state.metadata.inconsistencies import REPORTED_MAX
 from falkirk.pipeline.state.metadata_state import metadata_state
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import (
@@ -331,7 +331,8 @@ def test_a_snapshot_with_two_footers_is_none():
     made.snapshots = [7]
     name, header, records, footer = snapshot_parts(made)
     [batch] = read_batches(footer)
-    second = batch.rebased(base_offset=batch.end_offset, leader_epoch=batch.leader_epoch)
+    # The CRC does not cover the base offset.
+    second = batch.end_offset.to_bytes(8, "big") + footer[8:]
     found = rows_of(MemoryCluster(files=made.files() | {name: header + records + footer + second}).fleet())
     assert told(found) == [("unreadable file", name, None)]
     assert {row["written"]["source"] for row in found["configs"]} == {
@@ -436,10 +437,10 @@ def test_a_topic_that_is_not_there_is_named_by_whoever_changes_it():
 
 
 def test_many_records_that_contradict_what_is_there_are_told_in_one_row():
-    changes = [PartitionChangeRecord(number, b"x" * 16) for number in range(TOLD_MAX + 50)]
+    changes = [PartitionChangeRecord(number, b"x" * 16) for number in range(REPORTED_MAX + 50)]
     made = log_of(changes)
     found = rows_of(MemoryCluster(files=made.files()).fleet())
-    assert [row["count"] for row in found["problems"]] == [1] * TOLD_MAX + [50]
+    assert [row["count"] for row in found["problems"]] == [1] * REPORTED_MAX + [50]
     assert found["problems"][-1]["detail"].endswith("no topic has this id; it is the first of 50 more like it")
     assert len(found["partitions"]) == 2
 

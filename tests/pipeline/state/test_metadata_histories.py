@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from metadata_partitions import MadePartition, MemoryCluster, damaged, garbled_partition, random_partition
 from state_reference import in_order, reference_tables
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.state.metadata_state import metadata_state
 
 SEEDS = st.integers(0, 1 << 32)
+# Each example reads two logs.
+HALF = settings().max_examples // 2
 LEVELS = st.sampled_from([7, 11, 14, 17, 19, 20, 22, 25, 28, 30, 33])
 
 
@@ -32,7 +34,6 @@ def assert_equal_tables(found, expected):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(SEEDS, LEVELS)
 def test_the_state_at_the_end_is_that_of_the_image(seed, level):
     cluster = MemoryCluster(files=random_partition(seed, level).files())
@@ -42,7 +43,7 @@ def test_the_state_at_the_end_is_that_of_the_image(seed, level):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=HALF)
 @given(SEEDS, LEVELS, st.data())
 def test_the_state_as_of_any_offset_is_that_of_a_log_that_ends_there(seed, level, data):
     made = random_partition(seed, level)
@@ -58,7 +59,7 @@ def test_the_state_as_of_any_offset_is_that_of_a_log_that_ends_there(seed, level
 
 
 def skipping(made):
-    """Replay record by record, and leave out those that contradict what was there; give the image and their offsets."""
+    """Replay record by record, leaving out those that contradict earlier ones; return the image and their offsets."""
     delta, refused = MetadataDelta(EMPTY), []
     for batch in made.batches:
         for offset, value in enumerate(batch.values, batch.base_offset):
@@ -77,7 +78,6 @@ def without_places(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(SEEDS, LEVELS, st.floats(0.01, 0.3))
 def test_what_contradicts_itself_is_left_out_and_told_record_by_record(seed, level, lost):
     made = garbled_partition(seed, level, lost=lost)

@@ -26,8 +26,9 @@ from stopped_clusters import cluster_at
 from falkirk.pipeline.filesystem import ArrowDisk
 from falkirk.pipeline.fleet import FleetCluster
 from falkirk.pipeline.readers.chunks import iter_chunks
-from falkirk.pipeline.state import metadata_reader, partition_rows
+from falkirk.pipeline.state.metadata import metadata_reader
 from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
+from falkirk.pipeline.state.partitions import partition_rows
 from falkirk.pipeline.tables import TABLES
 from falkirk.storage.quorum_state import QuorumState, format_quorum_state
 
@@ -66,7 +67,6 @@ def archived(archive, root):
     return MemoryCluster(files=directory.logs | files | {"quorum-state": QUORUM_STATE})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLUSTER_NAMES)
 def test_every_table_of_a_real_cluster_is_what_the_rows_say(kafka_directory, name):
     found = rows_of(metadata_state(fleet_cluster(kafka_directory(name))))
@@ -75,7 +75,6 @@ def test_every_table_of_a_real_cluster_is_what_the_rows_say(kafka_directory, nam
     assert found["problems"] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("archive", "root"), ARCHIVES)
 def test_every_table_of_a_metadata_partition_is_what_the_rows_say(archive, root):
     cluster = archived(archive, root)
@@ -132,7 +131,6 @@ def acl_text(row):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("release", CLUSTERS)
 def test_the_tables_answer_like_the_cluster_did(release):
     written = json_file(f"cluster-{release}.expected.json.gz")
@@ -181,7 +179,6 @@ def test_chunks_and_batches_of_rows_do_not_show(kafka_directory, monkeypatch):
     assert rows_of(state) == whole
 
 
-@pytest.mark.slow
 def test_an_object_store_gives_the_same(kafka_directory):
     cluster = fleet_cluster(kafka_directory("elr-4.3.1"))
     disk = ArrowDisk(fs.LocalFileSystem())

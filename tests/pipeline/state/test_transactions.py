@@ -8,9 +8,10 @@ from coordinator_logs import TRANSACTIONS_TOPIC, all_real_partitions, variants_o
 from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 
 from falkirk.columnar.records import records
-from falkirk.coordinator.log_entry import LoggedRecord
+from falkirk.columnar.report import ReadReport
 from falkirk.coordinator.prediction.transactions import TransactionState, unfinished_transactions
-from falkirk.pipeline.state.group_state import coordinator_replicas
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.pipeline.state.groups.group_state import coordinator_replicas
 from falkirk.pipeline.state.transactions import LastTransactions, transaction_state
 from falkirk.pipeline.tables.groups import TRANSACTIONS
 from falkirk.protocol import codec
@@ -27,7 +28,7 @@ def table_of(entries, *, chunk=1000):
     data = [entry for entry in entries if isinstance(entry, LoggedRecord)]
     for at in range(0, len(data), chunk):
         part = [Record(entry.offset, 0, entry.key, entry.value) for entry in data[at : at + chunk]]
-        for rows in records(build_batch(part, base_offset=part[0].offset)):
+        for rows in records(build_batch(part, base_offset=part[0].offset), report=ReadReport()):
             state.add(rows)
     table = state.table()
     assert table.schema.equals(TRANSACTIONS.schema, check_metadata=True)
@@ -146,6 +147,6 @@ def test_control_records_are_no_transactions():
         [Record(0, 0, b"\0\0\0\1", bytes(6))], base_offset=0, producer_id=1, producer_epoch=0, is_control=True
     )
     state = LastTransactions(0)
-    for rows in records(batch):
+    for rows in records(batch, report=ReadReport()):
         state.add(rows)
     assert len(state.table()) == 0

@@ -32,7 +32,7 @@ def metadata_fleet(metadata_clusters, spark, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tables_of(spark):
-    """Give tables with the rows named, of cluster `c` where they name none; what a row leaves out is null."""
+    """Return tables with the rows named, of cluster `c` where they name none; what a row leaves out is null."""
 
     def make(**tables):
         return {

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from falkirk.metadata import condition as conditions
-from falkirk.metadata.condition import (
+from falkirk.metadata.losses import condition as conditions
+from falkirk.metadata.losses.condition import (
     AllOf,
     Always,
     AnyOf,
@@ -20,8 +20,8 @@ from falkirk.metadata.condition import (
     LongerThan,
     RowContext,
 )
-from falkirk.metadata.loss_catalogue import CATALOGUE, config_rules
-from falkirk.pipeline.transforms.conditions import KnownCondition, RowColumns, asks_of_brokers, condition_column
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
+from falkirk.pipeline.transforms.conditions import KnownCondition, RowColumns, condition_column, needs_brokers
 from falkirk.protocol.uuid import uuid_text
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSIONS
 from falkirk.versions.release import Release
@@ -139,5 +139,5 @@ def test_every_condition_has_a_column():
         (Always() & Equals("a", 1), False),
     ],
 )
-def test_a_condition_that_asks_of_brokers_is_known(condition, asks):
-    assert asks_of_brokers(condition) is asks
+def test_a_condition_that_needs_brokers_is_known(condition, asks):
+    assert needs_brokers(condition) is asks

@@ -8,7 +8,7 @@ import pytest
 from falkirk.logdir.group_records import GroupPlan
 from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
-from falkirk.metadata.loss import UNKNOWN_TAG
+from falkirk.metadata.losses.loss import UNKNOWN_TAG
 from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS, downgrade_losses
 from falkirk.versions.metadata_version import FLOOR, LATEST_PRODUCTION, METADATA_VERSIONS, MetadataVersion
 from falkirk.versions.release import Release
@@ -16,7 +16,7 @@ from falkirk.versions.release import Release
 TARGETS = [version.level for version in METADATA_VERSIONS if FLOOR <= version <= LATEST_PRODUCTION]
 # The lowest, and the last ones before something came that is lost below.
 SOME_TARGETS = [15, 16, 21, 22, 29, 31]
-NO_GROUPS = GroupPlan(groups=(), losses=[], conversions=(), removed={}, warnings=())
+NO_GROUPS = GroupPlan()
 
 
 def planned(clusters, target):

@@ -98,7 +98,7 @@ def use(spark):
 
 
 def told(use, cluster, feature):
-    """Give (who, level needed, count, unit), and the level that all rows agree on."""
+    """Return (who, level needed, count, unit), and the level that all rows agree on."""
     rows = [row for row in use.rows if (row["cluster"], row["feature"]) == (cluster, feature)]
     [finalized] = {row["level"] for row in rows}
     return finalized, {(row["used_by"], row["needed_level"], row["count"], row["unit"]) for row in rows}

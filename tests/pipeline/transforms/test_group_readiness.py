@@ -13,13 +13,13 @@ from group_records import Log
 from group_rows import group_rows
 from stopped_clusters import DISK, cluster_at
 
-from falkirk.coordinator.record_type import GroupRecordType
-from falkirk.coordinator.written_records import is_written
+from falkirk.coordinator.records.record_type import GroupRecordType
+from falkirk.coordinator.records.written_records import is_written
 from falkirk.logdir.group_records import read_groups
+from falkirk.pipeline.readers.coordinator_segments import read_partition
 from falkirk.pipeline.readers.group_records import read_group_records
-from falkirk.pipeline.state.coordinator_segments import read_partition
-from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
-from falkirk.pipeline.state.group_state import coordinator_replicas, group_state
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
+from falkirk.pipeline.state.groups.group_state import coordinator_replicas, group_state
 from falkirk.pipeline.tables.groups import GROUP_MEMBERS, GROUP_RECORDS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS
@@ -95,10 +95,12 @@ def test_groups_and_losses_are_those_of_a_plan(fleet, target):
     for name, cluster in fleet.clusters.items():
         plan = read_groups(DISK, cluster, Release.parse(target))
         losses = [loss for loss in fleet.answers[target].losses if loss["cluster"] == name]
-        wanted = [{"cluster": name, "outcome": "lost", **_told(loss)} for loss in plan.losses]
+        wanted = [{"cluster": name, "outcome": "lost", **_told(loss.as_json())} for loss in plan.losses()]
         assert sorted(map(json.dumps, losses)) == sorted(map(json.dumps, wanted))
         groups = [group for group in fleet.answers[target].groups if group["cluster"] == name]
-        assert sorted((_as_plan(group) for group in groups), key=lambda group: group["group"]) == plan.as_json()
+        assert sorted((_as_plan(group) for group in groups), key=lambda group: group["group"]) == [
+            group.as_json() for group in plan.reported()
+        ]
 
 
 def _told(loss):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from falkirk.metadata.loss import UNKNOWN_TAG
-from falkirk.metadata.loss_catalogue import CATALOGUE, config_rules
+from falkirk.metadata.losses.loss import UNKNOWN_TAG
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
 from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS, place_column
 from falkirk.versions.metadata_version import FLOOR
 from falkirk.versions.release import Release

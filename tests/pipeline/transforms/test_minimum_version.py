@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from falkirk.metadata.locate import locate
-from falkirk.metadata.minimum_version import minimum_version as of_image
-from falkirk.metadata.writer import WriterOptions, assess
+from falkirk.metadata.levels.minimum_version import minimum_version as of_image
+from falkirk.metadata.levels.writer import WriterOptions, assess
+from falkirk.metadata.losses.locate import locate
 from falkirk.pipeline.transforms.minimum_version import minimum_version
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -20,7 +20,7 @@ def expected(cluster):
 
 
 def place_of(cluster, item):
-    """Say which record wrote it last, as the plan for a level below does."""
+    """Return the record that wrote it last, as the plan for a level below does."""
     below = WriterOptions(metadata_version=MetadataVersion.of_level(item.level - 1))
     losses = assess(cluster.image, below).losses
     [loss] = [loss for loss in losses if (loss.kind, loss.key) == (item.kind, item.key)]

@@ -5,7 +5,7 @@ import json
 import pytest
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.record_key import (
+from falkirk.metadata.records.record_key import (
     ZK_MIGRATION_STATE_KEY,
     acl_key,
     broker_key,

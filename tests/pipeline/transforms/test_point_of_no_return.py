@@ -7,8 +7,8 @@ from state_reference import history_of
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.loss_catalogue import CATALOGUE
-from falkirk.metadata.minimum_version import minimum_version
+from falkirk.metadata.levels.minimum_version import minimum_version
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
 from falkirk.protocol.messages import METADATA_RECORDS, FeatureLevelRecord
 from falkirk.versions.metadata_version import MetadataVersion
@@ -17,7 +17,7 @@ ELR = {"isr": [1], "eligible_leader_replicas": [2]}
 
 
 def upgrades(cluster):
-    """Give (from, to, offset) of each change of metadata.version upwards, and where the level was no higher again."""
+    """Yield (from, to, offset) of each change of metadata.version upwards, and where the level was no higher again."""
     moves, level = [], 0
     for told in [*history_of(cluster).earlier, *history_of(cluster).behind]:
         record = told.record
@@ -30,7 +30,7 @@ def upgrades(cluster):
 
 
 def images(cluster):
-    """Give each record of the log with the image behind it."""
+    """Yield each record of the log with the image behind it."""
     image = EMPTY
     for told in [*history_of(cluster).earlier, *history_of(cluster).behind]:
         if type(told.record).__name__ in METADATA_RECORDS.values():
@@ -41,7 +41,7 @@ def images(cluster):
 
 
 def first_behind(cluster, level, offset, until):
-    """Give offset and type of the first record behind which the image does not fit a level, None if it never did."""
+    """Return offset and type of the first record behind which the image does not fit a level, None if it never did."""
     for told, image in images(cluster):
         fits = minimum_version(image, floor=MetadataVersion.of_level(level)).version.level <= level
         if told.offset == offset and not fits:

@@ -1,6 +1,7 @@
 """What stands in the way of one cluster's downgrade, told from what tables say of it."""
 
 import pytest
+from stopped_clusters import texts
 
 from falkirk.pipeline.transforms.stopped_cluster import StoppedCluster
 from falkirk.versions.metadata_version import MetadataVersion
@@ -25,13 +26,13 @@ def cluster(**fields):
 
 
 def test_nothing_stands_in_the_way_of_a_sound_cluster():
-    assert (list(cluster().blockers(*AT_3_8)), list(cluster().warnings())) == ([], [])
+    assert (texts(cluster().blockers(*AT_3_8)), texts(cluster().warnings())) == ([], [])
 
 
 def test_of_a_cluster_that_never_ran_little_is_known_and_nothing_is_in_the_way():
     unknown = dict.fromkeys(("voters", "dynamic_voters", "registered", "registered_dirs", "directories"))
     made = cluster(kraft_version=0, has_majority=None, metadata_dirs=None, **unknown)
-    assert (list(made.blockers(*AT_3_8)), list(made.warnings())) == ([], [])
+    assert (texts(made.blockers(*AT_3_8)), texts(made.warnings())) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -47,14 +48,14 @@ def test_of_a_cluster_that_never_ran_little_is_known_and_nothing_is_in_the_way()
     ],
 )
 def test_what_must_be_settled_first_is_told(fields, blocker):
-    assert list(cluster(**fields).blockers(*AT_3_9)) == [blocker]
+    assert texts(cluster(**fields).blockers(*AT_3_9)) == [blocker]
 
 
 @pytest.mark.parametrize("voters", [[voter(1, host=None, port=None)], [], None])
 def test_a_voter_without_an_address_blocks_where_voters_leave_the_log(voters):
     made = cluster(dynamic_voters=voters)
-    assert list(made.blockers(*AT_3_9)) == []
-    assert list(made.blockers(*AT_3_8)) == [
+    assert texts(made.blockers(*AT_3_9)) == []
+    assert texts(made.blockers(*AT_3_8)) == [
         "voter 1 has no address in the log: without it 3.8-IV0 (Kafka 3.8) cannot be told where it votes"
     ]
 
@@ -68,8 +69,8 @@ def test_a_node_with_another_directory_than_it_votes_with_blocks_where_voters_le
         dynamic_voters=[voter(1, voting)], metadata_dirs=[{"node_id": 1, "directory_id": here}],
         directories=["E", "F"],
     )  # fmt: skip
-    assert list(made.blockers(*AT_3_9)) == []
-    found = list(made.blockers(*AT_3_8))
+    assert texts(made.blockers(*AT_3_9)) == []
+    found = texts(made.blockers(*AT_3_8))
     assert found == [
         "node 1 votes with directory D, and X is here: with static voters nothing would tell them apart"
     ][:blocks]  # fmt: skip
@@ -82,11 +83,11 @@ def test_voters_are_named_in_order_with_their_addresses():
 
 def test_nodes_and_log_dirs_that_are_not_here_are_told():
     made = cluster(registered=[1, 2, 30], voters=[1, 4], directories=["D", "F"])
-    nodes, log_dirs = made.warnings()
+    nodes, log_dirs = texts(made.warnings())
     assert nodes.startswith("nodes that belong to the cluster and are not here: 4, 30; before one of them starts again")
     assert log_dirs == "node 2 is registered with log directories that are not here: E"
 
 
 def test_log_dirs_of_a_node_that_is_not_here_are_not_told_beside_it():
-    [nodes] = cluster(nodes=[1], directories=["D"]).warnings()
+    [nodes] = texts(cluster(nodes=[1], directories=["D"]).warnings())
     assert nodes.startswith("nodes that belong to the cluster and are not here: 2;")

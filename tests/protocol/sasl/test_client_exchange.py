@@ -14,8 +14,8 @@ from falkirk.protocol.messages import (
     SaslHandshakeResponse,
 )
 from falkirk.protocol.sasl.client_exchange import (
+    NextRequest,
     SaslClientExchange,
-    SaslQuestion,
     SaslRefusal,
     SaslSession,
     SaslStep,
@@ -35,9 +35,9 @@ HANDSHAKE = SaslHandshakeResponse(mechanisms=["PLAIN"])
 
 
 def begun(login: Login, offered: dict[int, range] = OFFERED) -> SaslClientExchange:
-    """Give an exchange whose handshake was taken."""
+    """Return an exchange whose handshake was taken."""
     exchange = SaslClientExchange(login, offered, Random(7))
-    assert exchange.begin() == SaslQuestion(SaslHandshakeRequest(login.mechanism), 1)
+    assert exchange.begin() == NextRequest(SaslHandshakeRequest(login.mechanism), 1)
     return exchange
 
 
@@ -47,11 +47,11 @@ def scram_server() -> ScramServer:
 
 
 def finished(exchange: SaslClientExchange, server: SaslServer, *, lifetime_ms: int = 0) -> SaslStep:
-    step = exchange.take(HANDSHAKE)
-    while isinstance(step, SaslQuestion):
+    step = exchange.receive(HANDSHAKE)
+    while isinstance(step, NextRequest):
         assert isinstance(step.message, SaslAuthenticateRequest)
         token = server.evaluate(bytes(step.message.auth_bytes))
-        step = exchange.take(SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms))
+        step = exchange.receive(SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms))
     return step
 
 
@@ -65,9 +65,9 @@ def test_an_exchange_goes_on_until_both_sides_know_each_other(login: Login, serv
 
 @pytest.mark.parametrize(("highest", "asked"), [(5, 2), (1, 1), (0, 0)])
 def test_tokens_go_in_the_highest_version_that_both_sides_have(highest: int, asked: int) -> None:
-    question = begun(PLAIN, {17: range(2), 36: range(highest + 1)}).take(HANDSHAKE)
+    question = begun(PLAIN, {17: range(2), 36: range(highest + 1)}).receive(HANDSHAKE)
 
-    assert question == SaslQuestion(SaslAuthenticateRequest(b"\0alice\0secret"), asked)
+    assert question == NextRequest(SaslAuthenticateRequest(b"\0alice\0secret"), asked)
 
 
 @pytest.mark.parametrize("offered", [{}, {17: range(2)}, {36: range(3)}, {17: range(1), 36: range(3)}])
@@ -99,7 +99,7 @@ def test_a_session_that_ends_is_renewed_in_its_last_part(seed: int) -> None:
     ],
 )
 def test_a_handshake_that_is_refused_ends_the_exchange(answer: SaslHandshakeResponse, reason: str) -> None:
-    assert begun(PLAIN).take(answer) == SaslRefusal(reason)
+    assert begun(PLAIN).receive(answer) == SaslRefusal(reason)
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,19 @@ def test_a_handshake_that_is_refused_ends_the_exchange(answer: SaslHandshakeResp
 )
 def test_a_token_that_is_refused_ends_the_exchange(answer: SaslAuthenticateResponse, reason: str) -> None:
     exchange = begun(PLAIN)
-    exchange.take(HANDSHAKE)
+    exchange.receive(HANDSHAKE)
 
-    assert exchange.take(answer) == SaslRefusal(reason)
+    assert exchange.receive(answer) == SaslRefusal(reason)
 
 
 def test_a_server_that_does_not_know_the_password_is_refused() -> None:
     exchange = begun(SCRAM)
-    first = exchange.take(HANDSHAKE)
-    assert isinstance(first, SaslQuestion)
+    first = exchange.receive(HANDSHAKE)
+    assert isinstance(first, NextRequest)
     assert isinstance(first.message, SaslAuthenticateRequest)
     token = scram_server().evaluate(bytes(first.message.auth_bytes))
-    exchange.take(SaslAuthenticateResponse(auth_bytes=token))
+    exchange.receive(SaslAuthenticateResponse(auth_bytes=token))
 
-    refusal = exchange.take(SaslAuthenticateResponse(auth_bytes=b"v=AAAA"))
+    refusal = exchange.receive(SaslAuthenticateResponse(auth_bytes=b"v=AAAA"))
 
     assert refusal == SaslRefusal("Invalid server signature in server final message")

@@ -13,7 +13,7 @@ from falkirk.client.config import ClientConfig
 from falkirk.client.feature_update import FeatureUpdate
 from falkirk.protocol.upgrade_type import UpgradeType
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 FEATURES = {"falkirk_supported_features": "a:1-9"}
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from zookeeper_cluster import live_cluster, run
 
-from falkirk.node.zookeeper.exchange import SessionState
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.zookeeper_node.session.exchange import SessionState
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 FEATURES = {"falkirk_supported_features": "a:1-5"}
 
@@ -64,7 +64,7 @@ def test_a_zookeeper_that_hangs_dies_and_comes_back_leaves_all_as_it_was(zookeep
                 zookeeper.kill()
             await cluster.until(lambda: have_sessions_that_are(cluster, SessionState.SUSPENDED))
             # Clients are told what was true.
-            assert (await cluster.told_by(2)).finalized_features_epoch == 0
+            assert (await cluster.reported_by(2)).finalized_features_epoch == 0
             await asyncio.to_thread(zookeeper.start)
             await cluster.until(lambda: have_sessions_that_are(cluster, SessionState.CONNECTED))
             assert {node_id: node.client_id[0] for node_id, node in cluster.nodes.items()} == sessions

@@ -16,7 +16,7 @@ from falkirk.client.config import ClientConfig
 from falkirk.node.effects import Stop
 from falkirk.protocol.error_codes import ErrorCode
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 FEATURES = {"falkirk_supported_features": "a:1-3,b:2-5"}
 
@@ -36,7 +36,7 @@ def test_a_new_cluster_finalizes_all_that_it_supports_and_every_broker_tells_eac
             assert cluster.controller.epoch == 1
             await cluster.until_epoch(1)
             for node_id in cluster.nodes:
-                told = await cluster.told_by(node_id)
+                told = await cluster.reported_by(node_id)
                 assert told.finalized_features_epoch == 1
                 levels = {
                     name: (found.min_version_level, found.max_version_level)

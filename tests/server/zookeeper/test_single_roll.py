@@ -6,7 +6,7 @@ from zookeeper_cluster import live_cluster, run
 from falkirk.versions import inter_broker_protocol
 from falkirk.versions.release import Release
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 IBP = "inter_broker_protocol_version"
 

@@ -22,7 +22,6 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.raft.output import LeaderAndEpoch
 from falkirk.raft.voter_set import ReplicaKey, VoterNode
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
-from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.consistent_committed_data import ConsistentCommittedData
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
@@ -33,7 +32,8 @@ from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
-from falkirk.simulation.workload.history import History, Register, TopicHistory
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.history.write_history import History, Register, TopicHistory
 from falkirk.storage.snapshot_file import Snapshot, read_snapshot
 from falkirk.storage.snapshot_writer import write_snapshot
 

@@ -13,16 +13,16 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import RecordBatch, read_batch
 from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
-from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.committed_records_stay import CommittedRecordsStay
 from falkirk.simulation.checkers.data_checker import DataChecker
 from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncReplicasHaveCommitted
 from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
+from falkirk.simulation.checkers.log_watch import LogWatch
 from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighWatermarks
 from falkirk.simulation.checkers.replicas_match import ReplicasMatch
-from falkirk.simulation.log_watch import LogWatch
-from falkirk.simulation.workload.data_history import DataHistory, PartitionKey, make_value
+from falkirk.simulation.history.data_history import DataHistory, PartitionKey, make_value
+from falkirk.simulation.history.invariant import InvariantViolatedError
 
 TOPIC_ID = bytes(15) + b"\x07"
 KEY = PartitionKey(TOPIC_ID, 0)
@@ -158,7 +158,7 @@ def test_compaction_that_takes_the_last_record_of_a_key():
 
 def test_a_leader_without_an_acknowledged_record():
     watch = Watch(AckedRecordsSurvive())
-    watch.history.take_acked(KEY, 0, [A[1], B[1]])
+    watch.history.record_acked(KEY, 0, [A[1], B[1]])
     watch.step(1, A, B, led_epoch=1)
     watch.step(2, A)
     problem = violation(lambda: watch.step(2, A, led_epoch=2))
@@ -167,8 +167,8 @@ def test_a_leader_without_an_acknowledged_record():
 
 def test_an_acknowledged_or_read_record_that_is_another_one_in_the_end():
     watch = Watch(AckedRecordsSurvive())
-    watch.history.take_acked(KEY, 0, [A[1]])
-    watch.history.take_read(KEY, 1, B[1], "consumer")
+    watch.history.record_acked(KEY, 0, [A[1]])
+    watch.history.record_read(KEY, 1, B[1], "consumer")
     watch.end(Log([A, B]))
     assert "has p:9: at offset 0, acknowledged was p:0:" in violation(lambda: watch.end(Log([OTHER, B])))
     assert "has p:9: at offset 1, read was p:1:" in violation(lambda: watch.end(Log([A, OTHER])))
@@ -176,15 +176,15 @@ def test_an_acknowledged_or_read_record_that_is_another_one_in_the_end():
 
 def test_what_may_be_taken_is_not_asked_for():
     watch = Watch(AckedRecordsSurvive(), "trimmed-0")
-    watch.history.take_acked(KEY, 0, [A[1], B[1]])
+    watch.history.record_acked(KEY, 0, [A[1], B[1]])
     watch.end(Log([None, B], log_start_offset=1))
     assert "acknowledged was p:1:" in violation(lambda: watch.end(Log([A])))
     compacted = Watch(AckedRecordsSurvive(), "compacted-0")
-    compacted.history.take_acked(KEY, 0, [A[1], B[1]])
+    compacted.history.record_acked(KEY, 0, [A[1], B[1]])
     compacted.end(Log([None, B]))
     assert "acknowledged was p:1:" in violation(lambda: compacted.end(Log([None])))
     kept = Watch(AckedRecordsSurvive())
-    kept.history.take_acked(KEY, 0, [A[1], B[1]])
+    kept.history.record_acked(KEY, 0, [A[1], B[1]])
     problem = violation(lambda: kept.end(Log([None, B], log_start_offset=1)))
     assert "begins at offset 1, nothing may be deleted" in problem
 
@@ -201,16 +201,16 @@ def test_deleted_records_that_come_back():
 
 def test_an_offset_that_is_acknowledged_twice_or_read_differently():
     history = DataHistory(topics={TOPIC_ID: "kept-0"})
-    history.take_acked(KEY, 0, [A[1]])
+    history.record_acked(KEY, 0, [A[1]])
     assert "offset 0 of kept-0-0 was acknowledged for p:0:, now for p:1:" in violation(
-        lambda: history.take_acked(KEY, 0, [B[1]])
+        lambda: history.record_acked(KEY, 0, [B[1]])
     )
-    history.take_read(KEY, 0, A[1], "consumer-1")
+    history.record_read(KEY, 0, A[1], "consumer-1")
     assert "consumer-2 reads p:1: at offset 0 of kept-0-0, it was p:0: before" in violation(
-        lambda: history.take_read(KEY, 0, B[1], "consumer-2")
+        lambda: history.record_read(KEY, 0, B[1], "consumer-2")
     )
     history.lossy.add(KEY)
-    history.take_read(KEY, 0, B[1], "consumer-2")
+    history.record_read(KEY, 0, B[1], "consumer-2")
 
 
 @pytest.mark.parametrize("again", [A, B])

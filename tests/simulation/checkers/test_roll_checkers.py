@@ -20,16 +20,16 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
-from falkirk.simulation.checkers.checker import InvariantViolatedError
 from falkirk.simulation.checkers.eligible_replicas_fit import EligibleReplicasFit
 from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
 from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
 from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
-from falkirk.simulation.marks import Marks
-from falkirk.simulation.rolls.feature_questions import FeatureHistory
-from falkirk.simulation.rolls.level_watch import LevelChange, LevelWatch
-from falkirk.simulation.wire_watch import Conversation, WireWatch
-from falkirk.simulation.workload.history import Register
+from falkirk.simulation.history.feature_history import FeatureHistory
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.history.write_history import Register
+from falkirk.simulation.machine.wire_watch import Conversation, WireWatch
+from falkirk.simulation.views.level_watch import LevelChange, LevelWatch
+from falkirk.simulation.views.marks import Marks
 from falkirk.versions.metadata_version import MetadataVersion
 
 LOW, HIGH = MetadataVersion.parse("3.9"), MetadataVersion.parse("4.3")

@@ -5,11 +5,11 @@ import sys
 import pytest
 from rolling_clusters import level, lines, played, roll, scenario
 
-from falkirk.simulation.disk import CrashOutcome
-from falkirk.simulation.faults import FaultPlan
-from falkirk.simulation.rolls.plan import Pause, RollPlan
+from falkirk.simulation.machine.disk import CrashOutcome
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.run import CrashPoint, Verdict, simulate
-from falkirk.simulation.scenario import Scenario
 
 SEED = 5
 # The level is asked for in between, answered, and every node has its snapshot.
@@ -32,7 +32,7 @@ def changes_while_lowering(node_id: int) -> range:
 
 
 def crash_at_each(node_id: int, outcomes, *, every: int = 1) -> int:
-    """Crash at each change, or every so many; give how many crashes there were."""
+    """Crash at each change, or every so many; return how many crashes there were."""
     points = [
         CrashPoint(node_id=node_id, change=change, outcome=outcome)
         for change in changes_while_lowering(node_id)[::every]

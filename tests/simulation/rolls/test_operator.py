@@ -7,7 +7,7 @@ import pytest
 from rolling_clusters import NODES, level, lines, played, roll, scenario
 
 from falkirk.protocol.upgrade_type import UpgradeType
-from falkirk.simulation.rolls.plan import (
+from falkirk.simulation.plans.roll_plan import (
     AskTooEarly,
     Pause,
     Restart,

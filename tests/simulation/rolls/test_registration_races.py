@@ -14,16 +14,16 @@ from falkirk.protocol.messages import controller_registration_request as control
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.simulation.checkers.finalized_within_supported import FinalizedWithinSupported
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
-from falkirk.simulation.cluster import Cluster
-from falkirk.simulation.faults import FaultPlan
+from falkirk.simulation.cluster.simulated_cluster import Cluster
+from falkirk.simulation.history.data_history import DataHistory
+from falkirk.simulation.history.group_history import GroupHistory
+from falkirk.simulation.history.write_history import History
+from falkirk.simulation.machine.world import World
+from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.scenario import CLUSTER_ID, Scenario
 from falkirk.simulation.rolls.feature_questions import update_error
-from falkirk.simulation.scenario import CLUSTER_ID, Scenario
-from falkirk.simulation.workload.data_history import DataHistory
 from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
-from falkirk.simulation.workload.group_history import GroupHistory
-from falkirk.simulation.workload.history import History
 from falkirk.simulation.workload.operation import Operation
-from falkirk.simulation.world import World
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
@@ -172,7 +172,7 @@ OTHER_WAYS = [(broker_registration, False), (controller_registration, True)]
 
 @pytest.fixture(params=[*WAYS, *(pytest.param(way, marks=pytest.mark.full) for way in OTHER_WAYS)])
 def races(request):
-    """Give a function: it plays these steps in every order, and gives each order and its race."""
+    """Yield a function: it plays these steps in every order, and gives each order and its race."""
     registration, reaches_followers = request.param
 
     def play(steps: str):

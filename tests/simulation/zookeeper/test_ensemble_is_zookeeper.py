@@ -19,7 +19,8 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import Callback
 
-from falkirk.node.zookeeper.operations import (
+from falkirk.simulation.zookeeper.world.ensemble import Ensemble
+from falkirk.zookeeper_node.session.operations import (
     CheckVersion,
     Children,
     Create,
@@ -28,23 +29,22 @@ from falkirk.node.zookeeper.operations import (
     Failed,
     GetChildren,
     GetData,
+    KeeperError,
     Multi,
-    Refusal,
     SetData,
     Znode,
 )
-from falkirk.simulation.zookeeper.ensemble import Ensemble
 
-pytestmark = [pytest.mark.zookeeper, pytest.mark.slow, pytest.mark.xdist_group("zookeeper")]
+pytestmark = pytest.mark.zookeeper
 
 PATHS = ("/a", "/b", "/a/x", "/a/y", "/b/x")
 OPERATIONS = 250
 REFUSALS = {
-    NoNodeError: Failed(Refusal.NO_NODE),
-    NodeExistsError: Failed(Refusal.NODE_EXISTS),
-    BadVersionError: Failed(Refusal.BAD_VERSION),
-    NotEmptyError: Failed(Refusal.OTHER, detail="NotEmpty"),
-    NoChildrenForEphemeralsError: Failed(Refusal.OTHER, detail="NoChildrenForEphemerals"),
+    NoNodeError: Failed(KeeperError.NO_NODE),
+    NodeExistsError: Failed(KeeperError.NODE_EXISTS),
+    BadVersionError: Failed(KeeperError.BAD_VERSION),
+    NotEmptyError: Failed(KeeperError.OTHER, detail="NotEmpty"),
+    NoChildrenForEphemeralsError: Failed(KeeperError.OTHER, detail="NoChildrenForEphemerals"),
 }
 
 
@@ -115,7 +115,7 @@ class Real:
     def _get(self, path, watcher):
         # Where there is nothing to get, `exists` is what leaves a watch.
         if self.client.exists(path, watch=watcher) is None:
-            return Failed(Refusal.NO_NODE)
+            return Failed(KeeperError.NO_NODE)
         data, stat = self.client.get(path, watch=watcher)
         return Znode(data, stat.version, stat.czxid, stat.ephemeralOwner)
 
@@ -217,4 +217,4 @@ def test_the_same_operations_have_the_same_answers_and_fire_the_same_watches(chr
     reals[1].close()
     # All of it was met, or nothing was compared.
     assert outcomes >= {Znode, Children, Done, Failed, "told"}
-    assert outcomes >= {Refusal.NO_NODE, Refusal.NODE_EXISTS, Refusal.BAD_VERSION, Refusal.OTHER}
+    assert outcomes >= {KeeperError.NO_NODE, KeeperError.NODE_EXISTS, KeeperError.BAD_VERSION, KeeperError.OTHER}

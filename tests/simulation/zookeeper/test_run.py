@@ -10,16 +10,16 @@ from dataclasses import replace
 import pytest
 from simulated_seeds import assert_passed, passed, reach
 
-from falkirk.simulation.world import World
+from falkirk.simulation.machine.world import World
 from falkirk.simulation.zookeeper.run import simulate
-from falkirk.simulation.zookeeper.zookeeper_marks import ZOOKEEPER_MARKS
-from falkirk.simulation.zookeeper.zookeeper_scenario import (
+from falkirk.simulation.zookeeper.scenario import (
     BROKEN_SESSIONS,
     CRASHES,
     KINDS,
     SLOW_ANSWERS,
     ZooKeeperScenario,
 )
+from falkirk.simulation.zookeeper.world.marks import ZOOKEEPER_MARKS
 
 CHUNKS = 6
 SEEDS_IN_A_CHUNK = 10
@@ -66,7 +66,6 @@ def test_a_controller_may_die_or_lose_its_connection_at_any_moment_of_a_write():
     assert marks["update told NONE"] > 0
 
 
-@pytest.mark.slow
 def test_where_nothing_goes_wrong_only_incompatible_nodes_stop_and_nobody_is_fenced():
     scenario = replace(scenario_of(1), generations=(1, 1, 1), releases=("3.7", "3.8", "3.9"), is_migrating=False)
     result = simulate(1, keeps_timeline=False, scenario=replace(scenario, kinds=frozenset()))

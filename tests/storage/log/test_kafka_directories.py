@@ -22,7 +22,7 @@ RELEASES = ["3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0"]
 
 @pytest.fixture(scope="module", params=RELEASES)
 def cluster(request):
-    """Give the files of all partitions but the metadata's: directory to name to content."""
+    """Return the files of all partitions but the metadata's: directory to name to content."""
     found = {}
     with tarfile.open(CLUSTERS / f"{request.param}.tar.gz") as archive:
         for member in archive:

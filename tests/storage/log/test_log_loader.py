@@ -4,7 +4,7 @@ import pytest
 from data_logs import DIRECTORY, NOW, contents, marker, opened, produce, produced, replayed, stored
 
 from falkirk.protocol.record_batch import read_batches
-from falkirk.simulation.disk import SimulatedCrashError, SimulatedDisk
+from falkirk.simulation.machine.disk import SimulatedCrashError, SimulatedDisk
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.unified_log import UnifiedLog
 from falkirk.storage.memory_disk import MemoryDisk

@@ -294,8 +294,8 @@ def test_a_directory_that_cannot_be_read_at_the_start_is_the_only_one_to_go(disk
     again = open_manager(disk)
     assert again.get(T0) is None
     assert again.get(T1) is not None
-    assert list(again.take_failed()) == ["/d1"]
-    assert again.take_failed() == {}
+    assert list(again.pop_failed()) == ["/d1"]
+    assert again.pop_failed() == {}
     with pytest.raises(LogDirFailedError):
         again.get_or_create(T0, TOPIC_ID, CONFIG, directory_id=ONE)
 
@@ -304,7 +304,7 @@ def test_a_directory_that_fails_when_a_log_is_made_gives_way_to_the_next(disk):
     manager = open_manager(disk)
     disk.failing = ("/d1",)
     assert manager.get_or_create(T0, TOPIC_ID, CONFIG).directory == "/d2/t-0"
-    assert list(manager.take_failed()) == ["/d1"]
+    assert list(manager.pop_failed()) == ["/d1"]
     disk.failing = ("/d1", "/d2")
     with pytest.raises(LogDirFailedError):
         manager.get_or_create(T1, TOPIC_ID, CONFIG)
@@ -318,7 +318,7 @@ def test_a_directory_that_fails_in_the_housekeeping_is_told(disk):
     disk.failing = ("/d1",)
     for _ in range(5):
         manager.tick(NOW + 5000)
-    assert list(manager.take_failed()) == ["/d1"]
+    assert list(manager.pop_failed()) == ["/d1"]
     assert list(manager.logs()) == [logs[1]]
     assert checkpoint(disk, "/d2/replication-offset-checkpoint") == {T1: 1}
 

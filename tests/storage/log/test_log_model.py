@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.protocol.record_batch import RecordBatch, read_batches
-from falkirk.simulation.disk import CrashOutcome, SimulatedCrashError, SimulatedDisk
+from falkirk.simulation.machine.disk import CrashOutcome, SimulatedCrashError, SimulatedDisk
 from falkirk.storage.index import rebuild_indexes
 from falkirk.storage.leader_epochs import EpochEntry
 from falkirk.storage.log.append import AppendOrigin
@@ -113,7 +113,7 @@ class Retain:
     def do(self, log: UnifiedLog, model: Model) -> None:
         log.update_high_watermark(model.end_offset)
         log.delete_old_segments(NOW)
-        log.take_deleted_files()
+        log.pop_deleted_files()
         model.batches = [batch for batch in model.batches if batch.end_offset > log.segments[0].base_offset]
 
 
@@ -263,7 +263,7 @@ def longest_of(before: Model, after: Model) -> list[bytes]:
 
 
 def is_run_of(found: list[bytes], batches: list[bytes]) -> bool:
-    """Say whether these batches stand there one after the other."""
+    """True if these batches stand there one after the other."""
     if not found:
         return True
     if found[0] not in batches:

@@ -161,7 +161,6 @@ def test_sizes_are_bounded_before_and_after_compression():
     assert refused(batch(big), LogConfig(segment_bytes=3000)).error_code is ErrorCode.RECORD_LIST_TOO_LARGE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS[1:])
 def test_a_bomb_is_refused(codec):
     body = compress(codec, bytes(17 << 20))

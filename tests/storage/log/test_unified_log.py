@@ -389,10 +389,10 @@ def test_a_cut_takes_the_segments_indexes_epochs_and_producers_behind_it():
     assert len(list(read_batches(contents(log)))) == 5
     assert [(entry.producer_id, entry.last_sequence) for entry in log.active_producers()] == [(0, 1), (1, 1), (2, 0)]
     assert names(disk, ".log") == ["00000000000000000000.log", "00000000000000000002.log", "00000000000000000004.log"]
-    deleted = log.take_deleted_files()
+    deleted = log.pop_deleted_files()
     assert set(deleted) == set(names(disk, ".deleted"))
     assert "00000000000000000008.snapshot.deleted" in deleted
-    assert log.take_deleted_files() == ()
+    assert log.pop_deleted_files() == ()
     assert produce(log, producer=(2, 0, 1), epoch=3).first_offset == 5
 
 
@@ -554,7 +554,7 @@ def test_deleted_files_are_told_and_keep_their_data_until_someone_removes_them()
         produce(log, producer=(1, 0, at))
     log.update_high_watermark(4)
     log.delete_old_segments(NOW)
-    deleted = log.take_deleted_files()
+    deleted = log.pop_deleted_files()
     assert sorted(deleted) == names(disk, ".deleted")
     assert len([name for name in deleted if name.endswith(".log.deleted")]) == 2
     for name in deleted:
@@ -651,7 +651,7 @@ def test_cleaned_segments_take_the_place_of_old_ones():
         batch.base_offset for batch in batches if batch in kept or batch.base_offset >= end
     ]
     assert log.size == len(contents(log))
-    assert set(log.take_deleted_files()) == set(names(disk, ".deleted"))
+    assert set(log.pop_deleted_files()) == set(names(disk, ".deleted"))
     before = contents(log)
     log.close()
     assert contents(opened(disk)) == before

@@ -1,1 +1,1 @@
-"""Groups and their offsets, as a cluster's coordinators tell and change them."""
+"""Groups and their offsets, read and changed through their coordinators."""

@@ -1,4 +1,4 @@
-"""Groups for programs without an event loop: each call waits for its answer.
+"""Groups without an event loop: each call blocks until its answer.
 
 with GroupAdmin(parse_servers("broker:9092"), ClientConfig()) as admin:
     for group in admin.list_groups(types=["Consumer"]):
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class GroupAdmin:
-    """An AsyncAdmin with an event loop of its own; what its methods do and raise stands in `client.groups`.
+    """An AsyncAdmin on an event loop of its own, for one thread. Methods do what the functions of this package do.
 
-    `timeout_ms`: how long each call goes on while coordinators and leaders move. For one thread.
+    `timeout_ms`: how long each call retries while coordinators and leaders move.
     """
 
     def __init__(
@@ -49,18 +49,18 @@ class GroupAdmin:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; nothing can be asked any more."""
+        """Close all connections; no request can follow."""
         with self._runner:
             self._runner.run(self._admin.close())
 
     def find_coordinators(self, group_ids: Iterable[str]) -> dict[str, ClusterNode | Refusal]:
-        """Give the coordinator of each group."""
+        """Return the coordinator of each group."""
         return self._runner.run(Coordinators(self._admin).find(group_ids, timeout_ms=self._timeout_ms))
 
     def list_groups(
         self, *, types: Collection[str] = (), states: Collection[str] = (), protocol_types: Collection[str] = ()
     ) -> list[GroupListing]:
-        """Give the groups by id."""
+        """Return the groups, by id."""
         return self._runner.run(
             listing.list_groups(
                 self._admin, types=types, states=states, protocol_types=protocol_types, timeout_ms=self._timeout_ms
@@ -72,7 +72,7 @@ class GroupAdmin:
         return self._runner.run(description.describe_groups(self._admin, group_ids, timeout_ms=self._timeout_ms))
 
     def list_group_offsets(self, group_ids: Iterable[str]) -> dict[str, CommittedOffsets | Refusal]:
-        """Give all committed offsets of groups."""
+        """Return all committed offsets of groups."""
         return self._runner.run(offsets.list_group_offsets(self._admin, group_ids, timeout_ms=self._timeout_ms))
 
     def alter_group_offsets(self, group_id: str, wanted: Mapping[TopicPartition, int]) -> Outcomes | Refusal:
@@ -90,5 +90,5 @@ class GroupAdmin:
         return self._runner.run(offsets.delete_groups(self._admin, group_ids, timeout_ms=self._timeout_ms))
 
     def list_offsets(self, partitions: Iterable[TopicPartition], time: int) -> dict[TopicPartition, int | Refusal]:
-        """Give an offset for each partition."""
+        """Return an offset for each partition."""
         return self._runner.run(list_offsets(self._admin, partitions, time, timeout_ms=self._timeout_ms))

@@ -1,4 +1,4 @@
-"""Configs of groups that are set in the metadata: found, and removed.
+"""Dynamic configs of groups: read and deleted.
 
 Sources: ListConfigResources (key 74; types other than client metrics since version 1, KIP-1142), DescribeConfigs (key
 32), IncrementalAlterConfigs (key 44).
@@ -30,20 +30,22 @@ if TYPE_CHECKING:
     from falkirk.client.connection import NodeConnection
 
 GroupConfigs = dict[str, dict[str, str | None]]
-"""Value by key, by group; None: it is not told."""
+"""Value by key, by group; None: the broker does not show it."""
 
 _LIST_CONFIG_RESOURCES: Final = 74
 _WITH_TYPES: Final = 1
 _GROUP: Final = 32
 _DYNAMIC_GROUP_CONFIG: Final = 8
 _DELETE: Final = 1
+# From brokers that do not know the type of the resource.
+_NO_SUCH_CONFIGS: Final = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
 
 
 async def group_configs(admin: AsyncAdmin) -> GroupConfigs:
-    """Give what is set for groups; nothing from brokers before 4.0, which have no such configs.
+    """Return the dynamic configs of groups; none from brokers before 4.0, which have no such configs.
 
-    Brokers before 4.1 do not tell for which names there is anything: then all groups that exist are asked for.
-    Raises ClientError, NodeRefusedError without the right DESCRIBE_CONFIGS among them.
+    Brokers before 4.1 do not list which groups have configs: then all groups that exist are described.
+    Raises ClientError, among them NodeRefusedError without DESCRIBE_CONFIGS.
     """
     node = await admin.any_node()
     names = await _names(node)
@@ -69,7 +71,7 @@ async def group_configs(admin: AsyncAdmin) -> GroupConfigs:
 
 
 async def delete_group_configs(admin: AsyncAdmin, configs: Mapping[str, Iterable[str]]) -> dict[str, Refusal | None]:
-    """Remove keys from groups' configs; give what came of each group, None: done. Raises ClientError."""
+    """Delete keys of groups' configs, and return the refusal of each group, None if it is done. Raises ClientError."""
     request = IncrementalAlterConfigsRequest(
         resources=[
             AlterConfigsResource(
@@ -89,12 +91,8 @@ async def delete_group_configs(admin: AsyncAdmin, configs: Mapping[str, Iterable
     }
 
 
-# What brokers answer that do not know the type of the resource.
-_NO_SUCH_CONFIGS: Final = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
-
-
 async def _names(node: NodeConnection) -> list[str] | None:
-    """Give the groups that have configs; None: the node cannot say."""
+    """Return the groups that have configs; None if the node cannot list them."""
     offered = (await node.versions()).api_ranges.get(_LIST_CONFIG_RESOURCES)
     if offered is None or offered.highest < _WITH_TYPES:
         return None

@@ -1,4 +1,4 @@
-"""Which broker coordinates a group, and questions to coordinators, asked again while they move or load.
+"""Find the coordinators of groups, and send them requests, again while coordinators move or load.
 
 Source: FindCoordinator (key 10): one group a request up to version 3, many from version 4 on (KIP-699).
 """
@@ -28,17 +28,17 @@ T = TypeVar("T")
 MOVED: Final = frozenset(
     {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 )
-"""The coordinator is another one, or not ready: it is to be looked for and asked again."""
+"""The coordinator is another broker, or not ready: find it and ask again."""
 
 _FIND_COORDINATOR: Final = 10
 _GROUP: Final = 0
 _SINGLE: Final = SupportedRange(0, 3)
 _BATCHED: Final = SupportedRange(4, 6)
-_UNTOLD: Final = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "the answer does not name the group")
+_NO_ANSWER: Final = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "the answer does not name the group")
 
 
 class Coordinators:
-    """Finds coordinators of groups through any broker, and asks them."""
+    """Finds coordinators through any broker, and sends them requests."""
 
     def __init__(self, admin: AsyncAdmin) -> None:
         self._admin = admin
@@ -46,7 +46,7 @@ class Coordinators:
     async def find(
         self, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
     ) -> dict[str, ClusterNode | Refusal]:
-        """Give the coordinator of each group. Raises ClientError if no broker can be asked."""
+        """Return the coordinator of each group. Raises ClientError if no broker answers."""
         retries = Retries(self._admin.config, timeout_ms)
         found: dict[str, ClusterNode | Refusal] = {}
         waiting = list(dict.fromkeys(group_ids))
@@ -66,10 +66,10 @@ class Coordinators:
         *,
         timeout_ms: int = API_TIMEOUT_MS,
     ) -> dict[str, T | Refusal]:
-        """Put a question to the coordinators, to each of them once for all its groups; give the answers by group.
+        """Call `question` for each coordinator with all its groups, and return the answers by group.
 
-        The question is given a coordinator, its groups, and how long a request may take (ms); its answers with an error
-        of MOVED are asked for again. Raises ClientError for a coordinator that cannot be reached in time.
+        `question` gets a coordinator, its groups, and the timeout of a request (ms); answers with an error of MOVED are
+        asked for again. Raises ClientError for a coordinator that cannot be reached in time.
         """
         retries = Retries(self._admin.config, timeout_ms)
         wanted = list(dict.fromkeys(group_ids))
@@ -81,7 +81,7 @@ class Coordinators:
             try:
                 found = await self._find_once(waiting, left_ms)
             except RequestTimedOutError:
-                # The time is over: what was told last says more.
+                # The time is over: the last answers say more.
                 if all(group_id in answers for group_id in waiting):
                     break
                 raise
@@ -90,11 +90,11 @@ class Coordinators:
                     answers[group_id] = coordinator
                 else:
                     by_node.setdefault(coordinator, []).append(group_id)
-            told = await asyncio.gather(
+            results = await asyncio.gather(
                 *(question(node, ids, left_ms) for node, ids in by_node.items()),
                 return_exceptions=True,
             )
-            unreached = _sort_out(told, list(by_node.values()), answers)
+            unreached = _sort_out(results, list(by_node.values()), answers)
             lost = {group_id for ids, _ in unreached for group_id in ids}
             waiting = [group_id for group_id in waiting if group_id in lost or _has_moved(answers[group_id])]
             if waiting:
@@ -112,8 +112,8 @@ class Coordinators:
             request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=tuple(group_ids))
             response = await node.request(request, wanted=_BATCHED, is_idempotent=True, timeout_ms=timeout_ms)
             assert isinstance(response, FindCoordinatorResponse)
-            told = {each.key: _coordinator(each) for each in response.coordinators}
-            return {group_id: told.get(group_id, _UNTOLD) for group_id in group_ids}
+            by_key = {each.key: _coordinator(each) for each in response.coordinators}
+            return {group_id: by_key.get(group_id, _NO_ANSWER) for group_id in group_ids}
         found: dict[str, ClusterNode | Refusal] = {}
         for group_id in group_ids:
             request = FindCoordinatorRequest(key=group_id, key_type=_GROUP)
@@ -123,10 +123,10 @@ class Coordinators:
         return found
 
 
-def _coordinator(told: FindCoordinatorResponse | _Coordinator) -> ClusterNode | Refusal:
-    if told.error_code != ErrorCode.NONE:
-        return Refusal(told.error_code, told.error_message or None)
-    return ClusterNode(node_id=told.node_id, endpoint=Endpoint(told.host, told.port))
+def _coordinator(answer: FindCoordinatorResponse | _Coordinator) -> ClusterNode | Refusal:
+    if answer.error_code != ErrorCode.NONE:
+        return Refusal(answer.error_code, answer.error_message or None)
+    return ClusterNode(node_id=answer.node_id, endpoint=Endpoint(answer.host, answer.port))
 
 
 def _has_moved(answer: object) -> bool:
@@ -134,16 +134,16 @@ def _has_moved(answer: object) -> bool:
 
 
 def _sort_out(
-    told: Sequence[Mapping[str, T | Refusal] | BaseException],
+    results: Sequence[Mapping[str, T | Refusal] | BaseException],
     asked: Sequence[list[str]],
     answers: dict[str, T | Refusal],
 ) -> list[tuple[list[str], ClientError]]:
-    """Take what was answered; give the groups whose coordinator could not be asked, each with why.
+    """Add the results to `answers`, and return the groups whose coordinator did not answer, each with its error.
 
-    When the time is over, what was told last says more than that.
+    When the time is over, the last answers are kept.
     """
     unreached: list[tuple[list[str], ClientError]] = []
-    for group_ids, answer in zip(asked, told, strict=True):
+    for group_ids, answer in zip(asked, results, strict=True):
         if isinstance(answer, RequestTimedOutError) and all(group_id in answers for group_id in group_ids):
             continue
         if isinstance(answer, ConnectionFailedError):
@@ -151,5 +151,5 @@ def _sort_out(
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            answers |= {group_id: answer.get(group_id, _UNTOLD) for group_id in group_ids}
+            answers |= {group_id: answer.get(group_id, _NO_ANSWER) for group_id in group_ids}
     return unreached

@@ -1,7 +1,7 @@
-"""What coordinators tell of consumer groups: those of the classic protocol and those of KIP-848, in one form.
+"""Consumer groups of the classic protocol and of KIP-848, described in one form.
 
-Each group is asked for as one of KIP-848 (ConsumerGroupDescribe, key 69) first; where the coordinator has no such group
-or is too old, by DescribeGroups (key 15), as Kafka's Admin does.
+Each group is described as one of KIP-848 first (ConsumerGroupDescribe, key 69); by DescribeGroups (key 15) if the
+coordinator has no such group or is too old, as Kafka's Admin does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EMPTY: Final = "Empty"
 _DESCRIBE_CONSUMER_GROUPS: Final = 69
 _NO_MEMBER_TYPE: Final = -1
 _CONSUMER_MEMBER: Final = 1
-# Where a coordinator of KIP-848's groups says that the group is none of these, or that it has none at all.
+# The coordinator has no such group of KIP-848, or no such groups at all.
 _CLASSIC_INSTEAD: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 
 
@@ -48,8 +48,8 @@ _CLASSIC_INSTEAD: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNS
 class MemberDescription:
     """A member. Epochs and `target` are None in classic groups.
 
-    `is_upgraded`: it speaks the new protocol; False: the classic one in a group of the new type; None: not told, as by
-    brokers before 4.1 and in classic groups.
+    `is_upgraded`: it speaks the new protocol; False: the classic one in a group of the new type; None: not reported, as
+    by brokers before 4.1 and in classic groups.
     """
 
     member_id: str
@@ -80,7 +80,7 @@ class GroupDescription:
 async def describe_groups(
     admin: AsyncAdmin, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
 ) -> dict[str, GroupDescription | Refusal]:
-    """Describe consumer groups, those of offsets alone among them; groups of other kinds are refused.
+    """Describe consumer groups, groups with offsets alone included; groups of other kinds are refused.
 
     Raises ClientError for a coordinator that cannot be reached.
     """
@@ -137,7 +137,7 @@ def _of_modern(coordinator: ClusterNode, group: modern.DescribedGroup) -> GroupD
 
 
 def _modern_member(member: modern.Member) -> MemberDescription:
-    told = member.member_type != _NO_MEMBER_TYPE
+    is_reported = member.member_type != _NO_MEMBER_TYPE
     return MemberDescription(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -146,7 +146,7 @@ def _modern_member(member: modern.Member) -> MemberDescription:
         assignment=_assigned(member.assignment),
         member_epoch=member.member_epoch,
         target=_assigned(member.target_assignment),
-        is_upgraded=member.member_type == _CONSUMER_MEMBER if told else None,
+        is_upgraded=member.member_type == _CONSUMER_MEMBER if is_reported else None,
     )
 
 
@@ -181,7 +181,7 @@ def _of_classic(coordinator: ClusterNode, group: classic.DescribedGroup) -> Grou
 
 
 def _classic_member(member: classic.DescribedGroupMember) -> MemberDescription:
-    """Read a member. Raises RemoteProtocolError for an assignment that is none."""
+    """Convert a member. Raises RemoteProtocolError for an assignment that does not parse."""
     return MemberDescription(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
@@ -192,7 +192,7 @@ def _classic_member(member: classic.DescribedGroupMember) -> MemberDescription:
 
 
 def _decoded(data: bytes) -> tuple[TopicPartition, ...]:
-    """Read what consumers assign among themselves: a version, then the message. Raises RemoteProtocolError."""
+    """Decode an assignment of the consumer protocol: a version, then the message. Raises RemoteProtocolError."""
     if not data:
         return ()
     assignment = decode_embedded(ConsumerProtocolAssignment, data)

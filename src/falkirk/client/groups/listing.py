@@ -1,4 +1,4 @@
-"""Which groups a cluster has: every broker tells those that it coordinates.
+"""The groups of a cluster: every broker lists those that it coordinates.
 
 Source: ListGroups (key 16); states since version 4 (KIP-518), types since version 5 (KIP-848).
 """
@@ -28,7 +28,7 @@ CONSUMER: Final = "Consumer"
 SHARE: Final = "Share"
 STREAMS: Final = "Streams"
 GROUP_TYPES: Final = (CLASSIC, CONSUMER, SHARE, STREAMS)
-"""As Kafka's tools write them; on the wire any case will do."""
+"""As Kafka's tools write them; the wire takes any case."""
 CONSUMER_PROTOCOL: Final = "consumer"
 CONSUMER_GROUP_TYPES: Final = frozenset({CLASSIC, CONSUMER})
 CONSUMER_GROUP_PROTOCOLS: Final = frozenset({"", CONSUMER_PROTOCOL})
@@ -41,10 +41,10 @@ _WITH_TYPES: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupListing:
-    """A group. `type` and `state` are None where the broker is too old to tell.
+    """A group. `type` and `state` are None where the broker is too old to report them.
 
     `protocol_type` is `consumer` for consumers of either protocol, the client's own word for others (`connect`), and
-    empty for a group that has but offsets.
+    empty for a group that has offsets only.
     """
 
     group_id: str
@@ -54,7 +54,7 @@ class GroupListing:
 
     @property
     def is_simple(self) -> bool:
-        """Say whether it is a classic group that never had members of a known kind."""
+        """Whether it is a classic group that never had members of a known kind."""
         return self.type in {None, CLASSIC} and not self.protocol_type
 
 
@@ -66,14 +66,14 @@ async def list_groups(
     protocol_types: Collection[str] = (),
     timeout_ms: int = API_TIMEOUT_MS,
 ) -> list[GroupListing]:
-    """Give the groups by id; of the types, states and protocol types that are named, or all where none is.
+    """Return the groups by id; of the named types, states and protocol types, or of all where none is named.
 
-    Raises ClientError; UnsupportedApiError for states or types that a broker is too old to tell.
+    Raises ClientError; UnsupportedApiError for states or types that a broker is too old to report.
     """
     retries = Retries(admin.config, timeout_ms)
     nodes = (await admin.describe_cluster()).nodes
-    told = await asyncio.gather(*(_ask(admin.connection(node.endpoint), types, states, retries) for node in nodes))
-    found = {group.group_id: _listing(group) for groups in told for group in groups}
+    listed = await asyncio.gather(*(_ask(admin.connection(node.endpoint), types, states, retries) for node in nodes))
+    found = {group.group_id: _listing(group) for groups in listed for group in groups}
     return [group for _, group in sorted(found.items()) if not protocol_types or group.protocol_type in protocol_types]
 
 
@@ -94,7 +94,7 @@ async def _ask(
 async def _request(
     node: NodeConnection, types: Collection[str], states: Collection[str]
 ) -> tuple[ListGroupsRequest, SupportedRange]:
-    """Give the request and the versions that can say it; types are left out where all groups are classic ones."""
+    """Return the request and the versions that can carry it; types are left out where all groups are classic ones."""
     offered = (await node.versions()).api_ranges.get(_LIST_GROUPS)
     is_old = offered is not None and offered.highest < _WITH_TYPES
     if is_old and CLASSIC in types and CONSUMER_GROUP_TYPES.issuperset(types):

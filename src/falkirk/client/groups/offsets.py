@@ -1,4 +1,4 @@
-"""Committed offsets of groups: read, set and deleted, from outside of the group.
+"""Committed offsets of groups: fetched, committed and deleted from outside of the group.
 
 Sources: OffsetFetch (key 9; many groups a request from version 8 on, KIP-709), OffsetCommit (key 8), OffsetDelete (key
 47, KIP-496), DeleteGroups (key 42).
@@ -43,26 +43,24 @@ _FETCH_SINGLE: Final = SupportedRange(2, 7)
 _FETCH_BATCHED: Final = SupportedRange(8, 9)
 _COMMIT: Final = SupportedRange(2, 9)
 _NO_EPOCH: Final = -1
+CommittedOffsets = dict[TopicPartition, "CommittedOffset"]
+Outcomes = dict[TopicPartition, "Refusal | None"]
+"""The refusal of each partition: None if it is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedOffset:
-    """The offset of the next record to be read. `leader_epoch`: that of the record before it, where it was told."""
+    """The offset of the next record to read. `leader_epoch`: of the record before it, if it was committed."""
 
     offset: int
     leader_epoch: int | None = None
     metadata: str = ""
 
 
-CommittedOffsets = dict[TopicPartition, "CommittedOffset"]
-Outcomes = dict[TopicPartition, "Refusal | None"]
-"""What came of each partition: None if it was done."""
-
-
 async def list_group_offsets(
     admin: AsyncAdmin, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
 ) -> dict[str, CommittedOffsets | Refusal]:
-    """Give all committed offsets of groups, by partition; a group that does not exist has none.
+    """Return all committed offsets of groups, by partition; a group that does not exist has none.
 
     Raises ClientError for a coordinator that cannot be reached.
     """
@@ -78,7 +76,7 @@ async def list_group_offsets(
 async def alter_group_offsets(
     admin: AsyncAdmin, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout_ms: int = API_TIMEOUT_MS
 ) -> Outcomes | Refusal:
-    """Commit offsets for a group without active members; a group that does not exist comes to be.
+    """Commit offsets for a group without active members; a group that does not exist is created.
 
     Raises ClientError for a coordinator that cannot be reached.
     """
@@ -136,7 +134,7 @@ async def delete_group_offsets(
 async def delete_groups(
     admin: AsyncAdmin, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
 ) -> dict[str, Refusal | None]:
-    """Delete groups that are empty, with their offsets; None stands for what was done.
+    """Delete empty groups with their offsets, and return the refusal of each, None if it is done.
 
     Raises ClientError for a coordinator that cannot be reached.
     """
@@ -177,7 +175,7 @@ async def _fetch_single(node: NodeConnection, group_id: str, timeout_ms: int) ->
 
 
 def _offsets(topics: Sequence[OffsetFetchResponseTopic] | Sequence[OffsetFetchResponseTopics]) -> CommittedOffsets:
-    """Give what is committed: a partition with an error, or without an offset, has nothing to tell."""
+    """Return the committed offsets; a partition with an error, or without an offset, has none."""
     return {
         TopicPartition(topic.name, partition.partition_index): CommittedOffset(
             offset=partition.committed_offset,
@@ -195,7 +193,7 @@ def _outcome(error_code: int, message: str | None = None) -> Refusal | None:
 
 
 def _outcomes(response: OffsetCommitResponse | OffsetDeleteResponse) -> Outcomes | Refusal:
-    """Give what came of each partition, or that the coordinator is another one."""
+    """Return the outcome of each partition, or that the coordinator has moved."""
     outcomes = {
         TopicPartition(topic.name, partition.partition_index): _outcome(partition.error_code)
         for topic in response.topics
@@ -205,5 +203,5 @@ def _outcomes(response: OffsetCommitResponse | OffsetDeleteResponse) -> Outcomes
 
 
 def _moved(outcomes: Outcomes) -> Refusal | None:
-    """Give the error that says of all partitions that the coordinator is to be asked again."""
+    """Return an error of MOVED if a partition has one: then the coordinator is asked again about all of them."""
     return next((each for each in outcomes.values() if each is not None and each.error_code in MOVED), None)

@@ -1,1 +1,1 @@
-"""How partitions are shared out among the members of a consumer group (KIP-848's server-side assignors)."""
+"""KIP-848's server-side assignors: which member of a consumer group owns which partitions."""

@@ -1,4 +1,4 @@
-"""What an assignor is told about a group, and what it gives."""
+"""The interface of an assignor: the group it is given and the assignment it returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_PARTITIONS: Final[Assignment] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSpec:
-    """A member: the topics (ids of 16 bytes) it reads, all of which exist, and what it was to own until now."""
+    """A member: its subscribed topics (ids of 16 bytes), all of which exist, and its previous target assignment."""
 
     subscribed_topic_ids: frozenset[bytes]
     target_assignment: Assignment = field(default_factory=dict)
@@ -27,9 +27,9 @@ class MemberSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSpec:
-    """The members by id, in an order that stays the same from one assignment to the next, and their topics.
+    """The members by id, in an order that is the same from one assignment to the next, and their topics.
 
-    `partition_counts`: of each topic (by id) that a member reads; of others, too, if that is easier.
+    `partition_counts`: by topic id, at least for every topic that a member subscribes to.
     """
 
     members: Mapping[str, MemberSpec]
@@ -37,20 +37,20 @@ class GroupSpec:
 
     @property
     def is_homogeneous(self) -> bool:
-        """Say whether all members read the same topics."""
+        """True if all members subscribe to the same topics."""
         return len({member.subscribed_topic_ids for member in self.members.values()}) <= 1
 
     def partitions_of(self, topic_id: bytes) -> int:
-        """Give how many partitions a topic has. Raises UnknownTopicError."""
+        """Return the number of a topic's partitions. Raises UnknownTopicError."""
         count = self.partition_counts.get(topic_id)
         if count is None:
             raise UnknownTopicError(topic_id)
         return count
 
     def kept_by(self, member: MemberSpec) -> Assignment:
-        """Give what of its old partitions a member may keep: of topics it reads, as far as they are known to exist.
+        """Return what a member may keep of its previous assignment: existing partitions of subscribed topics.
 
-        All of it is the very same object. Raises UnknownTopicError.
+        The very same object if that is all of it. Raises UnknownTopicError.
         """
         old = member.target_assignment
         kept = {
@@ -73,19 +73,19 @@ class Assignor(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that members and `group.consumer.assignors` give it."""
+        """The name by which members and `group.consumer.assignors` refer to it."""
         ...
 
     def assign(self, group: GroupSpec) -> Mapping[str, Assignment]:
-        """Give each member (by id) its partitions; a member whose partitions stay may get the very same object.
+        """Return each member's partitions by member id; an unchanged assignment may be the very same object.
 
-        A partition of a topic that some member reads has exactly one owner. Raises UnknownTopicError.
+        Every partition of a topic with a subscriber has exactly one owner. Raises UnknownTopicError.
         """
         ...
 
 
 class UnknownTopicError(Exception):
-    """A member's topic is not among those that are described: whoever made the spec did not look them up.
+    """A member subscribes to a topic that the spec does not describe.
 
     Source: Kafka's PartitionAssignorException.
     """

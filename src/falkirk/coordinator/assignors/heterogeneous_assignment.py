@@ -1,9 +1,9 @@
-"""Fair shares for members that read different topics.
+"""Balanced assignment for members with different subscriptions.
 
-Partitions without an owner go to those of the topic's readers that have least. Then, topic after topic and round after
-round, those that have most give to those that have least, until no topic's readers differ by more than one, or rounds
-run out. Readers of one topic may own more than those of another: what one could hand on through a third is not looked
-for. Source: Kafka's UniformHeterogeneousAssignmentBuilder, with the same result.
+Unowned partitions go to the topic's subscribers with the fewest partitions. Then, topic by topic and round by round,
+the members with the most give partitions to those with the fewest, until the subscribers of each topic differ by at
+most one, or the rounds run out. Subscribers of one topic may own more than those of another: chains of moves through a
+third topic are not searched. Source: Kafka's UniformHeterogeneousAssignmentBuilder, with the same result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UUID: Final = Struct(">qq")
 
 
 class HeterogeneousAssignment:
-    """Made for one group; `build` is called once. Members have the numbers of the spec's order.
+    """The assignment of one group; call `build` once. Members are numbered in the order of the spec.
 
     Raises UnknownTopicError.
     """
@@ -38,13 +38,13 @@ class HeterogeneousAssignment:
         for number, member in enumerate(group.members.values()):
             for topic_id in member.subscribed_topic_ids:
                 self._readers.setdefault(topic_id, []).append(number)
-        # The owner of each partition; how many each member owns; who owns others than before.
+        # The owner of each partition; how many each member owns; the members whose partitions changed.
         self._owners = {topic_id: [_NOBODY] * group.partitions_of(topic_id) for topic_id in self._readers}
         self._loads = [0] * len(self._member_ids)
         self._changed: set[int] = set()
 
     def build(self) -> Mapping[str, Assignment]:
-        """Give the new assignment."""
+        """Return the new assignment by member id."""
         kept = [self._group.kept_by(member) for member in self._group.members.values()]
         for number, assignment in enumerate(kept):
             for topic_id, partitions in assignment.items():
@@ -56,7 +56,7 @@ class HeterogeneousAssignment:
         return self._assignments(kept)
 
     def _sorted(self, topic_ids: Iterable[bytes]) -> list[bytes]:
-        """Put topics with many partitions for few readers first: there is least choice."""
+        """Order topics with many partitions per subscriber first: they leave the least choice."""
 
         def rank(topic_id: bytes) -> tuple[float, int, tuple[int, ...]]:
             reader_count = len(self._readers[topic_id])
@@ -73,7 +73,7 @@ class HeterogeneousAssignment:
         for topic_id in self._sorted(ownerless):
             least = LeastLoaded(self._by_load(topic_id), self._loads)
             for partition in ownerless[topic_id]:
-                self._give(topic_id, partition, least.take())
+                self._assign(topic_id, partition, least.next_member())
 
     def _balance(self) -> None:
         topic_ids = self._sorted(topic_id for topic_id, readers in self._readers.items() if len(readers) > 1)
@@ -88,7 +88,7 @@ class HeterogeneousAssignment:
                     last_moved = at
 
     def _balance_topic(self, topic_id: bytes) -> bool:
-        """Move partitions from those that have most to those that have least; say whether there was anything to do."""
+        """Move partitions from the members with the most to those with the fewest; return whether any moved."""
         readers = self._by_load(topic_id)
         if self._loads[readers[-1]] - self._loads[readers[0]] <= 1:
             return False
@@ -99,22 +99,22 @@ class HeterogeneousAssignment:
         most = MostLoaded(readers, self._loads)
         is_moved = False
         while True:
-            giver = most.take()
+            giver = most.next_member()
             while giver is not None and not owned.get(giver):
                 most.exclude()
-                giver = most.take()
+                giver = most.next_member()
             if giver is None:
                 return is_moved
-            taker = least.take()
+            taker = least.next_member()
             if most.level - least.level <= 1:
                 return is_moved
-            self._give(topic_id, owned[giver].pop(), taker)
+            self._assign(topic_id, owned[giver].pop(), taker)
             is_moved = True
 
     def _by_load(self, topic_id: bytes) -> list[int]:
         return sorted(self._readers[topic_id], key=self._loads.__getitem__)
 
-    def _give(self, topic_id: bytes, partition: int, taker: int) -> None:
+    def _assign(self, topic_id: bytes, partition: int, taker: int) -> None:
         giver = self._owners[topic_id][partition]
         if giver != _NOBODY:
             self._loads[giver] -= 1

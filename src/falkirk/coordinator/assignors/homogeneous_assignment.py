@@ -1,7 +1,7 @@
-"""Equal shares for members that all read the same topics.
+"""Equal shares for members that all subscribe to the same topics.
 
-Source: Kafka's UniformHomogeneousAssignmentBuilder of 4.1 and later, which hands the larger shares to members that have
-them already, as far as there are enough (before, the first members got them and partitions moved for nothing).
+Source: Kafka's UniformHomogeneousAssignmentBuilder of 4.1 and later, which leaves the larger shares with members that
+have them already, as far as possible (before, the first members got them and partitions moved for nothing).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HomogeneousAssignment:
-    """Made for one group, with at least one member; `build` is called once. Raises UnknownTopicError."""
+    """The assignment of one group with at least one member; call `build` once. Raises UnknownTopicError."""
 
     def __init__(self, group: GroupSpec) -> None:
         self._group = group
@@ -28,7 +28,7 @@ class HomogeneousAssignment:
         self._lacking: dict[str, int] = {}
 
     def build(self) -> Mapping[str, Assignment]:
-        """Give the new assignment."""
+        """Return the new assignment by member id."""
         members_left = len(self._group.members)
         assignments: dict[str, Assignment] = {}
         for member_id in self._group.members:
@@ -54,7 +54,7 @@ class HomogeneousAssignment:
         ]
 
     def _trim(self, member_id: str, members_left: int) -> Assignment:
-        """Take from a member what is beyond its share; note what it lacks. `members_left` counts it in."""
+        """Remove what exceeds a member's share, or record how much it lacks. `members_left` includes this member."""
         is_larger = self._larger_shares > 0
         room = self._share + is_larger
         kept = self._kept[member_id]

@@ -1,7 +1,7 @@
-"""Members by how many partitions they own: who is next to be given one, who is next to give one away.
+"""Members by number of owned partitions: which one receives the next partition, and which one gives one away.
 
-Both look at one list of members, ascending by load, and at the loads, which the caller keeps up to date.
-The order of takes is that of the balancer in Kafka's UniformHeterogeneousAssignmentBuilder.
+Both classes read one list of members, ascending by load, and the loads, which the caller keeps up to date.
+The order is that of the balancer in Kafka's UniformHeterogeneousAssignmentBuilder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LeastLoaded:
-    """Fills the members up from the low end, one level after the other, as water would. `level`: where it stands."""
+    """Fills members up from the low end, level by level, like water. `level`: the current one."""
 
     def __init__(self, members: Sequence[int], loads: Sequence[int]) -> None:
         self._members = members
@@ -23,8 +23,8 @@ class LeastLoaded:
         self._end = 0
         self._next = 0
 
-    def take(self) -> int:
-        """Give the member that gets the next partition."""
+    def next_member(self) -> int:
+        """Return the member that receives the next partition."""
         if self._next >= self._end:
             self.level += 1
             while self._end < len(self._members) and self._loads[self._members[self._end]] == self.level:
@@ -36,7 +36,7 @@ class LeastLoaded:
 
 
 class MostLoaded:
-    """Takes from the members at the high end, one level after the other. `level`: where it stands."""
+    """Drains members from the high end, level by level. `level`: the current one."""
 
     def __init__(self, members: MutableSequence[int], loads: Sequence[int]) -> None:
         self._members = members
@@ -46,8 +46,8 @@ class MostLoaded:
         self._start = self._end = len(members)
         self._next = len(members) - 1
 
-    def take(self) -> int | None:
-        """Give the member that loses the next partition; None if nobody is left."""
+    def next_member(self) -> int | None:
+        """Return the member that gives away the next partition; None if none is left."""
         if self._next < self._start:
             if self._end <= self._start > 0:
                 # All of this level are excluded: go down to the next one at once.
@@ -64,7 +64,7 @@ class MostLoaded:
         return member
 
     def exclude(self) -> None:
-        """Leave out the member that was taken last: it has nothing to give."""
+        """Exclude the member returned last: it has nothing to give away."""
         members, taken = self._members, self._next + 1
         self._end -= 1
         members[taken], members[self._end] = members[self._end], members[taken]

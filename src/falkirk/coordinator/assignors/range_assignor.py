@@ -1,7 +1,7 @@
-"""The `range` assignor: each member gets a run of neighbouring partitions of every topic it reads.
+"""The `range` assignor: each member gets a contiguous range of partitions of every topic it subscribes to.
 
-Topics with equally many partitions that all members read are cut alike: who has partition 3 of one has that of each.
-Source: KIP-848; Kafka's server-side RangeAssignor, with the same result.
+Topics with the same number of partitions to which all members subscribe are co-partitioned: the owner of partition 3 of
+one owns partition 3 of all. Source: KIP-848; Kafka's server-side RangeAssignor, with the same result.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class RangeAssignor:
-    """See the module. Static members come first, by instance id: they keep their partitions under a new member id."""
+    """Orders static members first, by instance id: they keep their partitions under a new member id."""
 
     name: Final = "range"
 
     def assign(self, group: GroupSpec) -> Mapping[str, Assignment]:
-        """See Assignor."""
+        """Assign as Assignor.assign specifies."""
         readers: dict[bytes, list[str]] = {}
         for member_id in _sorted_members(group):
             for topic_id in group.members[member_id].subscribed_topic_ids:
@@ -42,7 +42,7 @@ def _sorted_members(group: GroupSpec) -> list[str]:
 
 
 def _runs(partition_count: int, reader_count: int) -> Iterator[frozenset[int]]:
-    """Give one run for each reader, as long as there are partitions; the first ones may be longer by one."""
+    """Yield one range for each subscriber while partitions last; the first ones may be longer by one."""
     quota, longer_count = divmod(partition_count, reader_count)
     start = number = 0
     while start < partition_count:

@@ -1,8 +1,8 @@
-"""The `uniform` assignor: members own equally many partitions, and keep as many of theirs as that allows.
+"""The `uniform` assignor: members own equally many partitions, and keep as many of theirs as balance allows.
 
-Source: KIP-848; Kafka's UniformAssignor of 4.1 and later. Its result follows from the order of the members, of the
-topics and of a member's partitions. The first is the spec's; the others are ascending here, and those of Java's hash
-maps in Kafka where all members read the same topics.
+Source: KIP-848; Kafka's UniformAssignor of 4.1 and later. The result depends on the order of members, of topics and of
+a member's partitions. The first is the spec's; the others are ascending here, and those of Java's hash maps in Kafka
+where all members have the same subscription.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class UniformAssignor:
-    """See the module."""
+    """Uses the homogeneous builder where all members have the same subscription, else the heterogeneous one."""
 
     name: Final = "uniform"
 
     def assign(self, group: GroupSpec) -> Mapping[str, Assignment]:
-        """See Assignor."""
+        """Assign as Assignor.assign specifies."""
         if not group.members:
             return {}
         if group.is_homogeneous:

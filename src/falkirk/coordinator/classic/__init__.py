@@ -1,1 +1,1 @@
-"""Groups of the classic protocol: the members' leader assigns, the coordinator elects it and passes on what it says."""
+"""Groups of the classic protocol: the coordinator elects a leader among the members and distributes its assignment."""

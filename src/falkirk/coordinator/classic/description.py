@@ -1,4 +1,4 @@
-"""DescribeGroups (key 15), v0-6: one group of it. Version notes: from v6 on a group that is not there is an error."""
+"""DescribeGroups (key 15), v0-6: one group of the response. Version notes: from v6 on a missing group is an error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.describe_groups_response import DescribedGroup, DescribedGroupMember
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.shard.group import Group
+    from falkirk.coordinator.runtime.group import Group
+
+
+_FIRST_WITH_ERRORS = 6
 
 
 def describe(group_id: str, group: Group | None, api_version: int) -> DescribedGroup:
-    """Describe a group; one of another type, or none, is Dead. What members subscribe to is told of a Stable one."""
+    """Describe a group; a missing one, or one of another type, is Dead. Only a Stable one includes subscriptions."""
     if not isinstance(group, ClassicGroup):
         what = "not found" if group is None else "is not a classic group"
         is_error = api_version >= _FIRST_WITH_ERRORS
@@ -42,6 +45,3 @@ def describe(group_id: str, group: Group | None, api_version: int) -> DescribedG
             for member in group.members.values()
         ],
     )
-
-
-_FIRST_WITH_ERRORS = 6

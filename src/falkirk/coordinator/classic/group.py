@@ -1,30 +1,39 @@
-"""A group of the classic protocol, or of offsets alone: its members, its generation, and what they may do."""
+"""A group of the classic protocol, or of offsets alone: its members, its generation, its state."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
-from falkirk.coordinator.classic.subscribed_topics import subscribed_topics
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.records.classic_records import group_metadata_tombstone
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+from falkirk.protocol import codec
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.java_hash_map import map_order
+from falkirk.protocol.messages import ConsumerProtocolSubscription, GroupMetadataKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from falkirk.coordinator.classic.member import ClassicMember, WaitingRequest
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
     from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 
-class ClassicGroup:
-    """Kafka's ClassicGroup. Who changes it is ClassicProtocol (or a conversion); it knows neither time nor answers.
+_VERSION_BYTES: Final = 2
 
-    `current_state_timestamp_ms` None: from a record of before Kafka 2.1. `protocol_type` and `leader_id` are empty
-    where there is none; without members a group keeps its protocol type.
+
+def group_metadata_tombstone(group_id: str) -> CoordinatorRecord:
+    """Return the record that deletes a classic group."""
+    return CoordinatorRecord(GroupMetadataKey(group=group_id))
+
+
+class ClassicGroup:
+    """Kafka's ClassicGroup. ClassicProtocol and conversions change it; it knows neither time nor responses.
+
+    `current_state_timestamp_ms` None: from a record written before Kafka 2.1. `protocol_type` and `leader_id` are empty
+    where there is none; a group without members keeps its protocol type.
     """
 
     def __init__(self, group_id: str, *, now_ms: int | None, protocol_type: str = "", generation_id: int = 0) -> None:
@@ -61,9 +70,10 @@ class ClassicGroup:
         protocol_name: str | None = None,
         leader_id: str = "",
     ) -> ClassicGroup:
-        """Make a group of members that have their assignments: out of a record, or of a group of another type.
+        """Return a group of members that have their assignments: from a record, or from a group of another type.
 
-        `protocol_name` None: what they vote for. Without a leader the first member is it; without members it is Empty.
+        `protocol_name` None: the one they vote for. Without `leader_id` the first member leads; without members it is
+        Empty.
         """
         group = cls(group_id, now_ms=now_ms, protocol_type=protocol_type, generation_id=generation_id)
         group.leader_id = leader_id
@@ -79,7 +89,7 @@ class ClassicGroup:
 
     @property
     def type(self) -> GroupType:
-        """CLASSIC, also where it holds but offsets."""
+        """CLASSIC, also for a group of offsets alone."""
         return GroupType.CLASSIC
 
     @property
@@ -89,15 +99,15 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether it has no members. One whose first members are joining is not empty any more."""
+        """True without members. A group whose first members are joining is no longer empty."""
         return self.state is ClassicGroupState.EMPTY
 
     @property
     def is_simple(self) -> bool:
-        """Say whether it is but a holder of offsets: it never had members."""
+        """True if it only holds offsets and never had members."""
         return not self.protocol_type and self.is_empty and not self.pending_joins
 
-    def why_commit_refused(
+    def commit_error(
         self,
         member_id: str,
         group_instance_id: str | None,
@@ -106,7 +116,7 @@ class ClassicGroup:
         is_transactional: bool,
         version: int,  # noqa: ARG002  (no version of either request is judged differently)
     ) -> ErrorCode:
-        """Say whether a member, or (generation -1) whoever is none, may commit offsets.
+        """Return the error of an offset commit by a member, or (generation -1) by a client that is not a member.
 
         NONE, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, or REBALANCE_IN_PROGRESS: the member knows its
         generation, but not yet its assignment.
@@ -114,7 +124,7 @@ class ClassicGroup:
         if generation_id < 0 and self.is_empty:
             return ErrorCode.NONE
         if generation_id >= 0 or member_id or group_instance_id is not None:
-            error = self.why_member_refused(member_id, group_instance_id)
+            error = self.member_error(member_id, group_instance_id)
             if error is not ErrorCode.NONE:
                 return error
             if generation_id != self.generation_id:
@@ -125,25 +135,25 @@ class ClassicGroup:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def why_fetch_refused(self, member_id: str | None, member_epoch: int) -> ErrorCode:  # noqa: ARG002
-        """Give NONE: anyone may fetch the offsets of a classic group."""
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:  # noqa: ARG002
+        """Return NONE: anyone may fetch the offsets of a classic group."""
         return ErrorCode.NONE
 
-    def why_not_deletable(self) -> ErrorCode:
-        """Say whether DeleteGroups may delete it: NONE or NON_EMPTY_GROUP."""
+    def deletion_error(self) -> ErrorCode:
+        """Return the error of DeleteGroups: NONE or NON_EMPTY_GROUP."""
         return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Say whether a member reads a topic; where subscriptions are unknown or do not parse, a consumer might."""
+        """Return whether a member subscribes to a topic; True for consumers with unknown or broken subscriptions."""
         if self.subscribed_topics is None:
             return self.protocol_type == CONSUMER_PROTOCOL_TYPE
         return topic in self.subscribed_topics
 
     def offsets_expire_since(self, topic: str, commit_timestamp_ms: int) -> int | None:
-        """Give from when the retention of a committed offset counts (ms); None: it does not expire now (KIP-211).
+        """Return when (ms) the retention of a committed offset starts; None: it does not expire now (KIP-211).
 
-        Since the group became empty; while consumers are Stable, since the commit, if none reads the topic; since the
-        commit where there never were members.
+        That is when the group became empty; for a topic to which no consumer of a Stable group subscribes, the commit;
+        for a group that never had members, the commit.
         """
         if self.is_subscribed_to(topic):
             return None
@@ -156,13 +166,13 @@ class ClassicGroup:
         return commit_timestamp_ms if knows_topics and self.state is ClassicGroupState.STABLE else None
 
     def deletion_records(self) -> Sequence[CoordinatorRecord]:
-        """Give the tombstone of its one record."""
+        """Return the tombstone of its one record."""
         return (group_metadata_tombstone(self.group_id),)
 
     # --- members
 
-    def why_member_refused(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
-        """Say whether it is a member: NONE, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID (another has its instance id)."""
+    def member_error(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
+        """Return NONE for a member, UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if another member has its instance id."""
         if group_instance_id is not None:
             holder = self.static_members.get(group_instance_id)
             if holder is None:
@@ -172,7 +182,7 @@ class ClassicGroup:
         return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
     def add(self, member: ClassicMember) -> None:
-        """Add a member whose instance id nobody has; the first one is the leader, if there is none."""
+        """Add a member whose instance id is free; it leads the group if there is no leader."""
         if member.group_instance_id is not None:
             assert member.group_instance_id not in self.static_members
             self.static_members[member.group_instance_id] = member.member_id
@@ -185,7 +195,7 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or an id that was given out; whoever came first of those who stay succeeds a leader."""
+        """Remove a member or a pending member id; the earliest remaining member succeeds a leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count_protocols(member, -1)
@@ -199,7 +209,7 @@ class ClassicGroup:
         self.pending_syncs.pop(member_id, None)
 
     def rename(self, member: ClassicMember, member_id: str) -> None:
-        """Give a static member, none of whose requests waits, another member id."""
+        """Assign a new member id to a static member without waiting requests."""
         assert member.group_instance_id is not None
         assert member.waiting_join is None
         assert member.waiting_sync is None
@@ -223,7 +233,7 @@ class ClassicGroup:
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
     ) -> None:
-        """Take what a member says when it joins again."""
+        """Apply what a member sends when it joins again."""
         self._count_protocols(member, -1)
         member.protocols = protocols
         self._count_protocols(member, 1)
@@ -231,13 +241,13 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def wait_for_join(self, member: ClassicMember, request: WaitingRequest | None) -> None:
-        """Keep the JoinGroup that a member waits for an answer to; None: it does not wait any more."""
+        """Store the JoinGroup that a member waits on; None: it no longer waits."""
         self.waiting_joins += (request is not None) - (member.waiting_join is not None)
         member.waiting_join = request
 
     @property
     def have_all_joined(self) -> bool:
-        """Say whether all members, and all to whom an id was given, wait for the rebalance to complete."""
+        """True if all members and all pending member ids wait for the rebalance to complete."""
         return len(self.members) == self.waiting_joins and not self.pending_joins
 
     @property
@@ -245,8 +255,8 @@ class ClassicGroup:
         """The longest rebalance timeout of its members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
-    def elect_leader_who_joined(self) -> bool:
-        """Let the leader stay if it joined again, else the first member that did succeeds it; False: none did."""
+    def elect_joined_leader(self) -> bool:
+        """Keep the leader if it joined again, else elect the first member that did; return False if none did."""
         leader = self.members.get(self.leader_id)
         if leader is not None and leader.waiting_join is not None:
             return True
@@ -257,7 +267,7 @@ class ClassicGroup:
     # --- protocols and generations
 
     def supports(self, protocol_type: str, protocol_names: Collection[str]) -> bool:
-        """Say whether a member may join with these: one must be supported by all."""
+        """Return whether a member with these protocols may join: all members must support one of them."""
         if self.is_empty:
             return bool(protocol_type and protocol_names)
         size = len(self.members)
@@ -266,7 +276,7 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """Give the protocol that most members prefer, of those that all support.
+        """Return the protocol with the most votes, of those that all members support.
 
         Of several with equally many votes, Kafka's new coordinator takes the first in its hash map.
         """
@@ -280,7 +290,7 @@ class ClassicGroup:
         return max(map_order(list(votes)), key=votes.__getitem__)
 
     def begin_generation(self, now_ms: int) -> None:
-        """End the join phase: CompletingRebalance with the protocol that was voted for, or Empty without members."""
+        """End the join phase: CompletingRebalance with the elected protocol, or Empty without members."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.find_subscribed_topics()
@@ -289,31 +299,46 @@ class ClassicGroup:
         self.pending_syncs.clear()
 
     def transition_to(self, state: ClassicGroupState, now_ms: int) -> None:
-        """Go into a state that may follow."""
+        """Enter a state that may follow the current one."""
         assert self.state in VALID_PREVIOUS_STATES[state], (self.state, state)
         self.previous_state, self.state = self.state, state
         self.current_state_timestamp_ms = now_ms
 
     @property
     def can_rebalance(self) -> bool:
-        """Say whether a rebalance may begin: unless one has."""
+        """True unless a rebalance is already in its join phase."""
         return self.state in VALID_PREVIOUS_STATES[ClassicGroupState.PREPARING_REBALANCE]
 
     def subscriptions(self) -> dict[str, bytes]:
-        """Give by member what it said under the group's protocol."""
+        """Return each member's metadata for the group's protocol, by member id."""
         return {member_id: member.metadata(self.protocol_name) for member_id, member in self.members.items()}
 
     def find_subscribed_topics(self) -> None:
-        """Read the members' subscriptions anew, if they are consumers and the protocol is known."""
+        """Parse the members' subscriptions again, if they are consumers and the protocol is known."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             self.subscribed_topics = None
         elif not self.members:
             self.subscribed_topics = frozenset()
         else:
             self.subscribed_topics = (
-                None if self.protocol_name is None else subscribed_topics(self.subscriptions().values())
+                None if self.protocol_name is None else _subscribed_topics(self.subscriptions().values())
             )
 
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
         for name in member.protocol_names:
             self._supporters[name] = self._supporters.get(name, 0) + change
+
+
+def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
+    """Return the topics of all subscriptions (an int16 version, then ConsumerProtocolSubscription); None if one is bad.
+
+    Every version begins like version 0, and is read as that.
+    """
+    topics: set[str] = set()
+    try:
+        for subscription in subscriptions:
+            message, _ = codec.decode_prefix(ConsumerProtocolSubscription, 0, subscription, _VERSION_BYTES)
+            topics.update(message.topics)
+    except RemoteProtocolError:
+        return None
+    return frozenset(topics)

@@ -1,8 +1,8 @@
-"""JoinGroup (key 11), v0-9, of classic groups: who may join, and what follows for the group.
+"""JoinGroup (key 11), v0-9, of classic groups.
 
-Version notes: v1 has a rebalance timeout of its own, before it is the session timeout; from v4 on a member without
-an id is given one and joins again with it (KIP-394); v5 has static members (KIP-345); v7 tells the protocol type; from
-v9 on a static leader that comes back keeps the lead and skips the assignment (KIP-814).
+Version notes: v1 has a rebalance timeout, before it is the session timeout; from v4 on a member without an id is
+assigned one and joins again with it (KIP-394); v5 has static members (KIP-345); v7 returns the protocol type; from v9
+on a static leader that comes back keeps the lead and skips the assignment (KIP-814).
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ if TYPE_CHECKING:
     from falkirk.coordinator.classic.group import ClassicGroup
     from falkirk.coordinator.classic.joining import Joining
     from falkirk.coordinator.classic.rebalances import Rebalances
-    from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.runtime.context import ShardContext
     from falkirk.protocol.chance import Chance
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1_000
-"""So long a new member waits for a rebalance: it cannot send heartbeats, and may be gone without anyone seeing it."""
+"""How long a new member waits for a rebalance: it cannot send heartbeats, so its death would go unnoticed."""
+
+
+_FIRST_WITH_KNOWN_ID = 4
 
 
 class Joins:
-    """Lets members into groups."""
+    """Admits members to groups."""
 
     def __init__(self, context: ShardContext, rebalances: Rebalances) -> None:
         self._context = context
         self._rebalances = rebalances
 
     def join(self, group: ClassicGroup, joining: Joining, decision: Decision) -> None:
-        """Take a JoinGroup: it is answered, or waits in its member for the rebalance."""
+        """Apply a JoinGroup: respond now, or let its member wait for the rebalance."""
         request = joining.request
         if not self._has_room(group, request.member_id):
             self._rebalances.forget(group, request.member_id)
@@ -50,13 +53,13 @@ class Joins:
         elif request.group_instance_id is None:
             self._add(group, joining, request.member_id, decision)
         else:
-            # Static members are not told to come again: no client of Kafka's does this.
+            # Static members need not join again with their id: no client of Kafka's does this.
             _refuse(joining, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id, decision)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Say whether there is room for one that joins; members have their place.
+        """Return whether the group's size limit admits a member.
 
-        While members join again, only those who wait have one: if the limit was lowered, the last to come are left out.
+        During the join phase only waiting members count: if the limit was lowered, the last to join are rejected.
         """
         size_max = self._context.settings.group_max_size
         if group.is_empty:
@@ -80,7 +83,7 @@ class Joins:
 
     def _join_again(self, group: ClassicGroup, joining: Joining, decision: Decision) -> None:
         request = joining.request
-        error = group.why_member_refused(request.member_id, request.group_instance_id)
+        error = group.member_error(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             _refuse(joining, error, request.member_id, decision)
             return
@@ -125,9 +128,6 @@ class Joins:
         group.add(member)
         self._rebalances.expect(group, member_id, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalances.prepare_or_complete(group, decision)
-
-
-_FIRST_WITH_KNOWN_ID = 4
 
 
 def _refuse(joining: Joining, error: ErrorCode, member_id: str, decision: Decision) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.responses import leave_error, left
-from falkirk.coordinator.shard.outcome import Reply
+from falkirk.coordinator.runtime.outcome import Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.leave_group_request import MemberIdentity
 from falkirk.protocol.messages.leave_group_response import MemberResponse
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages import LeaveGroupRequest
 
 
+_LAST_WITH_ONE_MEMBER = 2
+
+
 class Leaves:
-    """Lets members out of groups."""
+    """Removes members from groups on request."""
 
     def __init__(self, rebalances: Rebalances) -> None:
         self._rebalances = rebalances
@@ -32,7 +35,7 @@ class Leaves:
     def leave(
         self, group: ClassicGroup | None, request: LeaveGroupRequest, waiting: WaitingRequest, decision: Decision
     ) -> None:
-        """Take a LeaveGroup: each member is answered on its own; without a group none is known."""
+        """Apply a LeaveGroup: each member gets its own result; without a group none is known."""
         if not request.group_id:
             decision.answer(waiting, leave_error(ErrorCode.INVALID_GROUP_ID))
             return
@@ -40,7 +43,9 @@ class Leaves:
             MemberResponse(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
-                error_code=ErrorCode.UNKNOWN_MEMBER_ID if group is None else self._take_out(group, member, decision),
+                error_code=ErrorCode.UNKNOWN_MEMBER_ID
+                if group is None
+                else self._remove_member(group, member, decision),
             )
             for member in leaving_members(request, waiting.api_version)
         ]
@@ -54,7 +59,7 @@ class Leaves:
         decision.answer(waiting, left(waiting.api_version, responses))
         decision.on_refused = on_refused
 
-    def _take_out(self, group: ClassicGroup, leaving: MemberIdentity, decision: Decision) -> ErrorCode:
+    def _remove_member(self, group: ClassicGroup, leaving: MemberIdentity, decision: Decision) -> ErrorCode:
         member_id = leaving.member_id
         if member_id in group.pending_joins:
             self._rebalances.forget(group, member_id)
@@ -62,22 +67,19 @@ class Leaves:
         if not member_id:
             # An operator takes out a static member without knowing its member id.
             member_id = group.static_members.get(leaving.group_instance_id or "", "")
-        error = group.why_member_refused(member_id, leaving.group_instance_id)
+        error = group.member_error(member_id, leaving.group_instance_id)
         if error is ErrorCode.NONE:
             self._rebalances.remove(group, group.members[member_id], decision)
         return error
 
     def _go_on(self, group: ClassicGroup, decision: Decision) -> None:
-        """Let those who stay join again; a group that nobody has joined yet stays as it is."""
+        """Rebalance the remaining members; a group that no member has joined yet stays as it is."""
         if not group.is_empty:
             self._rebalances.prepare_or_complete(group, decision)
 
 
 def leaving_members(request: LeaveGroupRequest, api_version: int) -> Sequence[MemberIdentity]:
-    """Give who leaves, in any version."""
+    """Return the members that leave, in any version."""
     if api_version > _LAST_WITH_ONE_MEMBER:
         return request.members
     return (MemberIdentity(member_id=request.member_id),)
-
-
-_LAST_WITH_ONE_MEMBER = 2

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from falkirk.coordinator.shard.outcome import Token
+    from falkirk.coordinator.runtime.outcome import Token
     from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """A JoinGroup or SyncGroup that is answered when the group is that far."""
+    """A JoinGroup or SyncGroup whose response waits for the group."""
 
     token: Token
     api_version: int
@@ -22,7 +22,7 @@ class WaitingRequest:
 
 @dataclass(slots=True, kw_only=True)
 class ClassicMember:
-    """`protocols` in the order in which the member prefers them; `assignment` is what the leader gave it."""
+    """`protocols` in the member's order of preference; `assignment`: what the leader assigned."""
 
     member_id: str
     group_instance_id: str | None = None
@@ -34,31 +34,31 @@ class ClassicMember:
     assignment: bytes = b""
     waiting_join: WaitingRequest | None = None
     waiting_sync: WaitingRequest | None = None
-    # It has never been told its id by a completed join: it cannot send heartbeats yet.
+    # No completed join has assigned its id yet: it cannot send heartbeats.
     is_new: bool = False
 
     @property
     def is_static(self) -> bool:
-        """Say whether it has a group.instance.id (KIP-345)."""
+        """True if it has a group.instance.id (KIP-345)."""
         return self.group_instance_id is not None
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Say whether it is known to be alive without heartbeats: while it waits, unless it is new."""
+        """True if it counts as alive without heartbeats: while a request of it waits, unless it is new."""
         return not self.is_new and (self.waiting_join is not None or self.waiting_sync is not None)
 
     @property
     def protocol_names(self) -> set[str]:
-        """Name the protocols that it supports."""
+        """Return the names of the protocols it supports."""
         return {protocol.name for protocol in self.protocols}
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Give what it said under a protocol, which it supports."""
+        """Return its metadata for a protocol that it supports."""
         for protocol in self.protocols:
             if protocol.name == protocol_name:
                 return protocol.metadata
         raise AssertionError(f"member {self.member_id} does not support protocol {protocol_name}")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Give the first of its protocols that is a candidate."""
+        """Return the first of its protocols that is a candidate."""
         return next(protocol.name for protocol in self.protocols if protocol.name in candidates)

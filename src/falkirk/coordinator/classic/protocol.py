@@ -1,21 +1,23 @@
-"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup of groups that are classic, or not yet.
+"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup of classic groups, and of new ones.
 
 protocol = ClassicProtocol(context)
 outcome = protocol.join_group(client, request, token)   # the same for sync_group, heartbeat, leave_group
 protocol.replay(key, value)                             # from the log; then, for each group
 outcome = protocol.loaded(group)
 
-Who joins, and how far a rebalance is, stands in memory alone; written down is a group when its leader has assigned,
-when it became empty, and when a static member got a new id. A coordinator that takes over has the last of these.
+The members that have joined and the progress of a rebalance are kept in memory only. A group is written when its leader
+has assigned, when it became empty, and when a static member got a new id. A new coordinator starts from the last of
+these.
 
-Differs from Kafka: the old coordinator (3.x) is not told apart, but for the record of a new group, which only the new
-one writes: between protocols with equally many votes it may have chosen another, and it logs where we are silent.
+Differs from Kafka: the old coordinator (3.x) is not modelled apart, except that only the new one writes the record of a
+new group: between protocols with equally many votes it may have chosen another, and it logs where we do not.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.decision import Decision
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.joining import Joining
@@ -26,9 +28,8 @@ from falkirk.coordinator.classic.rebalances import Rebalances
 from falkirk.coordinator.classic.responses import join_error, sync_error
 from falkirk.coordinator.classic.state import ClassicGroupState
 from falkirk.coordinator.classic.syncs import Syncs
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.records.classic_records import group_metadata_record
-from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import HeartbeatResponse
 from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
@@ -36,9 +37,9 @@ from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtoco
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import Token
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import Token
     from falkirk.protocol.messages import (
         GroupMetadataKey,
         GroupMetadataValue,
@@ -50,8 +51,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 
+_FIRST_WITH_PROTOCOL = 5
+_NO_TIMESTAMP = -1
+# What stands for the rebalance timeout in records of before Kafka 0.10.1.
+_NO_TIMEOUT = -1
+
+
 class ClassicProtocol:
-    """One for each shard. Groups are in `context.groups`: those of requests are classic ones, or not there."""
+    """One for each shard. Groups are in `context.groups`; requests here are for classic or missing groups."""
 
     def __init__(self, context: ShardContext) -> None:
         self._context = context
@@ -62,8 +69,8 @@ class ClassicProtocol:
 
     # --- requests
 
-    def why_join_refused(self, request: JoinGroupRequest) -> ErrorCode:
-        """Say whether any group would take such a request: NONE, INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT."""
+    def join_request_error(self, request: JoinGroupRequest) -> ErrorCode:
+        """Return the error of a request that no group accepts: NONE, INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT."""
         settings = self._context.settings
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
@@ -71,8 +78,8 @@ class ClassicProtocol:
         return ErrorCode.NONE if lowest <= request.session_timeout_ms <= highest else ErrorCode.INVALID_SESSION_TIMEOUT
 
     def join_group(self, client: ClientContext, request: JoinGroupRequest, token: Token) -> Outcome:
-        """Take a JoinGroup to a group that is classic or not there; a member without an id makes the group."""
-        error = self.why_join_refused(request)
+        """Apply a JoinGroup to a classic or missing group; a member without an id creates the group."""
+        error = self.join_request_error(request)
         group = self._find(request.group_id)
         if error is ErrorCode.NONE and group is None and request.member_id:
             error = ErrorCode.UNKNOWN_MEMBER_ID
@@ -93,10 +100,10 @@ class ClassicProtocol:
             decision.on_refused = lambda error: self._unmake(group, joining, error)
         return decision.outcome()
 
-    def why_sync_refused(self, client: ClientContext, request: SyncGroupRequest) -> ErrorCode:
-        """Say whether any group would take such a request: NONE, INVALID_GROUP_ID or INCONSISTENT_GROUP_PROTOCOL.
+    def sync_request_error(self, client: ClientContext, request: SyncGroupRequest) -> ErrorCode:
+        """Return the error of a request that no group accepts: NONE, INVALID_GROUP_ID or INCONSISTENT_GROUP_PROTOCOL.
 
-        From version 5 on a member has to say which protocol it believes in (KIP-559).
+        From version 5 on a member has to name the protocol it expects (KIP-559).
         """
         names_protocol = request.protocol_type is not None and request.protocol_name is not None
         if client.api_version >= _FIRST_WITH_PROTOCOL and not names_protocol:
@@ -104,8 +111,8 @@ class ClassicProtocol:
         return ErrorCode.NONE if request.group_id else ErrorCode.INVALID_GROUP_ID
 
     def sync_group(self, client: ClientContext, request: SyncGroupRequest, token: Token) -> Outcome:
-        """Take a SyncGroup (key 14), v0-5: the leader assigns, everybody else waits for it."""
-        error = self.why_sync_refused(client, request)
+        """Apply a SyncGroup (key 14), v0-5: the leader assigns, all others wait for it."""
+        error = self.sync_request_error(client, request)
         group = self._find(request.group_id)
         if error is ErrorCode.NONE and (group is None or group.is_empty):
             error = ErrorCode.UNKNOWN_MEMBER_ID
@@ -116,11 +123,11 @@ class ClassicProtocol:
         return decision.outcome()
 
     def heartbeat(self, client: ClientContext, request: HeartbeatRequest, token: Token) -> Outcome:  # noqa: ARG002
-        """Take a Heartbeat (key 12), v0-4: v3 has static members."""
+        """Apply a Heartbeat (key 12), v0-4: v3 has static members."""
         return _reply(token, HeartbeatResponse(error_code=self._heartbeat(request)))
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
-        """Take a LeaveGroup (key 13), v0-5, of one member, from v3 on of several (KIP-345)."""
+        """Apply a LeaveGroup (key 13), v0-5, of one member, from v3 on of several (KIP-345)."""
         decision = Decision()
         group = self._find(request.group_id)
         self._leaves.leave(group, request, WaitingRequest(token, client.api_version), decision)
@@ -129,7 +136,7 @@ class ClassicProtocol:
     # --- the log
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
-        """Make, replace or remove a group as a record says; whoever reads the log has seen to it that it is sound."""
+        """Create, replace or remove a group as a record says; the loader has checked the record."""
         if value is None:
             group = self._find(key.group)
             if group is not None:
@@ -146,7 +153,7 @@ class ClassicProtocol:
         )
 
     def loaded(self, group: ClassicGroup) -> Outcome:
-        """Begin to coordinate a group that was loaded: its members show that they live, too many have to join again."""
+        """Begin to coordinate a loaded group: start its members' sessions, or rebalance if there are too many."""
         self.keep_members_alive(group)
         is_too_large = len(group.members) > self._context.settings.group_max_size
         return self.rebalance(group) if is_too_large else Outcome()
@@ -154,24 +161,24 @@ class ClassicProtocol:
     # --- groups that come, go, or change their type
 
     def keep_members_alive(self, group: ClassicGroup) -> None:
-        """Begin the sessions of all members."""
+        """Restart the sessions of all members."""
         for member in group.members.values():
             self._rebalances.keep_alive(group, member)
 
     def member_was_heard(self, group: ClassicGroup, member_id: str) -> None:
-        """Begin a member's session anew: a commit shows that it lives, unless it is to sync now."""
+        """Restart a member's session after a commit, which shows that it is alive, unless its SyncGroup is awaited."""
         member = group.members.get(member_id)
         if member is not None and group.state is not ClassicGroupState.COMPLETING_REBALANCE:
             self._rebalances.keep_alive(group, member)
 
     def rebalance(self, group: ClassicGroup) -> Outcome:
-        """Have all members of a group join again."""
+        """Make all members of a group join again."""
         decision = Decision()
         self._rebalances.prepare_or_complete(group, decision)
         return decision.outcome()
 
-    def take_out(self, group: ClassicGroup, member_ids: Iterable[str]) -> Outcome:
-        """Take out members that are gone, and have the others join again."""
+    def remove_members(self, group: ClassicGroup, member_ids: Iterable[str]) -> Outcome:
+        """Remove members and make the others join again."""
         decision = Decision()
         for member_id in member_ids:
             self._rebalances.remove(group, group.members[member_id], decision)
@@ -186,7 +193,7 @@ class ClassicProtocol:
         return decision.replies
 
     def remove(self, group: ClassicGroup) -> None:
-        """Forget a group and its timers; nobody waits for it."""
+        """Remove a group and its timers; no request waits for it."""
         self._rebalances.cancel_timers(group)
         del self._context.groups[group.group_id]
 
@@ -203,7 +210,7 @@ class ClassicProtocol:
         group = self._find(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        error = group.why_member_refused(request.member_id, request.group_instance_id)
+        error = group.member_error(request.member_id, request.group_instance_id)
         if error is not ErrorCode.NONE:
             return error
         if request.generation_id != group.generation_id:
@@ -215,12 +222,6 @@ class ClassicProtocol:
     def _unmake(self, group: ClassicGroup, joining: Joining, error: ErrorCode) -> Sequence[Reply]:
         self.remove(group)
         return [Reply(joining.token, join_error(joining.client.api_version, error))]
-
-
-_FIRST_WITH_PROTOCOL = 5
-_NO_TIMESTAMP = -1
-# What stands for the rebalance timeout in records of before Kafka 0.10.1.
-_NO_TIMEOUT = -1
 
 
 def _members(value: GroupMetadataValue) -> list[ClassicMember]:

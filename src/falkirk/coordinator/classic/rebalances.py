@@ -1,7 +1,7 @@
-"""How a classic group gets from one generation to the next: who must join again, how long all wait, who is left out.
+"""How a classic group gets from one generation to the next: joins, timeouts, and members that are removed on the way.
 
 Empty --first member--> PreparingRebalance --all joined, or time is up--> CompletingRebalance --leader synced--> Stable.
-Whatever changes the members of a Stable or CompletingRebalance group begins with PreparingRebalance again.
+Any change of the members of a Stable or CompletingRebalance group starts again at PreparingRebalance.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.decision import Decision
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.responses import join_error, joined, sync_error, synced
 from falkirk.coordinator.classic.state import ClassicGroupState
-from falkirk.coordinator.records.classic_records import group_metadata_record
-from falkirk.coordinator.shard.outcome import NOTHING, Outcome
+from falkirk.coordinator.runtime.outcome import NOTHING, Outcome
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.coordinator.classic.member import ClassicMember
-    from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.runtime.context import ShardContext
 
 
 class Rebalances:
     """Begins and completes rebalances, and runs the timers of groups and members.
 
-    A timer finds its group by id: it comes to nothing if the group is gone or of another type by then.
+    A timer finds its group by id: it does nothing if the group is gone or of another type by then.
     """
 
     def __init__(self, context: ShardContext) -> None:
@@ -36,14 +36,14 @@ class Rebalances:
     # --- phases
 
     def prepare_or_complete(self, group: ClassicGroup, decision: Decision) -> None:
-        """Begin a rebalance; if one has begun, complete its join phase if everybody has joined."""
+        """Begin a rebalance, or complete the join phase of a running one if all have joined."""
         if group.can_rebalance:
             self.prepare(group, decision)
         else:
             self.complete_if_all_joined(group, decision)
 
     def prepare(self, group: ClassicGroup, decision: Decision) -> None:
-        """Begin a rebalance: members learn of it by their heartbeats, and have to join again.
+        """Begin a rebalance: members learn of it from their heartbeats and have to join again.
 
         A group that was empty waits for more members first (KIP-134).
         """
@@ -61,7 +61,7 @@ class Rebalances:
             self._schedule_join_timeout(group)
 
     def complete_if_all_joined(self, group: ClassicGroup, decision: Decision) -> None:
-        """Complete the join phase, if there is one, if nobody is missing, and unless it waits for its first members."""
+        """Complete a running join phase if all have joined, unless it still waits for the group's first members."""
         if (
             group.state is ClassicGroupState.PREPARING_REBALANCE
             and group.previous_state is not ClassicGroupState.EMPTY
@@ -70,15 +70,15 @@ class Rebalances:
             self.complete(group, decision)
 
     def complete(self, group: ClassicGroup, decision: Decision) -> None:
-        """Complete the join phase without those who did not join; static members stay (KIP-345).
+        """Complete the join phase without the members that did not join; static members stay (KIP-345).
 
-        If none at all has joined, it goes on until session timeouts remove those who stayed away.
+        If no member joined, it continues until session timeouts remove them.
         """
         self._context.timers.cancel(_join_key(group.group_id))
         for member in list(group.members.values()):
             if member.waiting_join is None and not member.is_static:
                 self.forget(group, member.member_id)
-        if group.members and not group.elect_leader_who_joined():
+        if group.members and not group.elect_joined_leader():
             self._schedule_join_timeout(group)
             return
         group.begin_generation(self._context.now_ms)
@@ -96,7 +96,7 @@ class Rebalances:
         self._schedule(_sync_key(group.group_id), group.rebalance_timeout_ms, action)
 
     def assign(self, group: ClassicGroup, assignments: dict[str, bytes], decision: Decision) -> None:
-        """Take the leader's assignments, by member id: the group is Stable, whoever waits gets its own."""
+        """Apply the leader's assignments, by member id: the group is Stable, and waiting members get theirs."""
         for member in group.members.values():
             member.assignment = assignments[member.member_id]
             if member.waiting_sync is not None:
@@ -107,7 +107,7 @@ class Rebalances:
         self._context.counters.classic_group_rebalances += 1
 
     def fail_syncs(self, group: ClassicGroup, error: ErrorCode, decision: Decision) -> None:
-        """Forget all assignments, and refuse who waits for one."""
+        """Drop all assignments and refuse the members that wait for one."""
         for member in group.members.values():
             member.assignment = b""
             if member.waiting_sync is not None:
@@ -118,9 +118,10 @@ class Rebalances:
     # --- members
 
     def remove(self, group: ClassicGroup, member: ClassicMember, decision: Decision) -> None:
-        """Take out a member; if it waits, it is told to begin anew.
+        """Remove a member; if a request of it waits, the response makes it start over.
 
-        Differs from Kafka: who waits for an assignment is answered, too, rather than left to its request timeout.
+        Differs from Kafka: a member that waits for an assignment gets a response, too, and need not run into its
+        timeout.
         """
         self.refuse_waiting(group, member, ErrorCode.UNKNOWN_MEMBER_ID, decision, member_id="")
         self.forget(group, member.member_id)
@@ -128,7 +129,7 @@ class Rebalances:
     def refuse_waiting(
         self, group: ClassicGroup, member: ClassicMember, error: ErrorCode, decision: Decision, *, member_id: str
     ) -> None:
-        """Refuse what a member waits for, if it does."""
+        """Refuse the request that a member waits on, if any."""
         if member.waiting_join is not None:
             decision.answer(member.waiting_join, join_error(member.waiting_join.api_version, error, member_id))
             group.wait_for_join(member, None)
@@ -137,18 +138,18 @@ class Rebalances:
             member.waiting_sync = None
 
     def forget(self, group: ClassicGroup, member_id: str) -> None:
-        """Take out a member that waits for nothing, or an id that was given out, with its timer."""
+        """Remove a member without a waiting request, or a pending member id, and its timer."""
         group.remove(member_id)
         self._context.timers.cancel(_session_key(group.group_id, member_id))
 
     def rename(self, group: ClassicGroup, member: ClassicMember, member_id: str) -> None:
-        """Give a static member, which waits for nothing, another member id; the session of the old one is over."""
+        """Assign a new member id to a static member without a waiting request; the session of the old id ends."""
         self._context.timers.cancel(_session_key(group.group_id, member.member_id))
         group.rename(member, member_id)
         self.keep_alive(group, member)
 
     def received_sync(self, group: ClassicGroup, member_id: str) -> None:
-        """Take note that a member has synced; when all have, nobody is waited for."""
+        """Record that a member has synced; once all have, the sync timer is cancelled."""
         group.pending_syncs.pop(member_id, None)
         if not group.pending_syncs:
             self._context.timers.cancel(_sync_key(group.group_id))
@@ -156,16 +157,16 @@ class Rebalances:
     # --- timers
 
     def keep_alive(self, group: ClassicGroup, member: ClassicMember) -> None:
-        """Begin a member's session anew."""
+        """Restart a member's session."""
         self.expect(group, member.member_id, member.session_timeout_ms)
 
     def expect(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
-        """Wait so long for a sign of life of a member, or of whom an id was given to."""
+        """Set the session timer of a member, or of a pending member id."""
         action = partial(self._session_timed_out, group.group_id, member_id)
         self._schedule(_session_key(group.group_id, member_id), timeout_ms, action)
 
     def cancel_timers(self, group: ClassicGroup) -> None:
-        """Cancel all timers of a group that goes away, or becomes one of another type."""
+        """Cancel all timers of a group that goes away or changes its type."""
         timers = self._context.timers
         timers.cancel(_join_key(group.group_id))
         timers.cancel(_sync_key(group.group_id))
@@ -232,7 +233,7 @@ class Rebalances:
             group.remove(member_id)
         else:
             return NOTHING
-        # Those who are joining may all have been waiting for this one; that ends an initial rebalance, too.
+        # All joining members may have waited for this one; that ends an initial rebalance, too.
         if group.state is ClassicGroupState.PREPARING_REBALANCE and group.have_all_joined:
             self.complete(group, decision)
         return decision.outcome()

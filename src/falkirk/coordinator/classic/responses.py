@@ -1,4 +1,4 @@
-"""Answers to JoinGroup, SyncGroup and LeaveGroup, as each version has them."""
+"""Responses to JoinGroup, SyncGroup and LeaveGroup, in every version."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.leave_group_response import MemberResponse
 
 
+_LAST_WITH_ONE_MEMBER = 2
+_FIRST_WITHOUT_PROTOCOL = 7
+
+
 def join_error(api_version: int, error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """Refuse a JoinGroup; the member id is empty where the client is to begin without one."""
+    """Refuse a JoinGroup; an empty member id makes the client start over without one."""
     return JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=_protocol_name(api_version, None))
 
 
@@ -27,9 +31,9 @@ def joined(
     leader_id: str | None = None,
     skips_assignment: bool = False,
 ) -> JoinGroupResponse:
-    """Tell a member of the group's generation; the leader also of all members.
+    """Return a member's response for the group's generation; the leader's lists all members.
 
-    `leader_id`: another one than the group's is named, so that the member does not take itself for the leader.
+    `leader_id`: named in place of the group's leader, so that the member does not act as leader.
     """
     leader_id = group.leader_id if leader_id is None else leader_id
     return JoinGroupResponse(
@@ -49,14 +53,14 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
 
 
 def synced(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
-    """Give a member its assignment."""
+    """Return the response with a member's assignment."""
     return SyncGroupResponse(
         protocol_type=group.protocol_type or None, protocol_name=group.protocol_name, assignment=member.assignment
     )
 
 
 def left(api_version: int, members: list[MemberResponse]) -> LeaveGroupResponse:
-    """Answer a LeaveGroup; up to version 2 it has one member, whose error is the response's."""
+    """Return the response to a LeaveGroup; up to version 2 it has one member, whose error is the response's."""
     if api_version > _LAST_WITH_ONE_MEMBER:
         return LeaveGroupResponse(members=members)
     return LeaveGroupResponse(error_code=members[0].error_code)
@@ -67,12 +71,8 @@ def leave_error(error: ErrorCode) -> LeaveGroupResponse:
     return LeaveGroupResponse(error_code=error)
 
 
-_LAST_WITH_ONE_MEMBER = 2
-_FIRST_WITHOUT_PROTOCOL = 7
-
-
 def _protocol_name(api_version: int, name: str | None) -> str | None:
-    """Give the name as a version can say it: null only from version 7 on, and an empty one only before."""
+    """Return the name as a version encodes it: null only from version 7 on, empty only before."""
     if api_version >= _FIRST_WITHOUT_PROTOCOL:
         return name or None
     return name or ""

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class ClassicGroupState(enum.StrEnum):
-    """As Kafka lists them. No group of ours is ever DEAD: that is how one is described that does not exist."""
+    """As Kafka lists them. DEAD is only used to describe a group that does not exist."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -26,4 +26,4 @@ VALID_PREVIOUS_STATES: Final = {
     ClassicGroupState.COMPLETING_REBALANCE: {ClassicGroupState.PREPARING_REBALANCE},
     ClassicGroupState.STABLE: {ClassicGroupState.COMPLETING_REBALANCE},
 }
-"""From where each state is reached."""
+"""By state, the states from which it is reached."""

@@ -1,13 +1,13 @@
-"""A static member that comes back without its member id: it takes over its own place (KIP-345)."""
+"""A static member that comes back without its member id and replaces its previous incarnation (KIP-345)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.responses import join_error, joined
 from falkirk.coordinator.classic.state import ClassicGroupState
-from falkirk.coordinator.records.classic_records import group_metadata_record
-from falkirk.coordinator.shard.outcome import Reply
+from falkirk.coordinator.runtime.outcome import Reply
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from falkirk.coordinator.classic.rebalances import Rebalances
 
 
+_FIRST_TO_SKIP_ASSIGNMENT = 9
+
+
 def replace_static_member(
     rebalances: Rebalances, group: ClassicGroup, joining: Joining, member_id: str, decision: Decision
 ) -> None:
-    """Give the holder of the request's instance id a new member id; who has the old one is fenced.
+    """Assign a new member id to the holder of the request's instance id; the old member id is fenced.
 
-    In a stable group, whose protocol stays the same, nobody else hears of it: the new id is written down, and the
-    member keeps its assignment. Else there is a rebalance, since what a leader assigns may be for the old id.
+    In a Stable group whose protocol stays the same, no other member is involved: the new id is written, and the member
+    keeps its assignment. Otherwise the group rebalances, since the leader may assign to the old id.
     """
     instance_id = joining.request.group_instance_id
     assert instance_id is not None
@@ -56,13 +59,10 @@ def replace_static_member(
     decision.answer(joining.waiting, response)
 
 
-_FIRST_TO_SKIP_ASSIGNMENT = 9
-
-
 def _replace(
     rebalances: Rebalances, group: ClassicGroup, member: ClassicMember, joining: Joining, member_id: str
 ) -> Callable[[], None]:
-    """Take the new id and what the request says; give what takes it back."""
+    """Apply the new id and the request's fields; return a function that reverts both."""
     old_id, old_protocols = member.member_id, member.protocols
     old_timeouts_ms = member.rebalance_timeout_ms, member.session_timeout_ms
 

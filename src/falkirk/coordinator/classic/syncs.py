@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.decision import Decision
 from falkirk.coordinator.classic.responses import sync_error, synced
 from falkirk.coordinator.classic.state import ClassicGroupState
-from falkirk.coordinator.records.classic_records import group_metadata_record
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from falkirk.coordinator.classic.group import ClassicGroup
     from falkirk.coordinator.classic.member import WaitingRequest
     from falkirk.coordinator.classic.rebalances import Rebalances
-    from falkirk.coordinator.shard.outcome import Reply
+    from falkirk.coordinator.runtime.outcome import Reply
     from falkirk.protocol.messages import SyncGroupRequest
 
 
 class Syncs:
-    """Passes on the leader's assignments."""
+    """Distributes the leader's assignments."""
 
     def __init__(self, rebalances: Rebalances) -> None:
         self._rebalances = rebalances
 
     def sync(self, group: ClassicGroup, request: SyncGroupRequest, waiting: WaitingRequest, decision: Decision) -> None:
-        """Take a SyncGroup: it is answered, or waits in its member for the leader's."""
-        error = _why_refused(group, request)
+        """Apply a SyncGroup: respond now, or let its member wait for the leader's."""
+        error = _request_error(group, request)
         if error is not ErrorCode.NONE:
             decision.answer(waiting, sync_error(error))
             return
@@ -50,7 +50,7 @@ class Syncs:
             decision.answer(earlier, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
 
     def _write(self, group: ClassicGroup, request: SyncGroupRequest, decision: Decision) -> None:
-        """Write down what the leader assigns; who is not in it, gets an empty assignment."""
+        """Write the leader's assignments; a member that it left out gets an empty one."""
         said = {each.member_id: each.assignment for each in request.assignments}
         assignments = {member_id: said.get(member_id, b"") for member_id in group.members}
         decision.record = group_metadata_record(group, assignments=assignments)
@@ -70,8 +70,8 @@ class Syncs:
         return decision.replies
 
 
-def _why_refused(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
-    error = group.why_member_refused(request.member_id, request.group_instance_id)
+def _request_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
+    error = group.member_error(request.member_id, request.group_instance_id)
     if error is not ErrorCode.NONE:
         return error
     if request.generation_id != group.generation_id:

@@ -1,1 +1,1 @@
-"""Consumer groups of KIP-848's protocol: the coordinator assigns, each member is led there at its own pace."""
+"""Consumer groups (KIP-848): the coordinator assigns, and each member reconciles at its own pace."""

@@ -1,8 +1,7 @@
-"""A consumer group as its records (types 3 to 8, and 16) say it is, and what follows from them at once.
+"""A consumer group as its records (types 3 to 8, and 16) define it, with the indexes derived from them.
 
-Each key's last value counts, whatever came before it and in whatever order: so any log that compaction may leave makes
-the same group. A group, or a member, is there as long as the log has any value of it; tombstones of what is not there
-say nothing.
+The last value of each key counts, in whatever order records come: any log that compaction may leave gives the same
+group. A group or a member exists as long as the log has any value of it; tombstones of unknown keys change nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.assignors.assignor import NO_PARTITIONS
+from falkirk.coordinator.consumer import consumer_records
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.records import consumer_records
+from falkirk.coordinator.records.record_type import GroupType
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -22,15 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.coordinator.assignors.assignor import Assignment
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.topics import TopicPartitionCount
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPartitionCount:
-    """What a record of type 4 says of a topic."""
-
-    topic_id: bytes
-    partition_count: int
+# OffsetCommit v9 is the first version that distinguishes epochs from generations.
+_FIRST_OFFSET_COMMIT_VERSION: Final = 9
+# What a transactional producer says that names no member.
+_NO_MEMBER: Final = ("", None, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class ResolvedRegex:
 
 
 class ConsumerGroup:
-    """State changes only by the methods that replay uses: `update_member` down to `set_regex`."""
+    """Its state is changed only by the methods that replay calls: `update_member` down to `set_regex`."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -68,9 +66,9 @@ class ConsumerGroup:
         self.owners: dict[bytes, dict[int, str]] = {}
         self._has_epoch = False
         self._has_target_epoch = False
-        # Known to this coordinator alone: when the members' topics are to be looked at again (0: at once), and what
-        # epoch came of it the last time, if the log took it; when, and at which end offset of the metadata, all regular
-        # expressions last were tried in vain.
+        # Not in the log: when to compare the subscribed topics with the metadata again (0: at once), and the epoch of
+        # the last comparison, if its records were written; when, and at which end offset of the metadata, all regular
+        # expressions were last evaluated without a change.
         self.metadata_refresh_due_ms = 0
         self.metadata_refresh_epoch = 0
         self.regexes_refreshed = ResolvedRegex(frozenset())
@@ -84,7 +82,7 @@ class ConsumerGroup:
 
     @property
     def state_name(self) -> str:
-        """`Empty`, `Assigning`, `Reconciling` or `Stable`; `Dead` is what a group is called that is not there."""
+        """`Empty`, `Assigning`, `Reconciling` or `Stable`; a group that does not exist is described as `Dead`."""
         if not self.members:
             return "Empty"
         if self.group_epoch > self.target_epoch:
@@ -99,16 +97,15 @@ class ConsumerGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether it has no member."""
+        """True without members."""
         return not self.members
 
-    def why_commit_refused(
+    def commit_error(
         self, member_id: str, group_instance_id: str | None, generation_id: int, *, is_transactional: bool, version: int
     ) -> ErrorCode:
-        """Say whether a member may commit at an epoch; a group without members takes commits of nobody (epoch < 0).
+        """Return the error of a commit at a member epoch; into an empty group others (epoch < 0) may commit, too.
 
-        An epoch that is past, but not before one at which the member got a partition, is for
-        `why_partition_commit_refused` to judge (KIP-1251).
+        For a past epoch, but not one before a partition was assigned, ask `partition_commit_error` (KIP-1251).
         """
         if generation_id < 0 and not self.members:
             return ErrorCode.NONE
@@ -119,15 +116,15 @@ class ConsumerGroup:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if not is_transactional and not member.uses_classic_protocol and version < _FIRST_OFFSET_COMMIT_VERSION:
             return ErrorCode.UNSUPPORTED_VERSION
-        return _why_epoch_refused(member, generation_id)
+        return _epoch_error(member, generation_id)
 
-    def why_partition_commit_refused(self, member_id: str, epoch: int, topic_id: bytes, partition: int) -> ErrorCode:
-        """Say whether a member may commit at an epoch that it has left: it may for what it got by then and still has.
+    def partition_commit_error(self, member_id: str, epoch: int, topic_id: bytes, partition: int) -> ErrorCode:
+        """Return the error of a commit at a past epoch: NONE for partitions assigned by then and still owned.
 
-        To be asked where `why_commit_refused` says STALE_MEMBER_EPOCH or ILLEGAL_GENERATION, from 4.3 on.
+        To be called where `commit_error` returns STALE_MEMBER_EPOCH or ILLEGAL_GENERATION, from 4.3 on.
         """
         member = self.members[member_id]
-        refused = _why_epoch_refused(member, epoch)
+        refused = _epoch_error(member, epoch)
         if epoch >= member.member_epoch:
             return refused
         for owned in (member.assigned, member.revoking):
@@ -136,32 +133,32 @@ class ConsumerGroup:
                 return ErrorCode.NONE if epoch >= owned_since else refused
         return refused
 
-    def why_fetch_refused(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Say whether a member may fetch; who names none may."""
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Return the error of a member's OffsetFetch; a request that names no member is allowed."""
         if member_id is None and member_epoch < 0:
             return ErrorCode.NONE
         member = self.members.get(member_id or "")
-        return ErrorCode.UNKNOWN_MEMBER_ID if member is None else _why_epoch_refused(member, member_epoch)
+        return ErrorCode.UNKNOWN_MEMBER_ID if member is None else _epoch_error(member, member_epoch)
 
-    def why_not_deletable(self) -> ErrorCode:
-        """NON_EMPTY_GROUP as long as it has members."""
+    def deletion_error(self) -> ErrorCode:
+        """Return NON_EMPTY_GROUP while the group has members."""
         return ErrorCode.NON_EMPTY_GROUP if self.members else ErrorCode.NONE
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Say whether a member reads a topic, by its name or because its regular expression matches."""
+        """Return whether a member subscribes to a topic, by name or by regular expression."""
         if topic in self.topic_subscribers:
             return True
         resolved = self.resolved_regexes
         return any(topic in resolved[regex].topics for regex in self.regex_subscribers if regex in resolved)
 
     def offsets_expire_since(self, topic: str, commit_timestamp_ms: int) -> int | None:
-        """Offsets of topics that no member reads expire, counted from their commit."""
+        """Offsets of topics without a subscriber expire, counted from their commit."""
         return None if self.is_subscribed_to(topic) else commit_timestamp_ms
 
     def deletion_records(self) -> list[CoordinatorRecord]:
-        """Give tombstones of all keys that have a value, in the order that every Kafka release can replay.
+        """Return tombstones of all keys with a value, in an order that every Kafka release can replay.
 
-        Types 3 and 6 have one in any case: Kafka lets go of a group only by these.
+        Types 3 and 6 are always included: Kafka removes a group only by these.
         """
         group_id = self.group_id
         records = [
@@ -185,27 +182,27 @@ class ConsumerGroup:
     # What heartbeats and conversions ask.
 
     def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
-        """Give the member that has an instance id."""
+        """Return the member with an instance id."""
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
     def target_of(self, member_id: str) -> Assignment:
-        """Give a member's target assignment."""
+        """Return a member's target assignment."""
         return self.target.get(member_id, NO_PARTITIONS)
 
     def owner_of(self, topic_id: bytes, partition: int) -> str | None:
-        """Say which member has a partition, or was told to give it back and has not said that it did."""
+        """Return the member that owns a partition, or that has not yet confirmed its revocation."""
         return self.owners.get(topic_id, {}).get(partition)
 
     def is_refresh_due(self, now_ms: int) -> bool:
-        """Say whether the members' topics are to be compared with the metadata, though no member changed.
+        """Return whether to compare the subscribed topics with the metadata, though no member changed.
 
-        That is so at times, when a topic changed, and when the log did not take what came of it the last time.
+        That is so periodically, after a topic changed, and when the records of the last refresh could not be written.
         """
         return now_ms >= self.metadata_refresh_due_ms or self.group_epoch < self.metadata_refresh_epoch
 
     def is_waiting_for_partitions(self, member: ConsumerGroupMember) -> bool:
-        """Say whether a member lacks a partition of its target that another member still has."""
+        """Return whether a member lacks a partition of its target that another member still owns."""
         if member.state is not MemberState.UNRELEASED_PARTITIONS:
             return False
         return any(
@@ -215,9 +212,9 @@ class ConsumerGroup:
         )
 
     def supports_classic_protocols(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Say whether a member of the classic protocol may join with its embedded assignors.
+        """Return whether a member of the classic protocol may join with its embedded assignors.
 
-        It needs one that all members of that protocol have, if there are members at all.
+        All members of that protocol, if there are any, must support one of them.
         """
         if protocol_type != CONSUMER_PROTOCOL_TYPE:
             return False
@@ -230,7 +227,7 @@ class ConsumerGroup:
 
     @property
     def has_records(self) -> bool:
-        """Say whether the log has any value of the group, as far as was replayed."""
+        """True if the replayed log has any value of the group."""
         return (
             self._has_epoch
             or self._has_target_epoch
@@ -239,7 +236,7 @@ class ConsumerGroup:
         )
 
     def update_member(self, member: ConsumerGroupMember) -> None:
-        """Put a member in place of what it was; one that has neither record any more goes."""
+        """Replace a member; one without a record of either type is removed."""
         before = self.members.get(member.member_id)
         is_there = member.has_metadata or member.has_assignment
         self._count(before, member if is_there else None)
@@ -254,26 +251,26 @@ class ConsumerGroup:
             self.members.pop(member.member_id, None)
 
     def set_epoch(self, epoch: int | None, metadata_hash: int = 0) -> None:
-        """Type 3; None: a tombstone."""
+        """Replay a record of type 3; None: its tombstone."""
         self._has_epoch = epoch is not None
         self.group_epoch = epoch or 0
         self.metadata_hash = metadata_hash
 
     def set_target_epoch(self, epoch: int | None, timestamp_ms: int = 0) -> None:
-        """Type 6; None: a tombstone."""
+        """Replay a record of type 6; None: its tombstone."""
         self._has_target_epoch = epoch is not None
         self.target_epoch = epoch or 0
         self.target_timestamp_ms = timestamp_ms
 
     def set_target(self, member_id: str, assignment: Assignment | None) -> None:
-        """Type 7; None: a tombstone."""
+        """Replay a record of type 7; None: its tombstone."""
         if assignment is None:
             self.target.pop(member_id, None)
         else:
             self.target[member_id] = assignment
 
     def set_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
-        """Type 16; None: a tombstone."""
+        """Replay a record of type 16; None: its tombstone."""
         if resolved is None:
             self.resolved_regexes.pop(regex, None)
         else:
@@ -318,15 +315,7 @@ class ConsumerGroup:
                 _add(self.classic_protocols, protocol, by)
 
 
-# OffsetCommit v9 is the first that tells epochs from generations.
-_FIRST_OFFSET_COMMIT_VERSION: Final = 9
-
-
-# What a transactional producer says that names no member.
-_NO_MEMBER: Final = ("", None, -1)
-
-
-def _why_epoch_refused(member: ConsumerGroupMember, epoch: int) -> ErrorCode:
+def _epoch_error(member: ConsumerGroupMember, epoch: int) -> ErrorCode:
     if epoch == member.member_epoch:
         return ErrorCode.NONE
     return ErrorCode.ILLEGAL_GENERATION if member.uses_classic_protocol else ErrorCode.STALE_MEMBER_EPOCH

@@ -1,11 +1,11 @@
-"""The protocol of KIP-848 in one shard: ConsumerGroupHeartbeat (key 68, v0-1), the records 3 to 8 and 16, timers.
+"""KIP-848's protocol in one shard: ConsumerGroupHeartbeat (key 68, v0-1), records of types 3 to 8 and 16, timers.
 
 protocol = ConsumerProtocol(context, conversions)
 protocol.replay(key, value)                      # from the log; then, for each group
 protocol.loaded(group)
 outcome = protocol.heartbeat(client, request, token, is_describable=...)
 
-v1 has regular expressions, and ids of members that clients make.
+v1 has regular expressions and member ids that clients generate.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from falkirk.coordinator.consumer.conversions import Upgrade
 from falkirk.coordinator.consumer.description import described_group
 from falkirk.coordinator.consumer.group_update import GroupUpdate
 from falkirk.coordinator.consumer.heartbeat_checks import (
-    why_fenced,
-    why_full,
-    why_invalid,
-    why_static_refused,
-    why_unknown,
-    why_unreleased,
+    epoch_refusal,
+    group_full_refusal,
+    request_refusal,
+    static_member_refusal,
+    unknown_member_refusal,
+    unreleased_instance_refusal,
 )
 from falkirk.coordinator.consumer.member import (
     JOINING_EPOCH,
@@ -38,7 +38,7 @@ from falkirk.coordinator.consumer.replay import replay_record
 from falkirk.coordinator.consumer.services import ConsumerServices
 from falkirk.coordinator.consumer.steady_heartbeats import is_steady
 from falkirk.coordinator.consumer.topic_pattern import TopicPatternError
-from falkirk.coordinator.shard.outcome import NOTHING, Outcome, Reply
+from falkirk.coordinator.runtime.outcome import NOTHING, Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupHeartbeatResponse,
@@ -52,16 +52,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from falkirk.coordinator.consumer.conversions import Conversions
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import Token
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import Token
     from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest
     from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
     from falkirk.protocol.schema import WireMessage
 
 
+# What becomes of the group, and the answer.
+_Decided = tuple[Outcome, ConsumerGroupHeartbeatResponse]
+_UNKNOWN_STATE = Refusal(
+    ErrorCode.FENCED_MEMBER_EPOCH,
+    "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
+)
+# No names, no expression, no rack, no assignor.
+_NOTHING_SAID = (None, None, None, None)
+
+
 class ConsumerProtocol:
-    """One for each shard. Groups are in `context.groups`; `services` and `timers` are for those who convert groups."""
+    """One for each shard. Groups are in `context.groups`; conversions use `services` and `timers`."""
 
     def __init__(self, context: ShardContext, conversions: Conversions) -> None:
         self.services = ConsumerServices(context)
@@ -81,8 +91,8 @@ class ConsumerProtocol:
         *,
         is_describable: Callable[[str], bool],
     ) -> Outcome:
-        """Answer ConsumerGroupHeartbeat; `is_describable` says which topics the client's expression may find."""
-        refused = why_invalid(request, client.api_version, self.services.assignor_names)
+        """Answer ConsumerGroupHeartbeat; `is_describable`: whether the client's expression may match a topic."""
+        refused = request_refusal(request, client.api_version, self.services.assignor_names)
         if refused is not None:
             return _refused(token, refused)
         steady = self._steady_response(client, request)
@@ -98,13 +108,13 @@ class ConsumerProtocol:
         return replace(outcome, replies=[*outcome.replies, Reply(token, response)])
 
     def describe(self, group: ConsumerGroup) -> DescribedGroup:
-        """Give a group's part of the answer to ConsumerGroupDescribe."""
+        """Return a group's part of the ConsumerGroupDescribe response."""
         return described_group(self.services, group)
 
     # --- the log
 
     def replay(self, key: WireMessage, value: WireMessage | None) -> None:
-        """Take a record of type 3 to 8 or 16, or its tombstone, in any order that the log has them in."""
+        """Replay a record of type 3 to 8 or 16, or its tombstone, in any order."""
         group = replay_record(self._context.groups, key, value)
         if group is None:
             return
@@ -112,13 +122,13 @@ class ConsumerProtocol:
             self._groups_by_topic.setdefault(topic, set()).add(group.group_id)
 
     def loaded(self, group: ConsumerGroup) -> None:
-        """Start the timers of a group's members, as if all had been heard of just now."""
+        """Start the timers of a loaded group's members."""
         self.services.new_topics_offset = max(self.services.new_topics_offset, self._context.topics.offset)
         for member in group.members.values():
             self.timers.start(group.group_id, member)
 
     def topics_changed(self, changed: Collection[str]) -> None:
-        """Look at groups that read a topic which is new, gone or has grown at their members' next heartbeat.
+        """Refresh groups that subscribe to a new, deleted or grown topic at their members' next heartbeats.
 
         `context.topics` is the new image already.
         """
@@ -136,7 +146,7 @@ class ConsumerProtocol:
     # --- members that go
 
     def fence(self, group_id: str, member_id: str) -> Outcome:
-        """Take a member out of its group as its time has come, if both are there; try again if it cannot be written."""
+        """Fence a member whose timer expired, if both group and member exist; retry if the records are refused."""
         group = self._context.groups.get(group_id)
         member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
         if member is None or not isinstance(group, ConsumerGroup):
@@ -145,7 +155,7 @@ class ConsumerProtocol:
         return replace(outcome, on_refused=lambda error: self.timers.fence_later(group_id, member_id, error))
 
     def remove(self, group: ConsumerGroup, members: Collection[ConsumerGroupMember]) -> Outcome:
-        """Take members out of a group; it may become a classic one thereby."""
+        """Remove members from a group, which may become a classic one."""
         downgraded = self._conversions.downgrade(group, members)
         if downgraded is not None:
             return downgraded
@@ -163,7 +173,7 @@ class ConsumerProtocol:
         if not isinstance(group, ConsumerGroup):
             return _not_found(request.group_id, is_there=group is not None)
         if request.instance_id is None:
-            member = group.members.get(request.member_id) or why_unknown(group, request.member_id)
+            member = group.members.get(request.member_id) or unknown_member_refusal(group, request.member_id)
         else:
             member = _static_member(group, request.member_id, request.instance_id)
         if isinstance(member, Refusal):
@@ -178,7 +188,7 @@ class ConsumerProtocol:
     def _steady_response(
         self, client: ClientContext, request: ConsumerGroupHeartbeatRequest
     ) -> ConsumerGroupHeartbeatResponse | None:
-        """Answer a heartbeat that changes nothing; None: it may be another one."""
+        """Return the response to a heartbeat that changes nothing; None if it may change something."""
         group_id = request.group_id
         group = self._context.groups.get(group_id)
         member = group.members.get(request.member_id) if isinstance(group, ConsumerGroup) else None
@@ -203,9 +213,9 @@ class ConsumerProtocol:
         if isinstance(found, Refusal):
             return found
         update = GroupUpdate(self.services, found.group, found.records)
-        member = why_full(found.group, request.member_id, self._context.settings.consumer_max_size) or self._member_for(
-            update, request
-        )
+        member = group_full_refusal(
+            found.group, request.member_id, self._context.settings.consumer_max_size
+        ) or self._member_for(update, request)
         if isinstance(member, Refusal):
             return member
         after = _advance(update, client, request, member, is_describable)
@@ -220,7 +230,7 @@ class ConsumerProtocol:
     # --- groups and answers
 
     def _group_for(self, request: ConsumerGroupHeartbeatRequest) -> Upgrade | Refusal:
-        """Find the group; one that joins makes it, of nothing, of a group without members, or by a conversion."""
+        """Return the group; a joining member creates it, replaces one without members, or converts a classic one."""
         group_id = request.group_id
         group = self._context.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -234,7 +244,7 @@ class ConsumerProtocol:
         return self._conversions.upgrade(group)
 
     def _member_for(self, update: GroupUpdate, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | Refusal:
-        """Find the member that speaks; one that joins is made, or takes a static member's place."""
+        """Return the sending member; a joining one is created, or replaces a static member."""
         member_id = request.member_id or uuid_text(random_uuid(self._context.random))
         is_joining = request.member_epoch == JOINING_EPOCH
         member: ConsumerGroupMember | Refusal
@@ -245,10 +255,10 @@ class ConsumerProtocol:
         elif is_joining:
             return update.group.members.get(member_id) or ConsumerGroupMember(member_id=member_id)
         else:
-            member = update.group.members.get(member_id) or why_unknown(update.group, member_id)
+            member = update.group.members.get(member_id) or unknown_member_refusal(update.group, member_id)
         if isinstance(member, Refusal):
             return member
-        return why_fenced(member, request.member_epoch, request.topic_partitions) or member
+        return epoch_refusal(member, request.member_epoch, request.topic_partitions) or member
 
     def _response(
         self,
@@ -273,35 +283,26 @@ class ConsumerProtocol:
         return response
 
 
-# What becomes of the group, and the answer.
-_Decided = tuple[Outcome, ConsumerGroupHeartbeatResponse]
-
-_UNKNOWN_STATE = Refusal(
-    ErrorCode.FENCED_MEMBER_EPOCH,
-    "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
-)
-
-
 def _static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember | Refusal:
-    """Find a static member that is no news to the group."""
+    """Return a static member that is already in the group."""
     existing = group.static_member(instance_id)
-    refused = why_static_refused(existing, member_id, instance_id)
+    refused = static_member_refusal(existing, member_id, instance_id)
     if existing is None or refused is not None:
-        return refused or why_unknown(group, member_id)
+        return refused or unknown_member_refusal(group, member_id)
     return existing
 
 
 def _static_joiner(update: GroupUpdate, member_id: str, instance_id: str) -> ConsumerGroupMember | Refusal:
-    """Make a static member, or let it take the place of the one before it, which has to have left it.
+    """Create a static member, or let it replace the previous holder of its instance id, which must have left.
 
-    Differs from Kafka: a member that joins again under its own id is taken to have missed the answer, and welcome.
+    Differs from Kafka: a member that joins again under its own id is admitted, as it may have missed the response.
     """
     existing = update.group.static_member(instance_id)
     if existing is None:
         return update.group.members.get(member_id) or ConsumerGroupMember(member_id=member_id)
     if existing.member_id == member_id and existing.member_epoch != STATIC_LEAVING_EPOCH:
         return existing
-    refused = None if existing.uses_classic_protocol else why_unreleased(existing, member_id, instance_id)
+    refused = None if existing.uses_classic_protocol else unreleased_instance_refusal(existing, member_id, instance_id)
     return refused or update.replace_static_member(existing, member_id)
 
 
@@ -312,9 +313,9 @@ def _advance(
     member: ConsumerGroupMember,
     is_describable: Callable[[str], bool],
 ) -> ConsumerGroupMember | Refusal:
-    """Take what the member says of itself, assign anew if that asks for it, and lead the member on."""
+    """Apply what the member sends of itself, assign anew if needed, and reconcile the member."""
     after = _described(member, client, request)
-    # Differs from Kafka before 4.4: a change of the assignor that most ask for assigns anew at once.
+    # Differs from Kafka before 4.4: a change of the group's assignor computes a new assignment at once.
     assignor = None if after.server_assignor == member.server_assignor else update.assignor_name()
     try:
         is_regex_other = update.put_regex(member, after, is_describable)
@@ -323,7 +324,7 @@ def _advance(
     has_subscription_changed = update.put_member(member, after) or is_regex_other
     is_bumped = update.refresh_regexes(is_describable) or has_subscription_changed
     is_bumped = is_bumped or (assignor is not None and update.assignor_name() != assignor)
-    # Epoch 0 is that of who has yet to join: a group whose first member reads nothing has another.
+    # Epoch 0 is that of a member that has yet to join: a group whose first member subscribes to nothing has another.
     is_bumped = is_bumped or update.group_epoch == JOINING_EPOCH
     if is_bumped or update.is_refresh_due:
         update.refresh_subscription(is_bumped=is_bumped)
@@ -332,14 +333,10 @@ def _advance(
     return update.reconcile(after, owned, has_subscription_changed=has_subscription_changed) or _UNKNOWN_STATE
 
 
-# No names, no expression, no rack, no assignor.
-_NOTHING_SAID = (None, None, None, None)
-
-
 def _described(
     member: ConsumerGroupMember, client: ClientContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupMember:
-    """Take what a request says; what it leaves out is as it was."""
+    """Apply the fields of a request; absent ones keep their values."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     if (
@@ -366,7 +363,7 @@ def _described(
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Say whether a member tells all of itself, as it does when it may have missed an answer."""
+    """Return whether a heartbeat has all fields, as after a response that may have been lost."""
     has_subscription = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     return request.rebalance_timeout_ms != -1 and has_subscription and request.topic_partitions is not None
 
@@ -376,12 +373,12 @@ def _partitions(member: ConsumerGroupMember) -> dict[bytes, frozenset[int]]:
 
 
 def _steps_of(member: ConsumerGroupMember) -> tuple[object, ...]:
-    """Give what changes with each step of its reconciliation."""
+    """Return the fields that each step of a reconciliation changes."""
     return (member.member_id, member.member_epoch, member.previous_member_epoch, member.state, member.revoking)
 
 
 def _topics_named(value: WireMessage | None) -> Collection[str]:
-    """Give the topics that a record subscribes its group to."""
+    """Return the topics to which a record subscribes its group."""
     match value:
         case ConsumerGroupMemberMetadataValue(subscribed_topic_names=names):
             return names

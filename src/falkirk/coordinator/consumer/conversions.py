@@ -1,4 +1,4 @@
-"""What the consumer protocol asks of those who turn groups of one type into the other."""
+"""The interface through which the consumer protocol converts groups of one type to the other."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
     from falkirk.coordinator.consumer.refusal import Refusal
-    from falkirk.coordinator.shard.group import Group
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Outcome, Reply
+    from falkirk.coordinator.runtime.group import Group
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Outcome, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """A consumer group made of another, and the records that make it; `replies` to who waited for the other.
+    """A consumer group made from another group, the records that create it, and responses to requests waiting there.
 
-    The group is not in `context.groups`: there it comes by the replay of the records.
+    The group enters `context.groups` by the replay of its records.
     """
 
     group: ConsumerGroup
@@ -31,12 +31,12 @@ class Conversions(Protocol):
     """Online migration of groups that have members (KIP-848)."""
 
     def upgrade(self, group: Group) -> Upgrade | Refusal:
-        """Make a consumer group of a group of another type that has members, as a consumer wants to join it."""
+        """Convert a group with members to a consumer group, as a consumer wants to join it."""
         ...
 
     def downgrade(self, group: ConsumerGroup, leaving: Collection[ConsumerGroupMember]) -> Outcome | None:
-        """Make a classic group of a consumer group without those who leave or are fenced; None: it stays as it is.
+        """Convert a consumer group to a classic one without the members that leave or are fenced; None: no conversion.
 
-        Its outcome stands in place of that of the members' removal.
+        Its outcome replaces that of removing the members.
         """
         ...

@@ -1,4 +1,4 @@
-"""A consumer group as ConsumerGroupDescribe (key 69, v0-1) tells it; v1 has the types of the members."""
+"""A consumer group in ConsumerGroupDescribe (key 69, v0-1); v1 has the types of the members."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
     from falkirk.coordinator.consumer.services import ConsumerServices
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.topics import Topics
+
+
+_CLASSIC_MEMBER: Final = 0
+_CONSUMER_MEMBER: Final = 1
 
 
 def described_group(services: ConsumerServices, group: ConsumerGroup) -> DescribedGroup:
-    """Describe a group; partitions of topics that are gone are left out.
+    """Describe a group; partitions of deleted topics are left out.
 
-    A member's assignment is what it has, or was told to give back and may still have.
+    A member's assignment is what it owns, including partitions whose revocation it has not confirmed.
     """
     topics = services.context.topics
     asked = group.server_assignors
@@ -35,10 +39,6 @@ def described_group(services: ConsumerServices, group: ConsumerGroup) -> Describ
         assignor_name=max(services.assignor_names, key=lambda name: asked[name]),
         members=[_member(group, member, topics) for member in group.members.values()],
     )
-
-
-_CLASSIC_MEMBER: Final = 0
-_CONSUMER_MEMBER: Final = 1
 
 
 def _member(group: ConsumerGroup, member: ConsumerGroupMember, topics: Topics) -> Member:

@@ -1,11 +1,11 @@
-"""What one decision does to a consumer group: the records, in the order in which they come about.
+"""The records that one decision adds to a consumer group, in order.
 
 update = GroupUpdate(services, group)
-changed = update.put_member(before, after)      # each step adds its records, and sees what the ones before it decided
+changed = update.put_member(before, after)      # each step adds its records, and sees the decisions of earlier steps
 update.refresh_subscription(is_bumped=changed)
 update.refresh_target()
 member = update.reconcile(after, owned, has_subscription_changed=changed)
-update.records                                  # the group itself stays as it is until these are replayed
+update.records                                  # the group itself does not change until these are replayed
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from falkirk.coordinator.assignors.assignor import GroupSpec, MemberSpec
-from falkirk.coordinator.consumer.consumer_group import ResolvedRegex, TopicPartitionCount
+from falkirk.coordinator.consumer import consumer_records
+from falkirk.coordinator.consumer.consumer_group import ResolvedRegex
 from falkirk.coordinator.consumer.member import NOTHING_OWNED, STATIC_LEAVING_EPOCH, ConsumerGroupMember
 from falkirk.coordinator.consumer.reconciliation import Reconciliation
 from falkirk.coordinator.consumer.services import ASSIGNORS
 from falkirk.coordinator.consumer.topic_pattern import TopicPatternError
-from falkirk.coordinator.records import consumer_records
+from falkirk.coordinator.runtime.topics import TopicPartitionCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
     from falkirk.coordinator.assignors.assignor import Assignment
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.services import ConsumerServices
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 
 METADATA_REFRESH_INTERVAL_MS: Final = 10 * 60 * 1000
-"""How often the members' topics are compared with the metadata even if nobody says that they changed."""
+"""How often subscribed topics are compared with the metadata even without a reported change."""
 REGEX_REFRESH_MIN_INTERVAL_MS: Final = 10_000
-"""All expressions of a group are tried on all topics no more often than that; a new expression is at once."""
+"""The minimum interval between evaluations of all expressions of a group; a new expression is evaluated at once."""
 
 
 class GroupUpdate:
-    """One decision. `records` may have some already: of a group of another type that becomes this one."""
+    """One decision. `records` may already hold those of a conversion to this group."""
 
     def __init__(
         self, services: ConsumerServices, group: ConsumerGroup, records: Iterable[CoordinatorRecord] = ()
@@ -56,18 +57,18 @@ class GroupUpdate:
         self._targets: dict[str, Assignment] = {}
 
     def members(self) -> dict[str, ConsumerGroupMember]:
-        """Give the members as decided so far."""
+        """Return the members as decided so far."""
         found = {id_: member for id_, member in self.group.members.items() if id_ not in self._members}
         found.update((id_, member) for id_, member in self._members.items() if member is not None)
         return found
 
     def target_of(self, member_id: str) -> Assignment:
-        """Give a member's target assignment as decided so far."""
+        """Return a member's target assignment as decided so far."""
         decided = self._targets.get(member_id)
         return self.group.target_of(member_id) if decided is None else decided
 
     def replace_static_member(self, before: ConsumerGroupMember, member_id: str) -> ConsumerGroupMember:
-        """Put a member in the place of another that had its instance id: it joins, with all that the other had."""
+        """Replace the holder of an instance id by a joining member, which inherits all of its state."""
         after = replace(before, member_id=member_id, member_epoch=0, previous_member_epoch=0)
         group_id = self.group.group_id
         target = self.group.target_of(before.member_id)
@@ -82,7 +83,7 @@ class GroupUpdate:
         return after
 
     def leave_static_member(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
-        """Keep the place of a static member that is away for a while."""
+        """Keep a static member that leaves temporarily."""
         # Whoever takes its place commits at epochs that need not be later than those at which it got its partitions.
         assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
         after = replace(member, member_epoch=STATIC_LEAVING_EPOCH, assigned=assigned, revoking=NOTHING_OWNED)
@@ -91,7 +92,7 @@ class GroupUpdate:
         return after
 
     def put_member(self, before: ConsumerGroupMember, after: ConsumerGroupMember) -> bool:
-        """Take what a member says of itself; give whether the topics that it names are others than before."""
+        """Apply what a member sends of itself; return whether its subscribed topic names changed."""
         self._members[after.member_id] = after
         if (after is not before and after != before) or not before.has_metadata:
             self.records.append(consumer_records.member_record(self._context.release, self.group.group_id, after))
@@ -100,9 +101,9 @@ class GroupUpdate:
     def put_regex(
         self, before: ConsumerGroupMember, after: ConsumerGroupMember, is_describable: Callable[[str], bool]
     ) -> bool:
-        """Find the topics of a member's expression, if it is another than before, which is what is given back.
+        """Resolve a member's expression if it changed; return whether it did.
 
-        An expression that nobody has any more goes. Raises TopicPatternError.
+        An expression that no member has any more is deleted. Raises TopicPatternError.
         """
         if before.subscribed_regex == after.subscribed_regex:
             return False
@@ -114,9 +115,9 @@ class GroupUpdate:
         return True
 
     def refresh_regexes(self, is_describable: Callable[[str], bool]) -> bool:
-        """Try all expressions on all topics if there are new ones, or it is long since; give whether that told more.
+        """Evaluate all expressions if there are new topics or the last time is long ago; return whether any changed.
 
-        Differs from Kafka: done at once, not in another thread, and written down only where the topics changed.
+        Differs from Kafka: done at once, not in another thread, and written only where the topics changed.
         """
         resolved = self.group.resolved_regexes
         if not self.group.regex_subscribers and not resolved:
@@ -134,13 +135,13 @@ class GroupUpdate:
 
     @property
     def is_refresh_due(self) -> bool:
-        """Say whether the members' topics are to be compared with the metadata, though no member changed."""
+        """True if subscribed topics are to be compared with the metadata, though no member changed."""
         return self.group.is_refresh_due(self._context.now_ms)
 
     def refresh_subscription(self, *, is_bumped: bool) -> None:
-        """Look at the topics that the members read now; if they changed, or have to count as changed, bump the epoch.
+        """Compare the subscribed topics with the metadata; if they changed, or `is_bumped`, bump the group epoch.
 
-        Whoever asks has a reason: a member changed, or `metadata_refresh_due_ms` has come.
+        To be called when a member changed, or `metadata_refresh_due_ms` has come.
         """
         group, context = self.group, self._context
         names = self._subscribed_topics()
@@ -160,9 +161,9 @@ class GroupUpdate:
         group.metadata_refresh_epoch = self.group_epoch
 
     def refresh_target(self) -> None:
-        """Assign anew if the epoch was bumped since the last time; who is to have what he had gets no record.
+        """Compute a new target assignment if the epoch was bumped; members whose target stays get no record.
 
-        Differs from Kafka (4.3 and later): there is no group.consumer.assignment.interval.ms to wait for.
+        Differs from Kafka (4.3 and later): group.consumer.assignment.interval.ms does not exist.
         """
         if self.target_epoch >= self.group_epoch:
             return
@@ -179,9 +180,9 @@ class GroupUpdate:
         )
 
     def assignor_name(self) -> str:
-        """Say which assignor most members ask for, of those that ask for one; of equals the first that is configured.
+        """Return the assignor that most members ask for; with equally many, the first one configured.
 
-        Differs from Kafka: there, of equals any.
+        Differs from Kafka: there, any of those with equally many.
         """
         names = self._services.assignor_names
         asked = Counter(self.group.server_assignors)
@@ -197,7 +198,7 @@ class GroupUpdate:
         *,
         has_subscription_changed: bool,
     ) -> ConsumerGroupMember | None:
-        """Lead a member one step towards its target; None: it is to be fenced, as nobody knows its state."""
+        """Move a member one step towards its target; None: fence it, as its state is unknown."""
         if not has_subscription_changed and member.is_reconciled_to(self.target_epoch):
             return member
         after = Reconciliation(
@@ -214,9 +215,9 @@ class GroupUpdate:
         return after
 
     def remove_members(self, members: Collection[ConsumerGroupMember]) -> None:
-        """Take members out of the group, with all that the log has of them; the epoch is bumped.
+        """Remove members and all of their records, and bump the epoch.
 
-        A group that is empty then counts as assigned.
+        A group that becomes empty counts as assigned.
         """
         for member in members:
             self._members[member.member_id] = None
@@ -280,7 +281,7 @@ class GroupUpdate:
         return version < self._services.new_topics_offset and age_ms > REGEX_REFRESH_MIN_INTERVAL_MS
 
     def _forget_regexes(self, regexes: Iterable[str]) -> None:
-        """Delete expressions that only these members had: one entry for each member that has it no more."""
+        """Delete expressions that only these members had; `regexes` has one entry for each such member."""
         for regex, count in Counter(regexes).items():
             if regex and regex in self.group.resolved_regexes and self.group.regex_subscribers[regex] <= count:
                 self._regexes[regex] = None
@@ -326,7 +327,7 @@ class GroupUpdate:
         return True
 
     def _spec(self) -> GroupSpec:
-        """Describe the group to its assignor, members in the order of their ids."""
+        """Describe the group to its assignor, with members in order of their ids."""
         topic_ids: dict[tuple[frozenset[str], str], frozenset[bytes]] = {}
         specs: dict[str, MemberSpec] = {}
         for member_id, member in sorted(self.members().items()):

@@ -1,4 +1,4 @@
-"""What a ConsumerGroupHeartbeat must look like, and at which epoch a member may send it; messages are Kafka's."""
+"""Checks of a ConsumerGroupHeartbeat: its fields, and the epoch at which a member sends it. Messages are Kafka's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.consumer_group_heartbeat_request import TopicPartitions
 
 
-def why_invalid(request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]) -> Refusal | None:
-    """Check a request by itself. From v1 on a member brings its id; before, one that joins may come without."""
-    message = _why_malformed(request, api_version)
+_CLIENT_MADE_MEMBER_ID_VERSION: Final = 1
+
+
+def request_refusal(
+    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
+) -> Refusal | None:
+    """Check a request by itself. From v1 on a member sends its id; before, a joining one may come without."""
+    message = _reason_malformed(request, api_version)
     if message is not None:
         return Refusal(ErrorCode.INVALID_REQUEST, message)
     if request.server_assignor is not None and request.server_assignor not in assignors:
@@ -30,8 +35,8 @@ def why_invalid(request: ConsumerGroupHeartbeatRequest, api_version: int, assign
     return None
 
 
-def why_full(group: ConsumerGroup, member_id: str, members_max: int) -> Refusal | None:
-    """Say that a group takes no more members, unless this is one of them."""
+def group_full_refusal(group: ConsumerGroup, member_id: str, members_max: int) -> Refusal | None:
+    """Refuse a member that is not in the group yet, if the group is full."""
     if len(group.members) < members_max or member_id in group.members:
         return None
     return Refusal(
@@ -40,13 +45,13 @@ def why_full(group: ConsumerGroup, member_id: str, members_max: int) -> Refusal 
     )
 
 
-def why_unknown(group: ConsumerGroup, member_id: str) -> Refusal:
-    """Say that a group has no such member."""
+def unknown_member_refusal(group: ConsumerGroup, member_id: str) -> Refusal:
+    """Return the refusal of a member that is not in the group."""
     return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
 
 
-def why_static_refused(existing: ConsumerGroupMember | None, member_id: str, instance_id: str) -> Refusal | None:
-    """Check that an instance id is known, and that this member has it."""
+def static_member_refusal(existing: ConsumerGroupMember | None, member_id: str, instance_id: str) -> Refusal | None:
+    """Check that an instance id is known and that this member holds it."""
     if existing is None:
         return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     if existing.member_id != member_id:
@@ -57,8 +62,8 @@ def why_static_refused(existing: ConsumerGroupMember | None, member_id: str, ins
     return None
 
 
-def why_unreleased(existing: ConsumerGroupMember, member_id: str, instance_id: str) -> Refusal | None:
-    """Check that the member which has an instance id has left its place to the next."""
+def unreleased_instance_refusal(existing: ConsumerGroupMember, member_id: str, instance_id: str) -> Refusal | None:
+    """Check that the holder of an instance id has left, so that another member may replace it."""
     if existing.member_epoch == STATIC_LEAVING_EPOCH:
         return None
     return Refusal(
@@ -68,11 +73,11 @@ def why_unreleased(existing: ConsumerGroupMember, member_id: str, instance_id: s
     )
 
 
-def why_fenced(member: ConsumerGroupMember, epoch: int, owned: Iterable[TopicPartitions] | None) -> Refusal | None:
+def epoch_refusal(member: ConsumerGroupMember, epoch: int, owned: Iterable[TopicPartitions] | None) -> Refusal | None:
     """Check the epoch of a member that does not join.
 
-    The one before the last is allowed if the member has nothing that it was not given: the answer with the new epoch
-    may have been lost. Source: KIP-848, member epoch.
+    The previous epoch is allowed if the member owns nothing beyond its assignment: the response with the new epoch may
+    have been lost. Source: KIP-848, member epoch.
     """
     if epoch == member.member_epoch:
         return None
@@ -83,10 +88,7 @@ def why_fenced(member: ConsumerGroupMember, epoch: int, owned: Iterable[TopicPar
     return _fenced("smaller", epoch, member)
 
 
-_CLIENT_MADE_MEMBER_ID_VERSION: Final = 1
-
-
-def _why_malformed(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:
+def _reason_malformed(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:
     epoch = request.member_epoch
     if (api_version >= _CLIENT_MADE_MEMBER_ID_VERSION or epoch != JOINING_EPOCH) and not request.member_id.strip():
         return "MemberId can't be empty."
@@ -94,7 +96,7 @@ def _why_malformed(request: ConsumerGroupHeartbeatRequest, api_version: int) -> 
     if blank is not None:
         return f"{blank} can't be empty."
     if epoch == JOINING_EPOCH:
-        return _why_joining_malformed(request)
+        return _reason_joining_malformed(request)
     if epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
         return "InstanceId can't be null."
     return "MemberEpoch is invalid." if epoch < STATIC_LEAVING_EPOCH else None
@@ -108,7 +110,7 @@ def _blank_name(request: ConsumerGroupHeartbeatRequest) -> str | None:
     return "RackId" if request.rack_id is not None and not request.rack_id.strip() else None
 
 
-def _why_joining_malformed(request: ConsumerGroupHeartbeatRequest) -> str | None:
+def _reason_joining_malformed(request: ConsumerGroupHeartbeatRequest) -> str | None:
     if request.rebalance_timeout_ms == -1:
         return "RebalanceTimeoutMs must be provided in first request."
     if request.topic_partitions is None or request.topic_partitions:

@@ -1,4 +1,4 @@
-"""A member of a consumer group, as the records of types 5 and 8 say it is."""
+"""A member of a consumer group, as its records of types 5 and 8 define it."""
 
 from __future__ import annotations
 
@@ -24,30 +24,32 @@ OwnedPartitions = Mapping[bytes, Mapping[int, int]]
 NOTHING_OWNED: Final[OwnedPartitions] = {}
 
 JOINING_EPOCH: Final = 0
-LEAVING_EPOCH: Final = -1
 STATIC_LEAVING_EPOCH: Final = -2
-"""A static member's epoch while it is away and its place is kept."""
+"""The epoch of a static member that left temporarily."""
+
+
+# The second is what a layout gives that does not have the field.
+_NO_CLASSIC_METADATA: Final = (None, ClassicMemberMetadata())
 
 
 class MemberState(enum.IntEnum):
-    """How far a member is with its target assignment; numbers as in the records."""
+    """A member's progress towards its target assignment; numbers as in the records."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
-    """It was told to give partitions back, and has not said that it did."""
+    """It was told to revoke partitions, and has not confirmed that."""
     UNRELEASED_PARTITIONS = 2
-    """It has all that was free; others have yet to give back the rest of its target."""
+    """It owns all that was free; other members have yet to revoke the rest of its target."""
     UNKNOWN = 127
 
 
-# Made anew with each step of a rebalance: `replace` of a dataclass of as many fields takes ten times as long.
+# Created with each step of a rebalance: `replace` of a dataclass with as many fields takes ten times as long.
 class ConsumerGroupMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # noqa: PLW1641 - owns any mapping
     """One member; epochs are 0 before its first assignment.
 
-    `has_metadata`, `has_assignment`: whether the log has a value of type 5, of type 8, of it; a member needs but one.
-    `classic_metadata`: what a member that uses the classic protocol said of itself; None for all others.
-    Of `assigned` and `revoking` no partition is in both: the first it was told that it has, the second it was told to
-    give back, and has not said that it did.
+    `has_metadata`, `has_assignment`: whether the log has its value of type 5, of type 8; a member needs only one.
+    `classic_metadata`: what a member of the classic protocol sent; None for all others. No partition is in both
+    `assigned`, which it was told that it owns, and `revoking`, whose revocation it has not confirmed.
     """
 
     member_id: str
@@ -69,28 +71,28 @@ class ConsumerGroupMember(msgspec.Struct, frozen=True, kw_only=True, eq=False): 
     has_assignment: bool = False
 
     def __eq__(self, other: object) -> bool:
-        """Say whether two are alike in all but what the log has of them."""
+        """Compare all but `has_metadata` and `has_assignment`."""
         if not isinstance(other, ConsumerGroupMember):
             return NotImplemented
         return _compared(self) == _compared(other)
 
     @property
     def uses_classic_protocol(self) -> bool:
-        """Say whether it sends JoinGroup, SyncGroup and Heartbeat."""
+        """True if it sends JoinGroup, SyncGroup and Heartbeat."""
         return self.classic_metadata is not None
 
     @property
     def classic_protocols(self) -> tuple[str, ...]:
-        """The embedded assignors that a member of the classic protocol supports, the one it likes best first."""
+        """The embedded assignors that a member of the classic protocol supports, in order of preference."""
         metadata = self.classic_metadata
         return () if metadata is None else tuple(protocol.name for protocol in metadata.supported_protocols)
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
-        """Say whether it has all of the target assignment of an epoch, and nothing else."""
+        """Return whether it owns exactly the target assignment of an epoch."""
         return self.state is MemberState.STABLE and self.member_epoch == target_epoch
 
     def with_metadata(self, value: ConsumerGroupMemberMetadataValue | None) -> ConsumerGroupMember:
-        """Give the member as a record of type 5 makes it; None: a tombstone."""
+        """Return the member after a record of type 5; None: a tombstone."""
         if value is None:
             return replace(ConsumerGroupMember(member_id=self.member_id), **_assignment_of(self))
         return replace(
@@ -110,9 +112,9 @@ class ConsumerGroupMember(msgspec.Struct, frozen=True, kw_only=True, eq=False): 
         )
 
     def with_assignment(self, value: ConsumerGroupCurrentMemberAssignmentValue | None) -> ConsumerGroupMember:
-        """Give the member as a record of type 8 makes it; None: a tombstone.
+        """Return the member after a record of type 8; None: a tombstone.
 
-        A value of an unknown state makes the state UNKNOWN. One of 3.7, which has no state, has it in what is pending.
+        An unknown state becomes UNKNOWN. Values of 3.7 have no state: it follows from what is pending.
         """
         if value is None:
             return replace(
@@ -140,10 +142,6 @@ def _compared(member: ConsumerGroupMember) -> tuple[object, ...]:
     return msgspec.structs.astuple(member)[:-2]
 
 
-# The second is what a layout gives that does not have the field.
-_NO_CLASSIC_METADATA: Final = (None, ClassicMemberMetadata())
-
-
 def _assignment_of(member: ConsumerGroupMember) -> dict[str, object]:
     names = ("member_epoch", "previous_member_epoch", "state", "assigned", "revoking", "has_assignment")
     return {name: getattr(member, name) for name in names}
@@ -161,7 +159,7 @@ def _state_of(value: ConsumerGroupCurrentMemberAssignmentValue) -> MemberState:
 
 
 def _owned(topics: list[TopicPartitions], member_epoch: int) -> dict[bytes, dict[int, int]]:
-    """Releases before 4.3 wrote no epochs; then all were got at the member's epoch, as Kafka reads it."""
+    """Return partitions with epochs; releases before 4.3 wrote none, and Kafka then uses the member's epoch."""
     owned: dict[bytes, dict[int, int]] = {}
     for topic in topics:
         epochs = topic.assignment_epochs or ()

@@ -1,4 +1,4 @@
-"""When a member is fenced: it was silent for too long, or did not give its partitions back in time."""
+"""Timers that fence a member: its session, and its rebalance timeout while it has partitions to revoke."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
-from falkirk.coordinator.shard.outcome import NOTHING
+from falkirk.coordinator.runtime.outcome import NOTHING
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from falkirk.coordinator.consumer.services import ConsumerServices
-    from falkirk.coordinator.shard.outcome import Outcome, Reply
+    from falkirk.coordinator.runtime.outcome import Outcome, Reply
+
+
+# How long Kafka's coordinator waits before it tries again what a timer wanted.
+_RETRY_MS: Final = 500
+_RETRY_MS_MAX: Final = 60_000
+_DOUBLINGS_MAX: Final = 10
 
 
 class MemberTimers:
-    """Timers of members by group and member; `fence` takes a member out, or does nothing if it is gone by then."""
+    """Timers by group and member; `fence` removes a member, or does nothing if it is gone."""
 
     def __init__(self, services: ConsumerServices, fence: Callable[[str, str], Outcome]) -> None:
         self._services = services
@@ -27,12 +33,12 @@ class MemberTimers:
         self._times_too_large: dict[str, int] = {}
 
     def start(self, group_id: str, member: ConsumerGroupMember) -> None:
-        """Start all timers of a member that was not heard of here before: this coordinator has just loaded it."""
+        """Start all timers of a member that this coordinator has just loaded."""
         self.start_session(group_id, member)
         self.start_rebalance(group_id, member)
 
     def start_session(self, group_id: str, member: ConsumerGroupMember) -> None:
-        """Give a member until its session times out to speak again; one of the classic protocol chose how long."""
+        """Restart a member's session; a member of the classic protocol brings its own session timeout."""
         metadata, member_id = member.classic_metadata, member.member_id
         timeout_ms = self._services.session_timeout_ms(group_id) if metadata is None else metadata.session_timeout_ms
         key = _session_key(group_id, member_id)
@@ -41,9 +47,9 @@ class MemberTimers:
         self._context.timers.schedule(key, self._context.now_ms + timeout_ms, lambda: self._fence(group_id, member_id))
 
     def start_rebalance(self, group_id: str, member: ConsumerGroupMember) -> None:
-        """Give a member that was told to give partitions back until its rebalance times out; else stop that time.
+        """Start the rebalance timeout of a member that has partitions to revoke; otherwise cancel it.
 
-        Members of the classic protocol are waited for by those who know their JoinGroup and SyncGroup.
+        Members of the classic protocol have timers of their own for JoinGroup and SyncGroup.
         """
         key = _rebalance_key(group_id, member.member_id)
         if member.uses_classic_protocol or member.state is not MemberState.UNREVOKED_PARTITIONS:
@@ -56,10 +62,10 @@ class MemberTimers:
         )
 
     def fence_later(self, group_id: str, member_id: str, error: ErrorCode) -> Sequence[Reply]:
-        """Fence a member in a while, as the log would not have it now; `error` as clients are told it.
+        """Fence a member later, as the log rejected the records; `error` as clients see it.
 
-        Differs from Kafka: what is too large for the log (UNKNOWN_SERVER_ERROR) stays so for as long as the group is
-        what it is, and is tried less and less often.
+        Differs from Kafka: records that are too large (UNKNOWN_SERVER_ERROR) stay too large as long as the group stays
+        the same, so that is retried less and less often.
         """
         key = _session_key(group_id, member_id)
         times = 0
@@ -71,7 +77,7 @@ class MemberTimers:
         return ()
 
     def cancel(self, group_id: str, member_id: str) -> None:
-        """Stop both."""
+        """Cancel both timers."""
         key = _session_key(group_id, member_id)
         self._times_too_large.pop(key, None)
         self._context.timers.cancel(key)
@@ -83,12 +89,6 @@ class MemberTimers:
         if member is None or member.member_epoch != then.member_epoch:
             return NOTHING
         return self._fence(group_id, then.member_id)
-
-
-# How long Kafka's coordinator waits before it tries again what a timer wanted.
-_RETRY_MS: Final = 500
-_RETRY_MS_MAX: Final = 60_000
-_DOUBLINGS_MAX: Final = 10
 
 
 def _session_key(group_id: str, member_id: str) -> str:

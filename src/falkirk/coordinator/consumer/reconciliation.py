@@ -1,8 +1,8 @@
-"""How one member is led from the partitions that it has to those of its target assignment.
+"""Reconciliation: how a member moves from the partitions that it owns to those of its target assignment.
 
-First it gives back what is not in the target; then it comes to the target's epoch and gets what is free; what others
-have yet to give back it gets later. So no partition has two owners, and nobody waits for anybody but for that.
-Source: KIP-848, "Rebalance Process" (Kafka's CurrentAssignmentBuilder).
+First it revokes what is not in the target; then it advances to the target's epoch and gets the partitions that are
+free; it gets the others when their owners have revoked them. So no partition has two owners, and members wait for each
+other only for partitions. Source: KIP-848, "Rebalance Process" (Kafka's CurrentAssignmentBuilder).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciliation:
-    """What a member is to be led to.
+    """The target of a member, and what limits its next step.
 
-    `subscribed_topic_ids`: what it reads now, which may be less than what the target was made for.
-    `owner_of`: who has a partition (topic id, partition), this member included; None: nobody.
-    `owned`: what the member says that it has, by topic id; None: it said nothing of it.
+    `subscribed_topic_ids`: its current subscription, which may be less than the target was computed for.
+    `owner_of`: the owner of a partition (topic id, partition), possibly this member; None: no owner.
+    `owned`: the partitions that the member reports, by topic id; None: not reported.
     """
 
     target_epoch: int
@@ -38,9 +38,9 @@ class Reconciliation:
     owned: Mapping[bytes, frozenset[int]] | None
 
     def next_of(self, member: ConsumerGroupMember) -> ConsumerGroupMember | None:
-        """Give the member one step further, or as it is if no step can be made; None: it is to be fenced.
+        """Return the member after its next step, or unchanged if there is none; None: fence it.
 
-        That is so if the log has a state that is not known: it joins again, without partitions.
+        That happens if its state in the log is unknown: it joins again without partitions.
         """
         match member.state:
             case MemberState.STABLE if member.member_epoch != self.target_epoch:
@@ -75,7 +75,7 @@ class Reconciliation:
         return _at(member, self.target_epoch, state, kept, NOTHING_OWNED)
 
     def _without_unsubscribed(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
-        """Take from a member what it does not read any more, without waiting for a target that says so."""
+        """Revoke partitions to which the member no longer subscribes, without waiting for a new target."""
         gone = {topic_id: epochs for topic_id, epochs in member.assigned.items() if not self._is_subscribed(topic_id)}
         if not gone:
             return member
@@ -94,7 +94,7 @@ class Reconciliation:
         return topic_id in self.subscribed_topic_ids
 
     def _may_own(self, partitions: OwnedPartitions) -> bool:
-        """Say whether a member may still have one of these partitions, as far as it has said."""
+        """Return whether a member may still own one of these partitions, by what it has reported."""
         if not partitions:
             return False
         owned = self.owned
@@ -104,7 +104,7 @@ class Reconciliation:
 
 
 def owned_partitions(topics: Iterable[TopicPartitions] | None) -> dict[bytes, frozenset[int]] | None:
-    """Give what a heartbeat says that the member has."""
+    """Return the partitions that a heartbeat reports as owned."""
     if topics is None:
         return None
     owned: dict[bytes, frozenset[int]] = {}

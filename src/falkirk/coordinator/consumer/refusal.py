@@ -1,4 +1,4 @@
-"""Why a request is refused."""
+"""The refusal of a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error code, and Kafka's words for it."""
+    """An error code with Kafka's message."""
 
     error_code: ErrorCode
     message: str

@@ -1,15 +1,16 @@
-"""What the records of consumer groups do to the groups of a shard.
+"""Replay of consumer group records into the groups of a shard.
 
-The newest Kafka's loader is tolerant of any order that compaction may leave; this one is so for all releases, and
-refuses nothing. Differs from Kafka: there tombstones in an order that no coordinator writes fail the partition.
+The newest Kafka's loader tolerates any order that compaction may leave; this one does so for all releases and rejects
+nothing. Differs from Kafka: there, tombstones in an order that no coordinator writes fail the partition.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.consumer.consumer_group import ConsumerGroup, ResolvedRegex, TopicPartitionCount
+from falkirk.coordinator.consumer.consumer_group import ConsumerGroup, ResolvedRegex
 from falkirk.coordinator.consumer.member import ConsumerGroupMember
+from falkirk.coordinator.runtime.topics import TopicPartitionCount
 from falkirk.protocol.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -28,7 +29,7 @@ from falkirk.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.shard.group import Group
+    from falkirk.coordinator.runtime.group import Group
     from falkirk.protocol.schema import WireMessage
 
 
@@ -45,9 +46,9 @@ CONSUMER_GROUP_KEYS: Final = (
 
 
 def replay_record(groups: dict[str, Group], key: WireMessage, value: WireMessage | None) -> ConsumerGroup | None:
-    """Apply a record (value None: a tombstone); give its group, if there is one now, or was until now.
+    """Replay a record (value None: a tombstone); return its group if it exists, or existed until now.
 
-    A value makes the group, also in place of one of another type: the log has it that this came later.
+    A value creates the group, also in place of one of another type, as it is later in the log.
     """
     assert isinstance(key, CONSUMER_GROUP_KEYS), f"{type(key).__name__} is no key of a consumer group's record"
     group_id = key.group_id

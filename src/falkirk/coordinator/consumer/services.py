@@ -1,4 +1,4 @@
-"""What all parts of the consumer protocol in a shard work with."""
+"""What the parts of the consumer protocol share in a shard."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from falkirk.coordinator.assignors.range_assignor import RangeAssignor
 from falkirk.coordinator.assignors.uniform_assignor import UniformAssignor
 from falkirk.coordinator.consumer.topic_hash import TopicHashes
 from falkirk.coordinator.consumer.topic_matcher import TopicMatcher
-from falkirk.coordinator.written_records import SUBSCRIPTIONS_HASHED_SINCE
+from falkirk.coordinator.records.written_records import SUBSCRIPTIONS_HASHED_SINCE
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from falkirk.coordinator.assignors.assignor import Assignor
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.settings import GroupSettings
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.settings import GroupSettings
 
 ASSIGNORS: Final[Mapping[str, Assignor]] = {each.name: each for each in (UniformAssignor(), RangeAssignor())}
-"""All that there are, by name; `group.consumer.assignors` says which of them a broker has, the default one first."""
+"""All assignors by name; `group.consumer.assignors` lists those of a broker, the default one first."""
+
+
+# Groups whose times are cached; beyond, the cache is cleared.
+_TIMES_MAX: Final = 10_000
+# Compiled expressions that are cached; beyond, the cache is cleared.
+_MATCHERS_MAX: Final = 256
 
 
 class ConsumerServices:
     """One for each shard.
 
-    `new_topics_offset`: the end offset of the first metadata that may have a topic which no expression was tried on.
+    `new_topics_offset`: the end offset of the first metadata that may have a topic not yet matched by expressions.
     """
 
     def __init__(self, context: ShardContext) -> None:
@@ -41,19 +47,19 @@ class ConsumerServices:
 
     @property
     def are_topics_hashed(self) -> bool:
-        """Say whether the finalized metadata.version has the hash of a group's topics, and no records of type 4."""
+        """True if the finalized metadata.version replaces records of type 4 by a hash of the group's topics."""
         return self.context.feature_levels.get(METADATA_VERSION, 0) >= SUBSCRIPTIONS_HASHED_SINCE
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """Give how long a member of a group may be silent."""
+        """Return the session timeout of a group's members."""
         return self._times_of(group_id).session_timeout_ms
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """Give how often a member of a group shall speak up."""
+        """Return the heartbeat interval of a group's members."""
         return self._times_of(group_id).heartbeat_interval_ms
 
     def topics_matching(self, regex: str) -> frozenset[str]:
-        """Give the topics whose name matches. Raises TopicPatternError."""
+        """Return the topics whose names match. Raises TopicPatternError."""
         matcher = self._matchers.get(regex)
         if matcher is None:
             if len(self._matchers) >= _MATCHERS_MAX:
@@ -62,12 +68,12 @@ class ConsumerServices:
         return matcher.matching(self.context.topics.names())
 
     def topic_ids(self, names: Collection[str]) -> frozenset[bytes]:
-        """Give the ids of those topics that exist."""
+        """Return the ids of the topics that exist."""
         found = (self.context.topics.id_of(name) for name in names)
         return frozenset(topic_id for topic_id in found if topic_id is not None)
 
     def _times_of(self, group_id: str) -> _Times:
-        """Give a group's times; asked for with each heartbeat, and looked up when configs have changed."""
+        """Return a group's times: needed for each heartbeat, and read again after configs have changed."""
         configs = self.context.group_configs
         if configs is not self._configs or len(self._times) >= _TIMES_MAX:
             self._configs = configs
@@ -84,7 +90,7 @@ class _Times(NamedTuple):
 
 
 def _times(settings: GroupSettings, configs: Mapping[str, str]) -> _Times:
-    """Take what a group has of its own, within what the broker allows now; the controller saw to its form."""
+    """Return a group's own times within the broker's current bounds; the controller has validated their form."""
     own_session, own_interval = (configs.get(f"consumer.{key}.ms") for key in ("session.timeout", "heartbeat.interval"))
     return _Times(
         session_timeout_ms=settings.consumer_session_timeout_ms
@@ -100,9 +106,3 @@ def _times(settings: GroupSettings, configs: Mapping[str, str]) -> _Times:
             settings.consumer_max_heartbeat_interval_ms,
         ),
     )
-
-
-# Groups whose times are kept; beyond, they are looked up anew.
-_TIMES_MAX: Final = 10_000
-# Compiled expressions kept; beyond, they are compiled anew when their topics are looked for again.
-_MATCHERS_MAX: Final = 256

@@ -1,4 +1,4 @@
-"""Heartbeats that say nothing but that a member lives, to a group in which nothing is to be done: most of them."""
+"""Heartbeats that only show that a member is alive, in a group with nothing to do: the majority."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from falkirk.coordinator.consumer.member import JOINING_EPOCH, MemberState
 if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
-    from falkirk.coordinator.shard.client import ClientContext
+    from falkirk.coordinator.runtime.client import ClientContext
     from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest
 
 
@@ -20,14 +20,16 @@ def is_steady(
     request: ConsumerGroupHeartbeatRequest,
     now_ms: int,
 ) -> bool:
-    """Say whether a heartbeat of this member leaves group and member as they are, and tells it nothing.
+    """Return whether a heartbeat changes neither group nor member, and its response has no news.
 
-    False says that somebody has to look closer: any step that a heartbeat may take has its reason here.
+    False means that the full path has to decide: every step that a heartbeat may cause has its condition here.
     """
-    return _says_nothing(member, client, request) and _has_nothing_to_do(group, member, now_ms)
+    return _changes_nothing(member, client, request) and _has_nothing_to_do(group, member, now_ms)
 
 
-def _says_nothing(member: ConsumerGroupMember, client: ClientContext, request: ConsumerGroupHeartbeatRequest) -> bool:
+def _changes_nothing(
+    member: ConsumerGroupMember, client: ClientContext, request: ConsumerGroupHeartbeatRequest
+) -> bool:
     return (
         request.member_epoch == member.member_epoch
         and request.member_epoch > JOINING_EPOCH

@@ -1,31 +1,36 @@
-"""What Kafka 4.1 and later remember of a group's topics: a hash of their ids, names, partitions and racks."""
+"""The hash of a group's topics (ids, names, partitions, racks) that Kafka 4.1 and later write."""
 
 from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.consumer.xxh3 import xxh3_64
+import xxhash
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.topics import Topics
+
+
+_MAGIC = 0
+_INT32 = struct.Struct("<i")
+_INT64 = struct.Struct("<q")
 
 
 class TopicHashes:
-    """Hashes of topics, made when they are asked for, and kept until a topic changes."""
+    """Hashes of topics, computed on demand and cached until a topic changes."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, int] = {}
 
     def forget(self, names: Collection[str]) -> None:
-        """Let go of topics that have changed."""
+        """Drop the cached hashes of topics that have changed."""
         for name in names:
             self._hashes.pop(name, None)
 
     def group_hash(self, names: Iterable[str], topics: Topics) -> int:
-        """Give the hash (int64) of those topics that exist; 0 of none.
+        """Return the hash (int64) of the topics that exist; 0 if none does.
 
         Source: Kafka's Utils.computeGroupHash.
         """
@@ -34,7 +39,7 @@ class TopicHashes:
             hash_ = self._topic_hash(name, topics)
             if hash_ is not None:
                 packed += _INT64.pack(hash_)
-        return _signed(xxh3_64(bytes(packed))) if packed else 0
+        return _signed(xxhash.xxh3_64_intdigest(packed)) if packed else 0
 
     def _topic_hash(self, name: str, topics: Topics) -> int | None:
         hash_ = self._hashes.get(name)
@@ -48,11 +53,10 @@ class TopicHashes:
 
 
 def topic_hash(topic_id: bytes, name: str, racks: Iterable[Collection[str]]) -> int:
-    """Give the hash (int64) of a topic; `racks`: of each of its partitions those of its replicas.
+    """Return the hash (int64) of a topic; `racks`: for each partition those of its replicas.
 
-    Numbers are little endian, the id's two halves also; a string is its UTF-16, then how many units that is, and before
-    a rack that stands once more.
-    Source: Kafka's Utils.computeTopicHash (4.1 and later).
+    Numbers are little endian, also the two halves of the id; a string is its UTF-16, then its number of units, which a
+    rack has in front as well. Source: Kafka's Utils.computeTopicHash (4.1 and later).
     """
     racks = list(racks)
     packed = bytearray((_MAGIC,))
@@ -64,12 +68,7 @@ def topic_hash(topic_id: bytes, name: str, racks: Iterable[Collection[str]]) -> 
         for rack in sorted(of_partition):
             units = _string(rack)
             packed += units[-_INT32.size :] + units
-    return _signed(xxh3_64(bytes(packed)))
-
-
-_MAGIC = 0
-_INT32 = struct.Struct("<i")
-_INT64 = struct.Struct("<q")
+    return _signed(xxhash.xxh3_64_intdigest(packed))
 
 
 def _string(text: str) -> bytes:

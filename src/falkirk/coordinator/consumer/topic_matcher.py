@@ -1,4 +1,4 @@
-"""Matches names of topics against an expression in time that does not explode: an automaton, made as it is needed.
+"""Matches topic names against an expression in bounded time, by an automaton that is built on demand.
 
 matcher = TopicMatcher.compiled("orders-.*")
 matcher.matching(["orders-eu", "payments"])  # frozenset({"orders-eu"})
@@ -22,12 +22,12 @@ from falkirk.coordinator.consumer.topic_pattern import (
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-# How much work one question may be, counted in steps of the program looked at: some tenths of a second, and enough for
+# The work limit of one evaluation, in visited program steps: some tenths of a second, and enough for
 # an alternative of a thousand names.
 _WORK_MAX: Final = 500_000
 # As long as a subscription may be (32 767 bytes), unless repetitions unfold.
 _PROGRAM_MAX: Final = 40_000
-# States kept; beyond, they are made anew.
+# States that are cached; beyond, the cache is cleared.
 _STATES_MAX: Final = 2_000
 _TOO_LARGE: Final = "expression too large"
 # What a name is made of, to assertions: its ends, characters of words, and others.
@@ -37,7 +37,7 @@ _OTHER: Final = "."
 
 
 class TopicMatcher:
-    """One expression. The whole name has to match, as Kafka has it."""
+    """One compiled expression. The whole name has to match, as in Kafka."""
 
     def __init__(self, program: list[_Step]) -> None:
         self._program = program
@@ -47,14 +47,14 @@ class TopicMatcher:
 
     @classmethod
     def compiled(cls, pattern: str) -> TopicMatcher:
-        """Read an expression. Raises TopicPatternError."""
+        """Compile an expression. Raises TopicPatternError."""
         program: list[_Step] = []
         _compile(parse_topic_pattern(pattern), program)
         program.append(_Take(frozenset((_END,))))
         return cls(program)
 
     def matching(self, names: Iterable[str]) -> frozenset[str]:
-        """Give the names that match. Raises TopicPatternError if that is more work than can be asked for."""
+        """Return the names that match. Raises TopicPatternError if that exceeds the work limit."""
         self._work = 0
         return frozenset(name for name in names if self._matches(name))
 
@@ -65,7 +65,7 @@ class TopicMatcher:
         return bool((state.after.get(_END) or self._made(state, _END)).steps)
 
     def _made(self, state: _State, character: str) -> _State:
-        """Find the state behind a character; behind the end it has steps if the name matches."""
+        """Return the state after a character; the state after the end has steps if the name matches."""
         kind = _kind(character)
         reached = state.reached.get(kind)
         if reached is None:
@@ -82,7 +82,7 @@ class TopicMatcher:
         return after
 
     def _reached(self, state: _State, kind: str) -> list[tuple[int, Container[str]]]:
-        """Follow all that takes no character; give which characters would be taken, and where that leads."""
+        """Follow all steps that consume no character; return the characters consumed next and where they lead."""
         program = self._program
         seen: set[int] = set()
         reached: list[tuple[int, Container[str]]] = []
@@ -109,7 +109,7 @@ class TopicMatcher:
 
 
 class _State:
-    """Where the program may be, behind what kind of character, and what follows as far as is known."""
+    """A set of program steps after a kind of character, and the transitions built so far."""
 
     __slots__ = ("after", "before", "reached", "steps")
 

@@ -1,10 +1,10 @@
-r"""Regular expressions of subscriptions: RE2's syntax, read into an automaton's program.
+r"""Regular expressions of subscriptions: RE2's syntax, parsed into a tree for the matcher.
 
-Only names of topics are matched, which have but 65 characters: every class of characters is a set of these.
+Only topic names are matched, which have 65 characters: a class of characters is a set of these.
 
-Differs from Kafka (RE2J 1.8): `\p{...}` knows general categories and the scripts Latin and Common, other scripts are
-refused; groups nest up to 100 deep; an expression whose repetitions unfold to more than 40 000 steps is refused. The
-texts of errors are RE2J's.
+Differs from Kafka (RE2J 1.8): `\p{...}` accepts general categories and the scripts Latin and Common, other scripts are
+refused; groups nest up to 100 deep; an expression whose repetitions unfold to more than 40 000 steps is refused.
+Messages of errors are RE2J's.
 Source: https://github.com/google/re2/wiki/Syntax
 """
 
@@ -17,55 +17,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 TOPIC_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "._-")
-
-
-class TopicPatternError(Exception):
-    """An expression is not RE2's; the message says what is wrong, without the expression."""
-
-
-@dataclass(frozen=True, slots=True)
-class Characters:
-    """One character of a set."""
-
-    of: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """`^` and `$` are the ends of the name, `b` a boundary of a word, `B` none."""
-
-    kind: Literal["^", "$", "b", "B"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """One node after another; none: the empty string."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Any of the nodes."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """A node `least` to `most` times; None: without end."""
-
-    node: Node
-    least: int
-    most: int | None
-
-
-Node = Characters | Assertion | Sequence | Choice | Repetition
-
-
-def parse_topic_pattern(pattern: str) -> Node:
-    """Read an expression. Raises TopicPatternError."""
-    return _Parser(pattern).parse()
 
 
 _ANY: Final = TOPIC_CHARACTERS
@@ -98,7 +49,6 @@ _SCRIPTS: Final = {
 _FLAGS: Final = frozenset("imsU")
 _REPEAT_MAX: Final = 1_000
 _DEPTH_MAX: Final = 100
-
 _BAD_ESCAPE: Final = "invalid escape sequence"
 _BAD_RANGE: Final = "invalid character class range"
 _BAD_GROUP: Final = "invalid or unsupported Perl syntax"
@@ -106,8 +56,57 @@ _BAD_NAME: Final = "invalid named capture"
 _MISSING_BRACKET: Final = "missing closing ]"
 
 
+class TopicPatternError(Exception):
+    """An expression that is not RE2's; the message gives the reason, without the expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """One character of a set."""
+
+    of: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """`^` and `$`: the ends of the name; `b`: a word boundary; `B`: no word boundary."""
+
+    kind: Literal["^", "$", "b", "B"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Nodes in succession; none: the empty string."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Alternatives."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A node `least` to `most` times; None: unlimited."""
+
+    node: Node
+    least: int
+    most: int | None
+
+
+Node = Characters | Assertion | Sequence | Choice | Repetition
+
+
+def parse_topic_pattern(pattern: str) -> Node:
+    """Parse an expression. Raises TopicPatternError."""
+    return _Parser(pattern).parse()
+
+
 class _Parser:
-    """Goes through the text once; `_at` is where it is."""
+    """A recursive descent parser; `_at` is its position in the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -124,7 +123,7 @@ class _Parser:
 
     def _choice(self) -> Node:
         nodes = [self._sequence()]
-        while self._take("|"):
+        while self._accept("|"):
             nodes.append(self._sequence())
         return nodes[0] if len(nodes) == 1 else Choice(tuple(nodes))
 
@@ -144,13 +143,13 @@ class _Parser:
                 raise TopicPatternError("missing argument to repetition operator")
             if is_repeated:
                 raise TopicPatternError("invalid nested repetition operator")
-            self._take("?")
+            self._accept("?")
             is_repeated = True
             nodes[-1] = Repetition(nodes[-1], *times)
         return nodes[0] if len(nodes) == 1 else Sequence(tuple(nodes))
 
     def _times(self) -> tuple[int, int | None] | None:
-        """Read `*`, `+`, `?` or `{...}`, if one stands here; braces that are no count are characters."""
+        """Parse `*`, `+`, `?` or `{...}`, if present; braces without a count are characters."""
         simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         character = self._text[self._at]
         if character in simple:
@@ -190,20 +189,20 @@ class _Parser:
     def _group(self) -> Node | None:
         self._at += 1
         ignored_case = self._ignores_case
-        if self._take("?") and not self._is_group_after_flags():
+        if self._accept("?") and not self._is_group_after_flags():
             return None
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise TopicPatternError("expression nests too deeply")
         node = self._choice()
-        if not self._take(")"):
+        if not self._accept(")"):
             raise TopicPatternError("missing closing )")
         self._depth -= 1
         self._ignores_case = ignored_case
         return node
 
     def _is_group_after_flags(self) -> bool:
-        """Read what follows `(?`: a name or flags. False: flags for what follows, and no group."""
+        """Parse what follows `(?`: a name or flags. False: flags for the rest of the enclosing group."""
         text = self._text
         for opening in ("P<", "<"):
             if text.startswith(opening, self._at):
@@ -255,7 +254,7 @@ class _Parser:
         return self._literal(self._escaped_character())
 
     def _escaped_class(self) -> frozenset[str] | None:
-        r"""Read `\d`, `\pL`, `\p{Lu}` and their like, if one stands here."""
+        r"""Parse `\d`, `\pL`, `\p{Lu}` and similar, if present."""
         letter = self._text[self._at + 1 : self._at + 2]
         perl = _PERL_CLASSES.get(letter.lower()) if letter else None
         if perl is not None:
@@ -310,7 +309,7 @@ class _Parser:
     def _class(self) -> frozenset[str]:
         text = self._text
         self._at += 1
-        is_negated = self._take("^")
+        is_negated = self._accept("^")
         found: set[str] = set()
         is_first = True
         while True:
@@ -359,7 +358,7 @@ class _Parser:
             return characters
         return characters.union(*({each.lower(), each.upper()} for each in characters))
 
-    def _take(self, character: str) -> bool:
+    def _accept(self, character: str) -> bool:
         is_here = self._text.startswith(character, self._at)
         self._at += is_here
         return is_here

@@ -1,1 +1,1 @@
-"""Groups that change from the classic protocol to the consumer protocol and back, and members of both in one group."""
+"""Online migration (KIP-848): groups that change between the classic and the consumer protocol, or mix both."""

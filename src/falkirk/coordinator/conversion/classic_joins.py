@@ -1,6 +1,7 @@
 """JoinGroup (key 11), v0-9, of consumer groups that have members.
 
-Version notes: from v4 on a member without an id is given one, and joins again with it (KIP-394); v5 has static members.
+Version notes: from v4 on a member without an id is assigned one and joins again with it (KIP-394); v5 has static
+members.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 
 from falkirk.coordinator.classic.responses import join_error
 from falkirk.coordinator.consumer.group_update import GroupUpdate
-from falkirk.coordinator.consumer.heartbeat_checks import why_full, why_static_refused
+from falkirk.coordinator.consumer.heartbeat_checks import group_full_refusal, static_member_refusal
 from falkirk.coordinator.consumer.member import ConsumerGroupMember
 from falkirk.coordinator.conversion.migration_policy import MigrationPolicy
-from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_embedded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
@@ -28,25 +29,28 @@ if TYPE_CHECKING:
     from falkirk.coordinator.classic.joining import Joining
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.conversion.group_conversions import GroupConversions
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.topics import Topics
+
+
+_FIRST_WITH_KNOWN_ID = 4
 
 
 class ClassicJoins:
-    """Lets members of the classic protocol into consumer groups."""
+    """Admits members of the classic protocol to consumer groups."""
 
     def __init__(self, context: ShardContext, conversions: GroupConversions) -> None:
         self._context = context
         self._conversions = conversions
 
     def join(self, group: ConsumerGroup, joining: Joining) -> Outcome:
-        """Take a JoinGroup; `joining.request` is one that any group would take."""
+        """Apply a JoinGroup that passed `ClassicProtocol.join_request_error`."""
         request = joining.request
-        error = self._why_apart()
+        error = self._mixing_error()
         if error is not ErrorCode.NONE:
             return _refused(joining, error)
         member_id = request.member_id or uuid_text(random_uuid(self._context.random))
-        error = self._why_refused(group, joining, member_id)
+        error = self._request_error(group, joining, member_id)
         if error is not ErrorCode.NONE:
             return _refused(joining, error, member_id if error is ErrorCode.MEMBER_ID_REQUIRED else "")
         try:
@@ -65,7 +69,7 @@ class ClassicJoins:
             member = group.members.get(member_id) or ConsumerGroupMember(member_id=member_id)
         return self._advance(update, member, joining, subscription)
 
-    def _why_apart(self) -> ErrorCode:
+    def _mixing_error(self) -> ErrorCode:
         release = self._context.release
         if not release.mixes_group_protocols:
             return ErrorCode.GROUP_ID_NOT_FOUND
@@ -73,9 +77,9 @@ class ClassicJoins:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return ErrorCode.NONE
 
-    def _why_refused(self, group: ConsumerGroup, joining: Joining, member_id: str) -> ErrorCode:
+    def _request_error(self, group: ConsumerGroup, joining: Joining, member_id: str) -> ErrorCode:
         request = joining.request
-        refusal = why_full(group, member_id, self._context.settings.consumer_max_size)
+        refusal = group_full_refusal(group, member_id, self._context.settings.consumer_max_size)
         if refusal is not None:
             return refusal.error_code
         if not group.supports_classic_protocols(request.protocol_type, [each.name for each in request.protocols]):
@@ -85,7 +89,7 @@ class ClassicJoins:
             needs_id = instance_id is None and joining.client.api_version >= _FIRST_WITH_KNOWN_ID
             return ErrorCode.MEMBER_ID_REQUIRED if needs_id else ErrorCode.NONE
         if instance_id is not None:
-            refusal = why_static_refused(group.static_member(instance_id), member_id, instance_id)
+            refusal = static_member_refusal(group.static_member(instance_id), member_id, instance_id)
         return ErrorCode.NONE if refusal is None else refusal.error_code
 
     def _advance(
@@ -95,7 +99,7 @@ class ClassicJoins:
         joining: Joining,
         subscription: ConsumerProtocolSubscription,
     ) -> Outcome:
-        """Take what a member says of itself, assign anew if that asks for it, and lead the member on."""
+        """Apply what the member sends of itself, assign anew if needed, and reconcile the member."""
         after = _described(before, joining, subscription)
         is_regex_gone = update.put_regex(before, after, lambda _: False)
         has_subscription_changed = update.put_member(before, after) or is_regex_gone
@@ -122,9 +126,6 @@ class ClassicJoins:
         self._conversions.consumer.timers.start_session(group_id, member)
         self._conversions.timers.joined(group_id, member)
         return ()
-
-
-_FIRST_WITH_KNOWN_ID = 4
 
 
 def _described(

@@ -1,6 +1,6 @@
-"""When members of the classic protocol are fenced from a consumer group, but for the ends of their sessions.
+"""Timers that fence members of the classic protocol from a consumer group, besides their sessions.
 
-One that was told to join again has its rebalance timeout for it, and then as long for the SyncGroup.
+A member that was told to join again has its rebalance timeout for the JoinGroup, and the same again for the SyncGroup.
 """
 
 from __future__ import annotations
@@ -8,40 +8,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.shard.outcome import NOTHING
+from falkirk.coordinator.runtime.outcome import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import Outcome
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import Outcome
 
 
 class ClassicMemberTimers:
-    """Timers by group and member; `fence` takes a member out of its group."""
+    """Timers by group and member; `fence` removes a member from its group."""
 
     def __init__(self, context: ShardContext, fence: Callable[[str, str], Outcome]) -> None:
         self._context = context
         self._fence = fence
 
     def expect_join(self, group_id: str, member: ConsumerGroupMember) -> None:
-        """Wait for a member to join again, unless it is waited for already."""
+        """Set the timer for a member's JoinGroup, unless one is set."""
         key = _join_key(group_id, member.member_id)
         if key not in self._context.timers:
             self._schedule(key, group_id, member)
 
     def joined(self, group_id: str, member: ConsumerGroupMember) -> None:
-        """Wait for the SyncGroup of a member that has joined."""
+        """Set the timer for the SyncGroup of a member that has joined."""
         self._context.timers.cancel(_join_key(group_id, member.member_id))
         self._schedule(_sync_key(group_id, member.member_id), group_id, member)
 
     def synced(self, group_id: str, member_id: str) -> None:
-        """Wait for nothing."""
+        """Cancel the timer of a member that has synced."""
         self._context.timers.cancel(_sync_key(group_id, member_id))
 
     def cancel(self, group_id: str, member_id: str) -> None:
-        """Forget a member."""
+        """Cancel the timers of a member that is gone."""
         self._context.timers.cancel(_join_key(group_id, member_id))
         self._context.timers.cancel(_sync_key(group_id, member_id))
 

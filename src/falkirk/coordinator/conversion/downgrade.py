@@ -1,12 +1,12 @@
-"""A consumer group becomes a classic group, because its last member of the new protocol goes.
+"""Downgrade of a consumer group to a classic one, when its last member of the consumer protocol leaves.
 
-Those who go are in the record of the classic group, too, and leave it at once, in memory: so members of classic groups
-always go. A coordinator that takes over before the rebalance that follows waits for their sessions to end, and begins
-it again; without that nobody would ever be given their partitions.
+The leaving members are in the record of the classic group, too, and leave it at once in memory, as members of classic
+groups always do. A coordinator that takes over before the following rebalance waits for their sessions to end and
+starts the rebalance again; otherwise their partitions would never be reassigned.
 
-Differs from Kafka: there, who goes is not in the record; what stands there as a member's assignment is its target, a
-part of which another member may still have, and not what it has; and where a static member of the classic protocol
-takes the last one's place there need not be a rebalance.
+Differs from Kafka: there, leaving members are not in the record; a member's assignment in it is its target, a part of
+which another member may still own, and not what it owns; and where a static member of the classic protocol replaces the
+last one there need not be a rebalance.
 Source: KIP-848, "Migrating"; Kafka's ClassicGroup.fromConsumerGroup.
 """
 
@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.member import ClassicMember
 from falkirk.coordinator.conversion.migration_policy import MigrationPolicy
-from falkirk.coordinator.records.classic_records import group_metadata_record
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, encode_embedded
 from falkirk.protocol.messages import (
     ConsumerProtocolAssignment,
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.member import ConsumerGroupMember, OwnedPartitions
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.topics import Topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Downgrade:
-    """`leaving`: who goes. `joining`: a static member of the classic protocol that takes the place of one of them.
+    """`leaving`: the members that leave. `joining`: a static member of the classic protocol that replaces one of them.
 
-    `session_timeout_ms`: how long a coordinator that takes over waits for those who are gone.
+    `session_timeout_ms`: how long a coordinator that takes over waits for the leaving members.
     """
 
     group: ConsumerGroup
@@ -50,7 +50,7 @@ class Downgrade:
     joining: ConsumerGroupMember | None = None
 
     def is_due(self, context: ShardContext) -> bool:
-        """Say whether those who stay all use the classic protocol, and may make a classic group."""
+        """Return whether all remaining members use the classic protocol and the policy allows a classic group."""
         staying = self._staying()
         return (
             bool(staying)
@@ -61,7 +61,7 @@ class Downgrade:
         )
 
     def records(self, context: ShardContext) -> list[CoordinatorRecord]:
-        """Give tombstones of all that the log has of the consumer group, and the record of the classic one."""
+        """Return the consumer group's tombstones and the record of the classic group."""
         members = [_classic_member(member, context.topics) for member in self._staying()]
         made = ClassicGroup.stable(
             self.group.group_id,
@@ -80,7 +80,7 @@ class Downgrade:
         return staying if self.joining is None else [*staying, self.joining]
 
     def _gone(self, member: ConsumerGroupMember, protocol_name: str, topics: Topics) -> ClassicMember:
-        # What a static member had, who takes its place has now.
+        # A static member's partitions pass to its replacement.
         owned = {} if self.joining is not None else member.assigned
         subscription = ConsumerProtocolSubscription(topics=tuple(sorted(member.subscribed_topics)))
         return ClassicMember(
@@ -95,7 +95,7 @@ class Downgrade:
 
 
 def encode_assignment(owned: OwnedPartitions, topics: Topics, version: int) -> bytes:
-    """Write what a member has as a leader would; topics that are gone are left out."""
+    """Encode a member's partitions as a leader would; deleted topics are left out."""
     named = sorted((name, sorted(parts)) for topic_id, parts in owned.items() if (name := topics.name_of(topic_id)))
     message = ConsumerProtocolAssignment(
         assigned_partitions=[
@@ -107,7 +107,7 @@ def encode_assignment(owned: OwnedPartitions, topics: Topics, version: int) -> b
 
 
 def subscription_version(metadata: bytes) -> int:
-    """Give the version that a member's subscription says it has."""
+    """Return the version of a member's subscription."""
     return int.from_bytes(metadata[:2], "big", signed=True)
 
 

@@ -1,4 +1,4 @@
-"""Turns groups of one protocol into the other, when those who coordinate consumer groups ask for it."""
+"""Converts groups of one protocol to the other when the consumer protocol asks for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from falkirk.coordinator.consumer.refusal import Refusal
 from falkirk.coordinator.conversion.classic_member_timers import ClassicMemberTimers
 from falkirk.coordinator.conversion.downgrade import Downgrade
 from falkirk.coordinator.conversion.upgrade import upgrade
-from falkirk.coordinator.shard.outcome import Outcome
+from falkirk.coordinator.runtime.outcome import Outcome
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.conversions import Upgrade
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.group import Group
-    from falkirk.coordinator.shard.outcome import Reply
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.group import Group
+    from falkirk.coordinator.runtime.outcome import Reply
 
 
 class GroupConversions:
-    """One for each shard; it makes the shard's `consumer` protocol, which asks for conversions. See Conversions."""
+    """One for each shard; creates the shard's `consumer` protocol, which asks for conversions. See Conversions."""
 
     def __init__(self, context: ShardContext, classic: ClassicProtocol) -> None:
         self.consumer = ConsumerProtocol(context, self)
@@ -36,7 +36,7 @@ class GroupConversions:
         self._classic = classic
 
     def upgrade(self, group: Group) -> Upgrade | Refusal:
-        """Make a consumer group of a classic one that has members."""
+        """Convert a classic group with members to a consumer group."""
         if not isinstance(group, ClassicGroup):
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.group_id} is not a consumer group.")
         made = upgrade(group, self._context)
@@ -47,14 +47,14 @@ class GroupConversions:
         return made
 
     def downgrade(self, group: ConsumerGroup, leaving: Collection[ConsumerGroupMember]) -> Outcome | None:
-        """Make a classic group of a consumer group that some members leave, if it is time."""
+        """Convert a consumer group that some members leave to a classic group, if that is due."""
         downgrade = self._downgrade(group, leaving)
         return self._outcome(downgrade) if downgrade.is_due(self._context) else None
 
     def downgrade_with(
         self, group: ConsumerGroup, leaving: ConsumerGroupMember, joining: ConsumerGroupMember, waiting: WaitingRequest
     ) -> Outcome | None:
-        """Make a classic group as a static member of the classic protocol takes the last other one's place.
+        """Convert to a classic group as a static member of the classic protocol replaces the last member of the other.
 
         Its JoinGroup then waits for the rebalance that follows.
         """
@@ -85,6 +85,6 @@ class GroupConversions:
         self._classic.keep_members_alive(group)
         if downgrade.joining is not None:
             group.wait_for_join(group.members[downgrade.joining.member_id], waiting)
-        outcome = self._classic.take_out(group, [member.member_id for member in downgrade.leaving])
+        outcome = self._classic.remove_members(group, [member.member_id for member in downgrade.leaving])
         assert not outcome.records, "members stay"
         return outcome.replies

@@ -6,11 +6,11 @@ import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.runtime.context import ShardContext
 
 
 class MigrationPolicy(enum.StrEnum):
-    """As the config has it."""
+    """The values of the config."""
 
     DISABLED = "disabled"
     UPGRADE = "upgrade"
@@ -19,15 +19,15 @@ class MigrationPolicy(enum.StrEnum):
 
     @classmethod
     def of(cls, context: ShardContext) -> MigrationPolicy:
-        """Give the broker's."""
+        """Return the broker's policy."""
         return cls(context.settings.consumer_migration_policy)
 
     @property
     def allows_upgrade(self) -> bool:
-        """Say whether a classic group with members may become a consumer group."""
+        """True if a classic group with members may become a consumer group."""
         return self in {MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL}
 
     @property
     def allows_downgrade(self) -> bool:
-        """Say whether a consumer group, all of whose members use the classic protocol, may become a classic group."""
+        """True if a consumer group whose members all use the classic protocol may become a classic group."""
         return self in {MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL}

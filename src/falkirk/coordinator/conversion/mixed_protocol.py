@@ -1,12 +1,12 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup of members of the classic protocol in consumer groups.
 
-What to them is a generation is their member epoch. The coordinator assigns: nobody is made the leader, a JoinGroup is
-answered at once, and a SyncGroup fetches what the member may have by now. Whoever has to give back partitions, or could
-get more, is told to join again.
+Their generation is their member epoch. The coordinator assigns: no member is made the leader, a JoinGroup gets its
+response at once, and a SyncGroup fetches what the member may own by now. A member that has to revoke partitions, or
+could get more, is told to join again.
 
-Differs from Kafka: 4.3 and later tell a member to join again only when there is a new assignment; none is made before
-somebody asks for one, and where all members use the classic protocol nobody would. For the same reason a Heartbeat
-looks at the topics of the group when it is time: there, only members of the new protocol notice that one has grown.
+Differs from Kafka: 4.3 and later tell a member to join again only when there is a new assignment; none is computed
+before a member asks for one, and where all members use the classic protocol none would. For the same reason a Heartbeat
+refreshes the group's topics when that is due: in Kafka only members of the consumer protocol notice that one has grown.
 Source: KIP-848, "Migrating"; Kafka's GroupMetadataManager, classicGroupJoinToConsumerGroup and its neighbours.
 """
 
@@ -21,11 +21,11 @@ from falkirk.coordinator.classic.leaves import leaving_members
 from falkirk.coordinator.classic.responses import join_error, leave_error, left, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.group_update import GroupUpdate
-from falkirk.coordinator.consumer.heartbeat_checks import why_static_refused
+from falkirk.coordinator.consumer.heartbeat_checks import static_member_refusal
 from falkirk.coordinator.consumer.member import ConsumerGroupMember, MemberState
 from falkirk.coordinator.conversion.classic_joins import ClassicJoins
 from falkirk.coordinator.conversion.downgrade import encode_assignment, subscription_version
-from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import HeartbeatResponse, SyncGroupResponse
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.classic.protocol import ClassicProtocol
     from falkirk.coordinator.conversion.group_conversions import GroupConversions
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import Token
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import Token
     from falkirk.protocol.messages import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
     from falkirk.protocol.messages.leave_group_request import MemberIdentity
     from falkirk.protocol.schema import WireMessage
@@ -55,9 +55,9 @@ class MixedProtocol:
         self._joins = ClassicJoins(context, conversions)
 
     def join_group(self, client: ClientContext, request: JoinGroupRequest, token: Token) -> Outcome:
-        """Take a JoinGroup (key 11), v0-9. A group that is empty makes place for a classic one, under any policy."""
+        """Apply a JoinGroup (key 11), v0-9. An empty group is replaced by a classic one, under any policy."""
         group = self._group(request.group_id)
-        error = self._classic.why_join_refused(request)
+        error = self._classic.join_request_error(request)
         if error is not ErrorCode.NONE:
             return _reply(token, join_error(client.api_version, error, request.member_id))
         if group.is_empty:
@@ -65,15 +65,15 @@ class MixedProtocol:
         return self._joins.join(group, Joining(client, request, token))
 
     def sync_group(self, client: ClientContext, request: SyncGroupRequest, token: Token) -> Outcome:
-        """Take a SyncGroup (key 14), v0-5."""
-        error = self._classic.why_sync_refused(client, request)
+        """Apply a SyncGroup (key 14), v0-5."""
+        error = self._classic.sync_request_error(client, request)
         if error is not ErrorCode.NONE:
             return _reply(token, sync_error(error))
         group = self._group(request.group_id)
         member = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
         if isinstance(member, ErrorCode):
             return _reply(token, sync_error(member))
-        error = _why_protocol_refused(member, request)
+        error = _protocol_error(member, request)
         if error is ErrorCode.NONE and _is_behind(group, member):
             self._timers.expect_join(group.group_id, member)
             error = ErrorCode.REBALANCE_IN_PROGRESS
@@ -89,7 +89,7 @@ class MixedProtocol:
         return _reply(token, response)
 
     def heartbeat(self, client: ClientContext, request: HeartbeatRequest, token: Token) -> Outcome:  # noqa: ARG002
-        """Take a Heartbeat (key 12), v0-4."""
+        """Apply a Heartbeat (key 12), v0-4."""
         group = self._group(request.group_id)
         member = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
         if isinstance(member, ErrorCode):
@@ -105,15 +105,15 @@ class MixedProtocol:
         return Outcome(records=update.records, replies=[Reply(token, HeartbeatResponse(error_code=error))])
 
     def leave_group(self, client: ClientContext, request: LeaveGroupRequest, token: Token) -> Outcome:
-        """Take a LeaveGroup (key 13), v0-5. An operator may take out members of either protocol with it.
+        """Apply a LeaveGroup (key 13), v0-5. An operator may remove members of either protocol with it.
 
-        Before 4.0 those of the new protocol are not known to it, and a static member is named by its member id, which
-        the request need not have; in 3.7 there is no such group: GROUP_ID_NOT_FOUND.
+        Before 4.0 it does not know members of the consumer protocol, and a static member needs its member id in the
+        request; 3.7 has no such group: GROUP_ID_NOT_FOUND.
         """
         release = self._context.release
         if not release.mixes_group_protocols:
             return Outcome(replies=[Reply(token, leave_error(ErrorCode.GROUP_ID_NOT_FOUND))])
-        takes_out_all = release.leave_group_takes_out_consumers
+        takes_out_all = release.leave_group_removes_consumers
         group = self._group(request.group_id)
         members: dict[str, ConsumerGroupMember] = {}
         responses = []
@@ -144,7 +144,7 @@ class MixedProtocol:
     def _join_anew(
         self, group: ConsumerGroup, client: ClientContext, request: JoinGroupRequest, token: Token
     ) -> Outcome:
-        """Let a classic group begin where an empty consumer group was; its records go with the first of the other."""
+        """Replace an empty consumer group by a classic one; its tombstones go with the new group's first record."""
         groups = self._context.groups
         del groups[group.group_id]
         outcome = self._classic.join_group(client, request, token)
@@ -169,12 +169,12 @@ class MixedProtocol:
 def _classic_member(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
 ) -> ConsumerGroupMember | ErrorCode:
-    """Find the member of the classic protocol that a request is from."""
+    """Return the member of the classic protocol that sent a request, or the error."""
     if instance_id is None:
         member = group.members.get(member_id)
     else:
         member = group.static_member(instance_id)
-        refusal = why_static_refused(member, member_id, instance_id)
+        refusal = static_member_refusal(member, member_id, instance_id)
         if refusal is not None:
             return refusal.error_code
     if member is None or not member.uses_classic_protocol:
@@ -192,19 +192,19 @@ def _leaving_member(group: ConsumerGroup, leaving: MemberIdentity) -> ConsumerGr
     return member if leaving.member_id in {"", member.member_id} else ErrorCode.FENCED_INSTANCE_ID
 
 
-def _why_protocol_refused(member: ConsumerGroupMember, request: SyncGroupRequest) -> ErrorCode:
+def _protocol_error(member: ConsumerGroupMember, request: SyncGroupRequest) -> ErrorCode:
     is_other_type = request.protocol_type not in {None, CONSUMER_PROTOCOL_TYPE}
     is_other_name = request.protocol_name not in {None, member.classic_protocols[0]}
     return ErrorCode.INCONSISTENT_GROUP_PROTOCOL if is_other_type or is_other_name else ErrorCode.NONE
 
 
 def _is_behind(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
-    """Say whether there was a rebalance that a member has not joined; who gives back partitions has."""
+    """Return whether a member has not joined the latest rebalance; one that revokes partitions has."""
     return group.group_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS
 
 
 def _has_to_join(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
-    """Say whether a member has to give back partitions, or what it waits for is free by now."""
+    """Return whether a member has to revoke partitions, or what it waits for is free by now."""
     if member.state is MemberState.UNREVOKED_PARTITIONS:
         return True
     return member.state is MemberState.UNRELEASED_PARTITIONS and not group.is_waiting_for_partitions(member)

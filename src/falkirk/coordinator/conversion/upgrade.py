@@ -1,7 +1,7 @@
-"""A classic group of consumers becomes a consumer group, because a member of the new protocol joins it.
+"""Upgrade of a classic group of consumers to a consumer group, when a member of the consumer protocol joins it.
 
-Its members stay, with what the group's leader assigned last, at the epoch that was the group's generation.
-Whoever waits in a rebalance is told that there is another one: it then joins a consumer group, without knowing.
+Its members keep the leader's last assignment, at the epoch that was the group's generation. Requests that wait in a
+rebalance get REBALANCE_IN_PROGRESS: their members then join the consumer group without knowing it.
 Source: KIP-848, "Migrating"; Kafka's ConsumerGroup.fromClassicGroup.
 """
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.responses import join_error, sync_error
 from falkirk.coordinator.classic.state import ClassicGroupState
+from falkirk.coordinator.consumer import consumer_records
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.conversions import Upgrade
 from falkirk.coordinator.consumer.member import ConsumerGroupMember
 from falkirk.coordinator.consumer.refusal import Refusal
 from falkirk.coordinator.conversion.migration_policy import MigrationPolicy
-from falkirk.coordinator.records import consumer_records
-from falkirk.coordinator.shard.outcome import Reply
+from falkirk.coordinator.runtime.outcome import Reply
 from falkirk.protocol.consumer_protocol import CONSUMER_PROTOCOL_TYPE, decode_embedded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.classic.group import ClassicGroup
     from falkirk.coordinator.classic.member import ClassicMember
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.topics import Topics
     from falkirk.versions.release import Release
 
 
 def upgrade(group: ClassicGroup, context: ShardContext) -> Upgrade | Refusal:
-    """Give a group that is not empty as a consumer group; nothing changes before the records are replayed.
+    """Return a non-empty classic group as a consumer group; nothing changes before the records are replayed.
 
-    Refused with GROUP_ID_NOT_FOUND where the policy does not allow it, the members are no consumers, are too many, or
-    what they or their leader said cannot be taken over.
+    GROUP_ID_NOT_FOUND if the policy does not allow it, the members are not consumers or too many, or their
+    subscriptions or the leader's assignment cannot be converted.
     """
-    why_not = _why_not(group, context)
+    why_not = _reason_not_upgradable(group, context)
     if why_not is not None:
         return _refusal(group, why_not)
     try:
@@ -59,10 +59,10 @@ def upgrade(group: ClassicGroup, context: ShardContext) -> Upgrade | Refusal:
 
 
 class _CustomAssignorError(Exception):
-    """An assignment says more than partitions: that would be lost."""
+    """An assignment with user data, which would be lost."""
 
 
-def _why_not(group: ClassicGroup, context: ShardContext) -> str | None:
+def _reason_not_upgradable(group: ClassicGroup, context: ShardContext) -> str | None:
     if not MigrationPolicy.of(context).allows_upgrade:
         return "online upgrade is disabled"
     if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
@@ -82,7 +82,7 @@ def _made(group: ClassicGroup, members: Iterable[ConsumerGroupMember]) -> Consum
     epoch = group.generation_id
     made = ConsumerGroup(group.group_id)
     made.set_epoch(epoch)
-    # Time 0: it may be assigned anew at once.
+    # Time 0: it may be reassigned at once.
     made.set_target_epoch(epoch, 0)
     for member in members:
         made.update_member(member)
@@ -109,7 +109,7 @@ def _records(group: ClassicGroup, made: ConsumerGroup, release: Release) -> list
 
 
 def _replies(group: ClassicGroup) -> list[Reply]:
-    """Answer those who wait; the group forgets them when it goes."""
+    """Respond to waiting requests; they go away with the group."""
     replies = []
     for member in group.members.values():
         if member.waiting_join is not None:
@@ -169,35 +169,35 @@ def _member(
 
 
 class _Owned:
-    """Who has which partitions. One that two would have goes to the first: a leader's mistake ends here."""
+    """The owners of partitions. A partition that the leader assigned twice goes to the first member."""
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self._owned: dict[str, dict[bytes, set[int]]] = {}
-        self._taken: set[tuple[bytes, int]] = set()
+        self._assigned: set[tuple[bytes, int]] = set()
 
     def assign(self, member_id: str, assignment: bytes) -> None:
-        """Take what the leader assigned. Raises RemoteProtocolError, _CustomAssignorError."""
+        """Add what the leader assigned to a member. Raises RemoteProtocolError, _CustomAssignorError."""
         message = decode_embedded(ConsumerProtocolAssignment, assignment)
         if message.user_data:
             raise _CustomAssignorError
         for topic in message.assigned_partitions:
-            self._take(member_id, topic.topic, topic.partitions)
+            self._add(member_id, topic.topic, topic.partitions)
 
     def claim(self, member_id: str, subscription: ConsumerProtocolSubscription) -> None:
-        """Take what a member said that it has."""
+        """Add what a member reported to own."""
         for topic in subscription.owned_partitions:
-            self._take(member_id, topic.topic, topic.partitions)
+            self._add(member_id, topic.topic, topic.partitions)
 
     def of(self, member_id: str) -> dict[bytes, set[int]]:
-        """Give what a member has."""
+        """Return a member's partitions by topic id."""
         return self._owned.get(member_id, {})
 
-    def _take(self, member_id: str, topic: str, partitions: Iterable[int]) -> None:
+    def _add(self, member_id: str, topic: str, partitions: Iterable[int]) -> None:
         topic_id, count = self._topics.id_of(topic), self._topics.partitions_of(topic)
         if topic_id is None:
             return
-        free = {each for each in partitions if 0 <= each < count and (topic_id, each) not in self._taken}
+        free = {each for each in partitions if 0 <= each < count and (topic_id, each) not in self._assigned}
         if free:
-            self._taken.update((topic_id, each) for each in free)
+            self._assigned.update((topic_id, each) for each in free)
             self._owned.setdefault(member_id, {}).setdefault(topic_id, set()).update(free)

@@ -2,13 +2,13 @@
 
     loader = PartitionLoader(shard)
     for batch in batches:
-        failure = loader.take_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
+        failure = loader.apply_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
     failure = loader.finish()
-    loader.unknown_types                    # what was skipped, for the log: once per type and partition
+    loader.unknown_types                    # types that were skipped, to be logged once per type and partition
     outcome = shard.loaded()
 
-What a release cannot load, `coordinator.prediction` says, here as everywhere: a PartitionLoad judges each record before
-the shard gets it. Offset commits, the bulk of such a topic, are judged and kept by their bytes alone.
+`coordinator.prediction` decides what a release cannot load, here as everywhere: a PartitionLoad judges each record
+before the shard gets it. Offset commits, the bulk of the topic, are judged and kept as bytes.
 """
 
 from __future__ import annotations
@@ -19,44 +19,50 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.loader.record_decoder import RecordDecoder
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd, log_entries
+from falkirk.coordinator.offsets.offset_records import EXPIRING_VERSION, NO_EXPIRY, offset_value_bytes
 from falkirk.coordinator.prediction.group_survey import key_type
-from falkirk.coordinator.prediction.kafka_reader import ReadError
 from falkirk.coordinator.prediction.loading import PartitionLoad
-from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.prediction.readability import UnknownTypeError
 from falkirk.coordinator.prediction.replay_error import ReplayError
-from falkirk.coordinator.record_type import OFFSET_TYPES, GroupType
-from falkirk.coordinator.records.offset_records import EXPIRING_VERSION, NO_EXPIRY, offset_value_bytes
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd, log_entries
+from falkirk.coordinator.records.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.records.record_type import OFFSET_TYPES, GroupType
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages import OffsetCommitValue
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.log_entry import LogEntry
     from falkirk.coordinator.prediction.readability import DecodedRecord
+    from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.protocol.record_batch import RecordBatch
 
 
+_OFFSET_COMMIT: Final = b"\x00\x01"
+_OFFSET_KEYS_MAX: Final = 1 << 17
+_FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
+_VERSION_WITH_ALL: Final = 4
+
+
 @dataclass(frozen=True, slots=True)
 class LoadFailure:
-    """The record on which the load ends, and why."""
+    """The record that ends the load, and the reason."""
 
     offset: int
     reason: str
 
 
 class PartitionLoader:
-    """Reads as the shard's release does; `ShardContext.is_tolerant` makes it read as KIP-915 asks."""
+    """Loads as the shard's release does; with `ShardContext.is_tolerant`, as KIP-915 asks."""
 
     def __init__(self, shard: GroupCoordinatorShard) -> None:
         """Begin with an empty shard. Raises IncompleteReleaseError for a release that is not in the tables."""
         context = shard.context
         self.record_count = 0
         self.unknown_types: dict[int, int] = {}
-        """Records that were skipped, by the type of their key; each type is told once, when the load ends."""
+        """The number of skipped records by type; each type is logged once, when the load ends."""
         self._shard = shard
         self._context = context
         self._is_old = context.kind is CoordinatorKind.OLD
@@ -67,11 +73,11 @@ class PartitionLoader:
         # Keys of offsets, split: most are committed again and again.
         self._offset_keys: dict[bytes, tuple[str, bytes]] = {}
 
-    def take_batch(self, batch: RecordBatch) -> LoadFailure | None:
+    def apply_batch(self, batch: RecordBatch) -> LoadFailure | None:
         """Apply all of a batch; batches come in log order. Raises RemoteProtocolError if its records do not parse."""
         if batch.is_control or batch.producer_id != NO_PRODUCER_ID:
             for entry in log_entries([batch]):
-                failure = self.take(entry)
+                failure = self.apply(entry)
                 if failure is not None:
                     return failure
                 self.record_count += 1
@@ -86,14 +92,14 @@ class PartitionLoader:
                     # All but a few records of a large partition end here.
                     commit(parts[0], parts[1], value, base_offset + delta)
                     continue
-            failure = self.take(LoggedRecord(base_offset + delta, key, value, NO_PRODUCER_ID, is_transactional))
+            failure = self.apply(LoggedRecord(base_offset + delta, key, value, NO_PRODUCER_ID, is_transactional))
             if failure is not None:
                 return failure
         self.record_count += len(records)
         return None
 
-    def take(self, entry: LogEntry) -> LoadFailure | None:
-        """Apply an entry; entries come in log order. After a failure the shard is of no more use."""
+    def apply(self, entry: LogEntry) -> LoadFailure | None:
+        """Apply an entry; entries come in log order. After a failure the shard must not be used."""
         if isinstance(entry, TransactionEnd):
             self._shard.end_transaction(entry.producer_id, is_commit=entry.is_commit)
             return None
@@ -101,7 +107,7 @@ class PartitionLoader:
         if key is not None and (value is None or is_plain_offset_value(value)):
             parts = self._split(key)
             if parts is not None:
-                self._take_offset(*parts, value, entry)
+                self._apply_offset(*parts, value, entry)
                 return None
         try:
             record = self._judge.decode(entry)
@@ -117,9 +123,9 @@ class PartitionLoader:
         return None
 
     def finish(self) -> LoadFailure | None:
-        """Say whether the coordinator stops now that it has read all entries; else the shard is as the log has it.
+        """Return the failure at which the coordinator stops after the last entry; None: the shard is as the log has it.
 
-        Groups that were but made by offsets, and have none left, are gone: a cleaned log says nothing of them.
+        Groups created by offsets alone that have none left are removed: a cleaned log has no trace of them.
         Differs from Kafka: there they stay until offsets expire for the next time.
         """
         stops = self._judge.finish()
@@ -136,7 +142,7 @@ class PartitionLoader:
         return None
 
     def _split(self, key: bytes) -> tuple[str, bytes] | None:
-        """Give group and position of an offset's key; None if it is another one, or does not parse."""
+        """Return group and position of an offset's key; None for other keys, and keys that do not parse."""
         parts = offset_key(key) if key[:2] == _OFFSET_COMMIT else None
         if parts is None:
             return None
@@ -145,7 +151,7 @@ class PartitionLoader:
         found = self._offset_keys[key] = str(parts[0], "utf-8", "replace"), parts[1]
         return found
 
-    def _take_offset(self, group_id: str, position: bytes, value: bytes | None, entry: LoggedRecord) -> None:
+    def _apply_offset(self, group_id: str, position: bytes, value: bytes | None, entry: LoggedRecord) -> None:
         producer_id: int | None = entry.producer_id
         if producer_id == NO_PRODUCER_ID or (self._is_old and not entry.is_transactional):
             producer_id = None
@@ -161,7 +167,7 @@ class PartitionLoader:
         if record.type in OFFSET_TYPES:
             parts = offset_key(entry.key or b"")
             assert parts is not None, "it was read"
-            self._take_offset(record.key["group"], parts[1], _offset_value(record), entry)
+            self._apply_offset(record.key["group"], parts[1], _offset_value(record), entry)
             return
         replayed = self._decoder.decode(record, entry)
         self._shard.replays.replay(replayed)
@@ -169,7 +175,7 @@ class PartitionLoader:
             self._agree(record.key.get("group_id") or record.key.get("group", ""))
 
     def _agree(self, group_id: str) -> None:
-        """Have the group as the release has it, where tombstones alone make or unmake one in Kafka."""
+        """Bring the group in line with the release's, where tombstones alone create or remove one in Kafka."""
         type_, groups = self._judge.type_of(group_id), self._context.groups
         group = groups.get(group_id)
         if type_ is None:
@@ -180,19 +186,11 @@ class PartitionLoader:
             groups[group_id] = ForeignGroup(group_id, type_)
 
 
-_OFFSET_COMMIT: Final = b"\x00\x01"
-_OFFSET_KEYS_MAX: Final = 1 << 17
-_FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
-
-
 def _offset_value(record: DecodedRecord) -> bytes | None:
-    """Give a value that Kafka reads, but that is none of those it writes most, as it would have been written."""
+    """Encode an offset value that Kafka reads, but would not have written like that, in its usual form."""
     if record.value is None:
         return None
     value = OffsetCommitValue(**record.value)
     if value.expire_timestamp != NO_EXPIRY:
         return offset_value_bytes(value, EXPIRING_VERSION)
     return offset_value_bytes(value, _VERSION_WITH_ALL)
-
-
-_VERSION_WITH_ALL: Final = 4

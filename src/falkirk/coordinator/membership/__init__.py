@@ -1,1 +1,1 @@
-"""Members of groups as state machines: what to ask the coordinator next, what its answers mean. No I/O, no clock."""
+"""Group members as state machines: the next request to the coordinator, the effect of its response. No I/O."""

@@ -1,6 +1,6 @@
-"""A member of a group by the classic protocol: it joins, the leader assigns, all sync, then heartbeats.
+"""A member of the classic protocol: it joins, the leader assigns, all members sync, then heartbeats.
 
-Eager: what it reads is given up before it joins anew. Sources: JoinGroup (11), SyncGroup (14), Heartbeat (12),
+Eager: it revokes all partitions before it joins again. Sources: JoinGroup (11), SyncGroup (14), Heartbeat (12),
 LeaveGroup (13), KIP-394 (MEMBER_ID_REQUIRED).
 """
 
@@ -40,8 +40,15 @@ if TYPE_CHECKING:
     Subscribe = Callable[[], ConsumerProtocolSubscription]
 
 
+_LEAVE_GROUP: Final = 13
+_FIRST_WITH_MEMBERS: Final = 3
+_NO_GENERATION: Final = -1
+_EMBEDDED_VERSION: Final = 1
+_ANEW: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
+
+
 class State(enum.Enum):
-    """How far it is."""
+    """The member's progress in the current generation."""
 
     UNJOINED = enum.auto()
     JOINED = enum.auto()
@@ -51,7 +58,7 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassicSettings:
-    """Times in ms. `protocol_name`: the assignor that all members name."""
+    """Times in ms. `protocol_name`: the assignor that all members use."""
 
     group_id: str
     protocol_name: str = "range"
@@ -62,9 +69,9 @@ class ClassicSettings:
 
 
 class ClassicMembership(Membership):
-    """`subscribe`: what it tells when it joins; `assign`: what it gives to each member when it leads, by member id.
+    """`subscribe` returns its subscription; `assign` returns all members' assignments, by member id, when it leads.
 
-    `took`: called with each assignment that it gets.
+    `took` is called with each assignment that it receives.
     """
 
     def __init__(
@@ -91,7 +98,7 @@ class ClassicMembership(Membership):
         return self._generation
 
     def answered(self, response: WireMessage, now_ms: int) -> None:
-        """Take the answer to the last request."""
+        """Apply the response to the last request."""
         self._is_asking = False
         self._next_ms = now_ms
         match response:
@@ -108,7 +115,7 @@ class ClassicMembership(Membership):
                 raise AssertionError(f"no request of a member is answered by {type(response).__name__}")
 
     def rejoin(self, now_ms: int) -> None:
-        """Make the group rebalance: the leader has heard something new."""
+        """Make the group rebalance, as the leader has new information."""
         self._give_up()
         self._next_ms = now_ms
 
@@ -187,7 +194,7 @@ class ClassicMembership(Membership):
         self._took(assignment)
 
     def _refused(self, error: int, now_ms: int) -> bool:
-        """Say whether the answer is an error, and do what it asks for."""
+        """Handle an error response; return whether it was one."""
         if error == ErrorCode.NONE:
             return False
         if self._is_put_off(error, now_ms):
@@ -205,10 +212,3 @@ class ClassicMembership(Membership):
     def _give_up(self) -> None:
         self.assigned = frozenset()
         self.state = State.UNJOINED
-
-
-_LEAVE_GROUP: Final = 13
-_FIRST_WITH_MEMBERS: Final = 3
-_NO_GENERATION: Final = -1
-_EMBEDDED_VERSION: Final = 1
-_ANEW: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})

@@ -1,14 +1,14 @@
 """A group whose members move up together with a feature of the cluster, and never back.
 
-KIP-584, "Use case: group_coordinator feature flag": the leader asks any broker, now and then, what is finalized. When
-it hears of a higher level it makes the group rebalance; the level goes with the metadata of the members, so whoever
-meets a broker that does not know of the change yet does not fall back, nor does a leader that comes after.
+KIP-584, "Use case: group_coordinator feature flag": the leader periodically asks any broker for the finalized levels.
+When it learns of a higher level it makes the group rebalance. The level is in the metadata of the members, so neither a
+member that meets a broker with stale metadata nor a later leader falls back.
 
     level = FeatureLevel("group.version", supported=SupportedRange(0, 2))
-    level.hear({"group.version": 1})                  # what is finalized; True: the group has to rebalance
+    level.hear({"group.version": 1})                  # finalized levels; True: the group has to rebalance
     level.user_data                                   # in the subscription of each member
-    level.decide({member_id: user_data, ...})         # by the leader: what all shall run at, in each assignment
-    level.take(user_data)                             # by each member; raises LevelUnsupportedError
+    level.decide({member_id: user_data, ...})         # by the leader: the level for all, in each assignment
+    level.apply(user_data)                            # by each member; raises LevelUnsupportedError
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from falkirk.versions.supported_range import SupportedRange
 
 
+_SUBSCRIBED: Final = struct.Struct(">hhh")
+_ASSIGNED: Final = struct.Struct(">h")
+
+
 class LevelUnsupportedError(Exception):
-    """The group runs at a level that this member does not have."""
+    """The group runs at a level that this member does not support."""
 
     def __init__(self, feature: str, level: int, supported: SupportedRange) -> None:
         self.level = level
@@ -33,34 +37,34 @@ class LevelUnsupportedError(Exception):
 
 
 class FeatureLevel:
-    """`level`: what this member runs at, as the group has agreed; `heard`: the highest known to be finalized."""
+    """`level`: the one in use, as agreed by the group; `heard`: the highest one known to be finalized."""
 
     def __init__(self, feature: str, supported: SupportedRange) -> None:
         self.level = supported.lowest
         self.heard = supported.lowest
         self._feature = feature
         self._supported = supported
-        # What all members had when this one led last: to hear of more gains nothing until somebody joins anew.
+        # What all members supported when this one led last: a higher level gains nothing until another member joins.
         self._all_have = supported.highest
 
     def hear(self, finalized_levels: Mapping[str, int]) -> bool:
-        """Take in what a broker says is finalized; say whether the group has something to gain by a rebalance.
+        """Apply a broker's finalized levels; return whether a rebalance could raise the group's level.
 
-        A lower level, or none, is what a stale broker says: it changes nothing. (To take the feature down, its clients
-        are taken down first, says the KIP.)
+        A lower level, or none, comes from a stale broker and is ignored. (By the KIP, a feature is lowered only after
+        its clients are.)
         """
         self.heard = max(self.heard, finalized_levels.get(self._feature, self.heard))
         return min(self.heard, self._all_have) > self.level
 
     @property
     def user_data(self) -> bytes:
-        """What a subscription carries: the level in use, the level heard of, the highest one supported."""
+        """The content of a subscription: the level in use, the highest finalized one heard, the highest supported."""
         return _SUBSCRIBED.pack(self.level, self.heard, self._supported.highest)
 
     def decide(self, members: Mapping[str, bytes]) -> bytes:
-        """Give what an assignment carries: the highest level that anybody heard of and all have.
+        """Return the content of an assignment: the highest level that any member knows to be finalized and all support.
 
-        It is never below what some member is at. Raises RemoteProtocolError for what is no `user_data`.
+        It is never below a member's current level. Raises RemoteProtocolError for malformed `user_data`.
         """
         told = [_unpacked(_SUBSCRIBED, data) for data in members.values()]
         in_use = max((level for level, _, _ in told), default=self.level)
@@ -68,17 +72,13 @@ class FeatureLevel:
         self._all_have = min((highest for _, _, highest in told), default=self._supported.highest)
         return _ASSIGNED.pack(max(in_use, min(heard, self._all_have)))
 
-    def take(self, data: bytes) -> None:
-        """Run at the level that the leader has decided on. Raises LevelUnsupportedError, RemoteProtocolError."""
+    def apply(self, data: bytes) -> None:
+        """Run at the level that the leader decided on. Raises LevelUnsupportedError, RemoteProtocolError."""
         (level,) = _unpacked(_ASSIGNED, data)
         if level > self._supported.highest:
             raise LevelUnsupportedError(self._feature, level, self._supported)
         self.level = max(self.level, level)
         self.heard = max(self.heard, level)
-
-
-_SUBSCRIBED: Final = struct.Struct(">hhh")
-_ASSIGNED: Final = struct.Struct(">h")
 
 
 def _unpacked(layout: struct.Struct, data: bytes) -> tuple[int, ...]:

@@ -2,10 +2,10 @@
 
     request = member.due(now_ms, versions)    # to the coordinator; one at a time
     member.answered(response, now_ms)         # or: member.lost(now_ms), when the connection broke meanwhile
-    member.assigned                           # what it may read now
-    member.leave()                            # then `due` gives the farewell; `has_left` once that is answered
+    member.assigned                           # the partitions that it may read now
+    member.leave()                            # then `due` returns the last request; `has_left` once that is answered
 
-Whoever drives it asks FindCoordinator anew while `needs_coordinator`, and then says `found_coordinator`.
+While `needs_coordinator`, the driver sends FindCoordinator and then calls `found_coordinator`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 RETRY_BACKOFF_MS: Final = 100
 
 
+# The coordinator has to be looked up again.
+_ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+_LATER: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})
+
+
 class Membership(ABC):
-    """One member of one group. `failure`: the error that ended it; it asks nothing any more."""
+    """One member of one group. `failure`: the error that ended it; it sends nothing any more."""
 
     def __init__(self, group_id: str, member_id: str) -> None:
         self.group_id = group_id
@@ -44,15 +49,15 @@ class Membership(ABC):
     @property
     @abstractmethod
     def epoch(self) -> int:
-        """The generation, or the member epoch, with which offsets are committed; below 0: not a member."""
+        """The generation or member epoch with which offsets are committed; below 0: not a member."""
 
     @property
     def next_wakeup_ms(self) -> int | None:
-        """When `due` has something to ask; None while an answer is awaited, or nothing is left to do."""
+        """When `due` has a request; None while a response is awaited, or nothing is left to do."""
         return None if self._is_asking or self.has_left or self.failure is not None else self._next_ms
 
     def due(self, now_ms: int, versions: Versions) -> WireMessage | None:
-        """Give the request that is to be sent now; it has the fields of the version that `versions` gives."""
+        """Return the request to send now, with the fields of the version in `versions`."""
         wakeup_ms = self.next_wakeup_ms
         if wakeup_ms is None or now_ms < wakeup_ms or self.needs_coordinator:
             return None
@@ -64,46 +69,41 @@ class Membership(ABC):
 
     @abstractmethod
     def answered(self, response: WireMessage, now_ms: int) -> None:
-        """Take the answer to the last request."""
+        """Apply the response to the last request."""
 
     def lost(self, now_ms: int) -> None:
-        """Take note that the last request was not answered, and may have been taken in or not."""
+        """Record that the last request got no response, and may or may not have been applied."""
         self._is_asking = False
         self.needs_coordinator = True
         self._next_ms = now_ms + RETRY_BACKOFF_MS
 
     def leave(self) -> None:
-        """Wish to leave; what it reads it gives up at once."""
+        """Begin to leave; revoke all partitions at once."""
         self._is_leaving = True
         self.assigned = frozenset()
         self._next_ms = 0
 
     def found_coordinator(self) -> None:
-        """Take note that the coordinator was looked up."""
+        """Record that the coordinator was looked up."""
         self.needs_coordinator = False
 
     @property
     @abstractmethod
     def _is_known(self) -> bool:
-        """Whether the coordinator may know it, so that it has to say that it leaves."""
+        """Whether the coordinator may know the member, so that leaving takes a request."""
 
     @abstractmethod
     def _request(self) -> WireMessage:
-        """Give what a member asks now."""
+        """Return the next request of an active member."""
 
     @abstractmethod
     def _farewell(self, versions: Versions) -> WireMessage:
-        """Give what a member says that leaves."""
+        """Return the request by which a member leaves."""
 
     def _is_put_off(self, error: int, now_ms: int) -> bool:
-        """Say whether the request is to be sent again, to this coordinator or another one."""
+        """Return whether to retry the request, at this coordinator or another one."""
         if error not in _ELSEWHERE and error not in _LATER:
             return False
         self.needs_coordinator = self.needs_coordinator or error in _ELSEWHERE
         self._next_ms = now_ms + RETRY_BACKOFF_MS
         return True
-
-
-# The coordinator has to be looked up again.
-_ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-_LATER: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT})

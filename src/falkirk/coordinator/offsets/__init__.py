@@ -1,1 +1,1 @@
-"""Committed offsets of all groups of a shard, and those that wait for the end of a transaction."""
+"""Committed offsets of all groups of a shard, and pending offsets of open transactions."""

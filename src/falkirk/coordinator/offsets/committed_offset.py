@@ -1,4 +1,4 @@
-"""One committed offset, read out of the bytes that the log has of it."""
+"""A committed offset, decoded from its bytes in the log."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from typing import Final
 
 import msgspec
 
-from falkirk.coordinator.prediction.kafka_reader import decoded
-from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value
-from falkirk.coordinator.records.offset_records import EXPIRING_VERSION, NO_EXPIRY, TOPIC_ID_LAYOUT
+from falkirk.coordinator.offsets.offset_records import EXPIRING_VERSION, NO_EXPIRY, TOPIC_ID_LAYOUT
+from falkirk.coordinator.records.offset_commit import is_plain_offset_value
 from falkirk.protocol.coordinator_record import decode_value
+from falkirk.protocol.lax_reader import decoded
 from falkirk.protocol.messages import GROUP_COORDINATOR_VALUES, OffsetCommitValue
 from falkirk.protocol.schema import ZERO_UUID
 
+_FIRST_WITH_EPOCH: Final = 3
+_OLD_HEAD: Final = struct.Struct(">qh")
+_OLD_METADATA: Final = 12
+_FIXED_HEAD: Final = struct.Struct(">qih")
+_FIXED_METADATA: Final = 16
+_COMPACT_HEAD: Final = struct.Struct(">qiB")
+_COMPACT_METADATA: Final = 15
+_INT64: Final = struct.Struct(">q")
+
 
 class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
-    """Times in ms. `leader_epoch` -1: unknown; `expire_timestamp` -1: the broker's retention counts."""
+    """Times in ms. `leader_epoch` -1: unknown; `expire_timestamp` -1: the broker's retention applies."""
 
     offset: int
     leader_epoch: int
@@ -27,7 +36,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
 
 
 def decode_offset(value: bytes) -> CommittedOffset:
-    """Read a value that is plain (see `is_plain_offset_value`), or else whole for the codec too."""
+    """Decode a value: a plain one (see `is_plain_offset_value`), or any that the codec accepts."""
     version = value[1]
     if version < _FIRST_WITH_EPOCH:
         offset, length = _OLD_HEAD.unpack_from(value, 2)
@@ -55,13 +64,3 @@ def decode_offset(value: bytes) -> CommittedOffset:
         message.expire_timestamp,
         message.topic_id,
     )
-
-
-_FIRST_WITH_EPOCH: Final = 3
-_OLD_HEAD: Final = struct.Struct(">qh")
-_OLD_METADATA: Final = 12
-_FIXED_HEAD: Final = struct.Struct(">qih")
-_FIXED_METADATA: Final = 16
-_COMPACT_HEAD: Final = struct.Struct(">qiB")
-_COMPACT_METADATA: Final = 15
-_INT64: Final = struct.Struct(">q")

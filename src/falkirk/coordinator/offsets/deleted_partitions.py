@@ -1,23 +1,27 @@
-"""Offsets of topics' partitions that were deleted go too: found at once, and deleted some at a time."""
+"""Deletes the offsets of deleted partitions: all are found at once, and deleted in slices."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.records.offset_records import offset_position, offset_tombstone
-from falkirk.coordinator.shard.outcome import NOTHING, Outcome
+from falkirk.coordinator.offsets.offset_records import offset_position, offset_tombstone
+from falkirk.coordinator.runtime.outcome import NOTHING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.coordinator.offsets.offset_store import OffsetStore
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+
+
+_TIMER: Final = "offsets-of-deleted-partitions"
+_RECORDS_MAX: Final = 1_000
 
 
 class DeletedPartitions:
-    """What all groups have of a topic may be too much for one batch. What was committed anew meanwhile stays."""
+    """All groups' offsets of a topic may exceed one batch. Offsets committed again meanwhile are kept."""
 
     def __init__(self, context: ShardContext, store: OffsetStore) -> None:
         self._context = context
@@ -26,7 +30,7 @@ class DeletedPartitions:
         self._left: deque[tuple[str, bytes, bytes | None]] = deque()
 
     def delete(self, partitions: Iterable[tuple[str, int]]) -> Outcome:
-        """Give the tombstones of the first offsets; a timer gives the others."""
+        """Return the tombstones of the first offsets; a timer continues with the others."""
         positions = dict.fromkeys(offset_position(topic, partition) for topic, partition in partitions)
         store = self._store
         for group_id, offsets in store.committed.items():
@@ -50,7 +54,3 @@ class DeletedPartitions:
         if self._left:
             self._context.timers.schedule(_TIMER, self._context.now_ms, self._go_on)
         return Outcome(records=records) if records else NOTHING
-
-
-_TIMER: Final = "offsets-of-deleted-partitions"
-_RECORDS_MAX: Final = 1_000

@@ -1,6 +1,6 @@
-"""OffsetCommit and TxnOffsetCommit: who may commit what, and the records of it.
+"""OffsetCommit and TxnOffsetCommit: validation, and the records of the offsets.
 
-Source: KIP-211 (retention), KIP-447 (members in transactions), KIP-848 (epochs), KIP-1251 (epochs that are past).
+Source: KIP-211 (retention), KIP-447 (members in transactions), KIP-848 (epochs), KIP-1251 (past epochs).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.records.offset_records import NO_EXPIRY, offset_commit_record, offset_value_version
-from falkirk.coordinator.shard.outcome import Outcome, Producer, Reply
+from falkirk.coordinator.offsets.offset_records import NO_EXPIRY, offset_commit_record, offset_value_version
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.runtime.outcome import Outcome, Producer, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import OffsetCommitResponse, OffsetCommitValue, TxnOffsetCommitResponse
 from falkirk.protocol.messages.offset_commit_response import OffsetCommitResponsePartition, OffsetCommitResponseTopic
@@ -24,10 +24,10 @@ from falkirk.protocol.schema import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.group import Group
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Token
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.group import Group
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Token
     from falkirk.protocol.messages import OffsetCommitRequest, TxnOffsetCommitRequest
     from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
     from falkirk.protocol.messages.txn_offset_commit_request import (
@@ -38,21 +38,27 @@ if TYPE_CHECKING:
 
     RequestTopic = OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic
     RequestPartition = OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition
-    Take = Callable[[RequestTopic, RequestPartition], ErrorCode]
+    CommitPartition = Callable[[RequestTopic, RequestPartition], ErrorCode]
+
+
+_TELLS_MISSING_GROUPS: Final = 9
+_BROKERS_RETENTION: Final = -1
+_NO_TIMESTAMP: Final = -1
+_PAST_EPOCHS: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 
 
 class OffsetCommits:
-    """Decides; a group that does not exist yet is made by the replay of its first offset."""
+    """Decides only; a group that does not exist yet is created by the replay of its first offset."""
 
     def __init__(self, context: ShardContext) -> None:
         self._context = context
         self._version = offset_value_version(context.release)
 
-    def why_refused(self, client: ClientContext, request: OffsetCommitRequest) -> ErrorCode:
-        """Say why nothing of a request is committed, if so.
+    def commit_error(self, client: ClientContext, request: OffsetCommitRequest) -> ErrorCode:
+        """Return the error of a whole OffsetCommit.
 
-        A member of a group that is not there: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION below. Else whatever
-        the group says: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS ...
+        A member of a missing group: GROUP_ID_NOT_FOUND from v9 on, ILLEGAL_GENERATION below. Otherwise the group's:
+        UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS ...
         """
         epoch = request.generation_id_or_member_epoch
         group = self._context.groups.get(request.group_id)
@@ -61,69 +67,69 @@ class OffsetCommits:
                 return ErrorCode.NONE
             is_told = client.api_version >= _TELLS_MISSING_GROUPS and self._context.kind is CoordinatorKind.NEW
             return ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.ILLEGAL_GENERATION
-        error = group.why_commit_refused(
+        error = group.commit_error(
             request.member_id, request.group_instance_id, epoch, is_transactional=False, version=client.api_version
         )
-        return self._looked_at_closely(error, group, request.member_id, epoch, request.topics)
+        return self._error_at_past_epoch(error, group, request.member_id, epoch, request.topics)
 
     def commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
-        """Commit what `why_refused` has nothing against; OFFSET_METADATA_TOO_LARGE is one partition's own."""
+        """Commit a request that passed `commit_error`; single partitions may fail with OFFSET_METADATA_TOO_LARGE."""
         now_ms = self._context.now_ms
         expire_ms = NO_EXPIRY if request.retention_time_ms == _BROKERS_RETENTION else now_ms + request.retention_time_ms
         records: list[CoordinatorRecord] = []
 
-        def take(topic: RequestTopic, partition: RequestPartition) -> ErrorCode:
-            return self._take(records, request.group_id, topic, partition, expire_ms)
+        def commit_partition(topic: RequestTopic, partition: RequestPartition) -> ErrorCode:
+            return self._add_record(records, request.group_id, topic, partition, expire_ms)
 
-        response = _response(_OFFSET_COMMIT, request.topics, take)
+        response = _response(_OFFSET_COMMIT, request.topics, commit_partition)
         self._context.counters.offset_commits += len(records)
         return Outcome(records=records, replies=(Reply(token, response),))
 
-    def why_transaction_refused(self, client: ClientContext, request: TxnOffsetCommitRequest) -> ErrorCode:
-        """Say why nothing of a transaction's offsets is taken: as `why_refused`; epochs are ILLEGAL_GENERATION here."""
+    def transaction_commit_error(self, client: ClientContext, request: TxnOffsetCommitRequest) -> ErrorCode:
+        """Return the error of a whole TxnOffsetCommit: as `commit_error`, but ILLEGAL_GENERATION for epochs."""
         epoch = request.generation_id_or_member_epoch
         group = self._context.groups.get(request.group_id)
         if group is None:
             return ErrorCode.NONE if epoch < 0 else ErrorCode.ILLEGAL_GENERATION
-        error = group.why_commit_refused(
+        error = group.commit_error(
             request.member_id, request.group_instance_id, epoch, is_transactional=True, version=client.api_version
         )
-        error = self._looked_at_closely(error, group, request.member_id, epoch, request.topics)
+        error = self._error_at_past_epoch(error, group, request.member_id, epoch, request.topics)
         return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
 
     def commit_pending(self, request: TxnOffsetCommitRequest, token: Token) -> Outcome:
-        """Take offsets that count when the transaction commits."""
+        """Add offsets that are committed when the transaction is."""
         records: list[CoordinatorRecord] = []
 
-        def take(topic: RequestTopic, partition: RequestPartition) -> ErrorCode:
-            return self._take(records, request.group_id, topic, partition, NO_EXPIRY)
+        def commit_partition(topic: RequestTopic, partition: RequestPartition) -> ErrorCode:
+            return self._add_record(records, request.group_id, topic, partition, NO_EXPIRY)
 
-        reply = Reply(token, _response(_TXN_OFFSET_COMMIT, request.topics, take))
+        reply = Reply(token, _response(_TXN_OFFSET_COMMIT, request.topics, commit_partition))
         self._context.counters.offset_commits += len(records)
         producer = Producer(request.producer_id, request.producer_epoch) if records else None
         return Outcome(records=records, replies=(reply,), producer=producer)
 
-    def _looked_at_closely(
+    def _error_at_past_epoch(
         self, error: ErrorCode, group: Group, member_id: str, epoch: int, topics: Sequence[RequestTopic]
     ) -> ErrorCode:
-        """Let a member of a consumer group commit at an epoch that is past what was its own then and still is."""
+        """Let a consumer group member commit at a past epoch for partitions that it owned then and still owns."""
         if error not in _PAST_EPOCHS or not isinstance(group, ConsumerGroup):
             return error
-        if not self._context.release.takes_commits_of_past_epochs:
+        if not self._context.release.accepts_commits_of_past_epochs:
             return error
         for topic in topics:
             topic_id = topic.topic_id if topic.topic_id != ZERO_UUID else self._context.topics.id_of(topic.name)
             for partition in topic.partitions:
                 if self._is_too_large(partition):
                     continue
-                refused = group.why_partition_commit_refused(
+                refused = group.partition_commit_error(
                     member_id, epoch, topic_id or ZERO_UUID, partition.partition_index
                 )
                 if refused is not ErrorCode.NONE:
                     return refused
         return ErrorCode.NONE
 
-    def _take(
+    def _add_record(
         self,
         records: list[CoordinatorRecord],
         group_id: str,
@@ -156,12 +162,12 @@ class OffsetCommits:
 
 
 def commit_refusal(request: OffsetCommitRequest, token: Token, error: ErrorCode) -> Outcome:
-    """Answer every partition of a request with one error."""
+    """Answer every partition of an OffsetCommit with one error."""
     return Outcome(replies=(Reply(token, _response(_OFFSET_COMMIT, request.topics, lambda *_: error)),))
 
 
 def transaction_refusal(request: TxnOffsetCommitRequest, token: Token, error: ErrorCode) -> Outcome:
-    """Answer every partition of a request with one error."""
+    """Answer every partition of a TxnOffsetCommit with one error."""
     return Outcome(replies=(Reply(token, _response(_TXN_OFFSET_COMMIT, request.topics, lambda *_: error)),))
 
 
@@ -177,21 +183,19 @@ _OFFSET_COMMIT: Final = _Form(OffsetCommitResponse, OffsetCommitResponseTopic, O
 _TXN_OFFSET_COMMIT: Final = _Form(
     TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition
 )
-_TELLS_MISSING_GROUPS: Final = 9
-_BROKERS_RETENTION: Final = -1
-_NO_TIMESTAMP: Final = -1
-_PAST_EPOCHS: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 
 
-def _response(form: _Form, topics: Sequence[RequestTopic], take: Take) -> WireMessage:
-    """Answer each partition with what `take` makes of it."""
+def _response(form: _Form, topics: Sequence[RequestTopic], commit_partition: CommitPartition) -> WireMessage:
+    """Call `commit_partition` for each partition; return the response with its errors."""
     response: WireMessage = form.response(
         topics=[
             form.topic(
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partitions=[
-                    form.partition(partition_index=partition.partition_index, error_code=take(topic, partition))
+                    form.partition(
+                        partition_index=partition.partition_index, error_code=commit_partition(topic, partition)
+                    )
                     for partition in topic.partitions
                 ],
             )

@@ -1,29 +1,35 @@
-"""Offsets go when their time has come, and groups without any with them (KIP-211)."""
+"""Expires offsets, and deletes groups that are left without any (KIP-211)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.offsets.committed_offset import decode_offset
-from falkirk.coordinator.prediction.offset_commit import offset_topic_partition
-from falkirk.coordinator.records.offset_records import NO_EXPIRY, offset_tombstone
-from falkirk.coordinator.shard.outcome import NOTHING, Outcome
+from falkirk.coordinator.offsets.offset_records import NO_EXPIRY, offset_tombstone
+from falkirk.coordinator.records.offset_commit import offset_topic_partition
+from falkirk.coordinator.runtime.outcome import NOTHING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from falkirk.coordinator.offsets.offset_store import OffsetStore
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.group import Group
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.group import Group
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+
+
+_TIMER: Final = "offsets-expire"
+# A round in one step would take as long as the partition has offsets.
+_LOOKED_AT_MAX: Final = 10_000
+_RECORDS_MAX: Final = 1_000
 
 
 class OffsetExpiry:
-    """Looks at all groups every `offsets.retention.check.interval.ms`, some of them at a time.
+    """Scans all groups every `offsets.retention.check.interval.ms`, a slice at a time.
 
-    An offset that brought its own time expires then; another one `offsets.retention.minutes` after what its group says.
-    None does as long as a member may read its topic, or a transaction has another one for its partition. A group that
-    is empty, and without offsets and open transactions, is deleted.
+    An offset with an expiry time of its own expires then; others `offsets.retention.minutes` after the time that the
+    group returns. None expires while a member may subscribe to its topic, or an open transaction has an offset for its
+    partition. An empty group without offsets and open transactions is deleted.
     """
 
     def __init__(self, context: ShardContext, store: OffsetStore) -> None:
@@ -32,7 +38,7 @@ class OffsetExpiry:
         self._left: Iterator[str] = iter(())
 
     def start(self) -> None:
-        """Look at all groups when an interval has passed."""
+        """Schedule the first scan, one interval from now."""
         self._left = iter(())
         context = self._context
         due_ms = context.now_ms + context.settings.offsets_retention_check_interval_ms
@@ -84,9 +90,3 @@ class OffsetExpiry:
             else now_ms >= offset.expire_timestamp
         )
         return is_over and not self._store.is_pending(group.group_id, position)
-
-
-_TIMER: Final = "offsets-expire"
-# A round in one step would take as long as the partition has offsets.
-_LOOKED_AT_MAX: Final = 10_000
-_RECORDS_MAX: Final = 1_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.offsets.committed_offset import decode_offset
-from falkirk.coordinator.prediction.offset_commit import offset_topic_partition
-from falkirk.coordinator.records.offset_records import offset_position
+from falkirk.coordinator.offsets.offset_records import offset_position
+from falkirk.coordinator.records.offset_commit import offset_topic_partition
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.offset_fetch_response import (
     OffsetFetchResponseGroup,
@@ -17,20 +17,23 @@ from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
     from falkirk.coordinator.offsets.offset_store import OffsetStore
-    from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.runtime.context import ShardContext
     from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
+
+
+_NO_OFFSET: Final = -1
 
 
 def fetch_offsets(
     context: ShardContext, store: OffsetStore, request: OffsetFetchRequestGroup, *, is_stable_required: bool
 ) -> OffsetFetchResponseGroup:
-    """Give a group's offsets; -1 where there is none, or no such group.
+    """Return a group's offsets; -1 where there is none, or no such group.
 
-    UNSTABLE_OFFSET_COMMIT for partitions that wait for the end of a transaction, if stable ones are required. The whole
-    group is refused to a member (from v9 on) that it does not know, or whose epoch is not the group's.
+    UNSTABLE_OFFSET_COMMIT for partitions with pending offsets, if stable ones are required. The whole group is refused
+    (from v9 on) for a member that it does not have, or whose epoch differs.
     """
     group = context.groups.get(request.group_id)
-    error = ErrorCode.NONE if group is None else group.why_fetch_refused(request.member_id, request.member_epoch)
+    error = ErrorCode.NONE if group is None else group.fetch_error(request.member_id, request.member_epoch)
     is_missing = group is None or error is ErrorCode.GROUP_ID_NOT_FOUND
     if error is not ErrorCode.NONE and not is_missing:
         return OffsetFetchResponseGroup(group_id=request.group_id, topics=[], error_code=error)
@@ -50,7 +53,7 @@ def fetch_offsets(
 
 class _Fetch:
     def __init__(self, store: OffsetStore, group_id: str, *, is_missing: bool, is_stable_required: bool) -> None:
-        # Offsets of a group that is not there are not served, even if they are (LoaderRules tells when).
+        # Offsets of a missing group are not served, even if there are any (see LoaderRules).
         self._offsets = {} if is_missing else store.of_group(group_id)
         self._unstable = store.pending_positions(group_id) if is_stable_required else ()
 
@@ -95,6 +98,3 @@ def _nothing(index: int, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchRespon
         metadata="",
         error_code=error,
     )
-
-
-_NO_OFFSET: Final = -1

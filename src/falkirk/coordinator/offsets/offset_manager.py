@@ -1,4 +1,4 @@
-"""The offsets of a shard: what clients ask of them, and what the log says of them."""
+"""The offsets of a shard: requests of clients, and state replayed from the log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from falkirk.coordinator.offsets.deleted_partitions import DeletedPartitions
 from falkirk.coordinator.offsets.offset_commits import OffsetCommits, commit_refusal, transaction_refusal
 from falkirk.coordinator.offsets.offset_expiry import OffsetExpiry
 from falkirk.coordinator.offsets.offset_fetches import fetch_offsets
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.records.offset_records import offset_position, offset_tombstone
-from falkirk.coordinator.shard.outcome import Outcome, Reply
+from falkirk.coordinator.offsets.offset_records import offset_position, offset_tombstone
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import OffsetDeleteResponse
 from falkirk.protocol.messages.offset_delete_response import OffsetDeleteResponsePartition, OffsetDeleteResponseTopic
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.coordinator.offsets.offset_store import OffsetStore
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.group import Group
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, Token
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.group import Group
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Token
     from falkirk.protocol.messages import OffsetCommitRequest, OffsetDeleteRequest, TxnOffsetCommitRequest
     from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
 
 
+_CONSUMER = "consumer"
+
+
 class OffsetManager:
-    """`store` is the state, and changes only by replay; what time and deleted topics do to it is in the other two."""
+    """`store` is the state, and changes only by replay; expiry and deleted topics are separate parts."""
 
     def __init__(self, context: ShardContext, store: OffsetStore) -> None:
         self.store = store
@@ -38,15 +41,15 @@ class OffsetManager:
         self._commits = OffsetCommits(context)
 
     def commit(self, client: ClientContext, request: OffsetCommitRequest, token: Token) -> tuple[ErrorCode, Outcome]:
-        """Answer OffsetCommit, and say whether the member was found to be one that may commit."""
-        error = self._commits.why_refused(client, request)
+        """Answer OffsetCommit; also return the error of the whole request."""
+        error = self._commits.commit_error(client, request)
         if error is not ErrorCode.NONE:
             return error, commit_refusal(request, token, error)
         return error, self._commits.commit(request, token)
 
     def commit_pending(self, client: ClientContext, request: TxnOffsetCommitRequest, token: Token) -> Outcome:
         """Answer TxnOffsetCommit."""
-        error = self._commits.why_transaction_refused(client, request)
+        error = self._commits.transaction_commit_error(client, request)
         if error is not ErrorCode.NONE:
             return transaction_refusal(request, token, error)
         return self._commits.commit_pending(request, token)
@@ -57,12 +60,12 @@ class OffsetManager:
         return Outcome(replies=(Reply(token, response),))
 
     def delete(self, request: OffsetDeleteRequest, token: Token) -> Outcome:
-        """Answer OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC for topics that a member reads.
+        """Answer OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC for topics with a subscriber.
 
-        As a whole it is refused without such a group, and to a group that has members which are no consumers.
+        The whole request fails if the group does not exist, or has members that are not consumers.
         """
         group = self._context.groups.get(request.group_id)
-        error = _why_delete_refused(group)
+        error = _deletion_error(group)
         if group is None or error is not ErrorCode.NONE:
             return Outcome(replies=(Reply(token, OffsetDeleteResponse(error_code=error)),))
         records: list[CoordinatorRecord] = []
@@ -79,7 +82,7 @@ class OffsetManager:
         return Outcome(records=records, replies=(Reply(token, OffsetDeleteResponse(topics=topics)),))
 
     def tombstones_of(self, group_id: str) -> list[CoordinatorRecord]:
-        """Give the tombstones of all that a group has, committed or pending."""
+        """Return the tombstones of all offsets of a group, committed or pending."""
         positions = dict.fromkeys((*self.store.of_group(group_id), *self.store.pending_positions(group_id)))
         return [offset_tombstone(group_id, position) for position in positions]
 
@@ -91,13 +94,10 @@ class OffsetManager:
         return self.store.get(group_id, position) is not None or self.store.is_pending(group_id, position)
 
 
-def _why_delete_refused(group: Group | None) -> ErrorCode:
+def _deletion_error(group: Group | None) -> ErrorCode:
     # To Kafka share groups have no offsets of their own, hence are no groups here.
     if group is None or group.type is GroupType.SHARE:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.type is GroupType.CLASSIC and not group.is_empty and group.protocol_type != _CONSUMER:
         return ErrorCode.NON_EMPTY_GROUP
     return ErrorCode.NONE
-
-
-_CONSUMER = "consumer"

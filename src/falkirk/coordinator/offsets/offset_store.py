@@ -1,7 +1,7 @@
-"""The offsets of all groups of a shard, as bytes: what a record's key ends with, and its value.
+"""The offsets of all groups of a shard as bytes: the end of a record's key, and its value.
 
-A partition of `__consumer_offsets` may have millions of offsets, and most are never asked for before they are
-committed anew: they are taken up in a microsecond, as they stand in the log, and decoded when somebody wants them.
+A partition of `__consumer_offsets` may have millions of offsets, most of which are committed again before they are
+fetched: they are stored within a microsecond as the log has them, and decoded on demand.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     """Topic and partition as they stand in an offset's key."""
 
 
-class OffsetStore:
-    """Committed offsets, and those that wait for the end of a transaction. State changes by records and markers only.
+_NONE: Final[Mapping[Position, bytes]] = {}
 
-    `tombstones_end_pending`: an offset's tombstone also ends what open transactions have for it; see LoaderRules.
+
+class OffsetStore:
+    """Committed offsets, and pending ones of open transactions. Only records and markers change them.
+
+    `tombstones_end_pending`: an offset's tombstone also removes its pending offsets; see LoaderRules.
     """
 
     def __init__(self, *, tombstones_end_pending: bool = True) -> None:
@@ -33,7 +36,7 @@ class OffsetStore:
         self._committed_at: dict[tuple[str, Position], int] = {}
 
     def commit(self, group_id: str, position: Position, value: bytes, log_offset: int) -> None:
-        """Take an offset that counts at once."""
+        """Store a committed offset."""
         of_group = self.committed.get(group_id)
         if of_group is None:
             of_group = self.committed[group_id] = {}
@@ -44,13 +47,13 @@ class OffsetStore:
     def commit_pending(
         self, group_id: str, position: Position, value: bytes, *, log_offset: int, producer_id: int
     ) -> None:
-        """Take an offset that counts when its producer commits."""
+        """Store an offset that is committed when its producer's transaction is."""
         groups = self._pending.setdefault(producer_id, {})
         groups.setdefault(group_id, {})[position] = log_offset, value
         self._open.setdefault(group_id, set()).add(producer_id)
 
     def delete(self, group_id: str, position: Position) -> None:
-        """Take a tombstone."""
+        """Apply a tombstone."""
         of_group = self.committed.get(group_id)
         if of_group is not None and of_group.pop(position, None) is not None:
             self._committed_at.pop((group_id, position), None)
@@ -61,7 +64,7 @@ class OffsetStore:
                 self.delete_pending(group_id, position, producer_id)
 
     def delete_pending(self, group_id: str, position: Position, producer_id: int) -> None:
-        """Take back what one producer has pending."""
+        """Remove one producer's pending offset."""
         positions = self._pending.get(producer_id, {}).get(group_id)
         if positions is None or positions.pop(position, None) is None:
             return
@@ -70,9 +73,9 @@ class OffsetStore:
         self._forget_commit(group_id, position)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> list[str]:
-        """Take a marker; give the groups that got offsets by it.
+        """Apply a transaction marker; return the groups whose offsets it committed.
 
-        An offset that was committed later, with or without a transaction, stays: it is what a cleaned log would have.
+        An offset committed later in the log, by a transaction or not, stays, as a cleaned log would have it.
         """
         groups = dict(self._pending.get(producer_id, {}))
         for group_id, positions in groups.items():
@@ -84,32 +87,32 @@ class OffsetStore:
         return list(groups) if is_commit else []
 
     def get(self, group_id: str, position: Position) -> bytes | None:
-        """Give a committed offset's value."""
+        """Return the value of a committed offset."""
         return self.committed.get(group_id, _NONE).get(position)
 
     def of_group(self, group_id: str) -> Mapping[Position, bytes]:
-        """Give a group's committed offsets."""
+        """Return a group's committed offsets."""
         return self.committed.get(group_id, _NONE)
 
     @property
     def count(self) -> int:
-        """Count the committed offsets of all groups."""
+        """Return the number of committed offsets of all groups."""
         return sum(map(len, self.committed.values()))
 
     def has_open_transactions(self, group_id: str) -> bool:
-        """Say whether a transaction with offsets of this group has not ended."""
+        """Return whether an open transaction has offsets of this group."""
         return group_id in self._open
 
     def is_pending(self, group_id: str, position: Position) -> bool:
-        """Say whether an offset waits for the end of a transaction."""
+        """Return whether an open transaction has an offset at this position."""
         return any(position in positions for positions in self._pending_of(group_id))
 
     def pending_positions(self, group_id: str) -> Collection[Position]:
-        """Give the positions of a group that wait for the end of a transaction, each once."""
+        """Return the positions of a group's pending offsets, each once."""
         return dict.fromkeys(position for positions in self._pending_of(group_id) for position in positions)
 
     def groups_with_pending(self) -> Collection[str]:
-        """Give the groups with offsets in open transactions."""
+        """Return the groups with pending offsets."""
         return dict.fromkeys(group_id for groups in self._pending.values() for group_id in groups)
 
     def _close(self, group_id: str, producer_id: int) -> None:
@@ -129,6 +132,3 @@ class OffsetStore:
     def _pending_of(self, group_id: str) -> Iterator[Mapping[Position, tuple[int, bytes]]]:
         for producer_id in self._open.get(group_id, ()):
             yield self._pending[producer_id][group_id]
-
-
-_NONE: Final[Mapping[Position, bytes]] = {}

@@ -1,1 +1,1 @@
-"""What a release's group coordinator would make of a log: groups, offsets, and the records that it fails on."""
+"""Predicts what a release's group coordinator loads from a log: groups, offsets, and the records on which it fails."""

@@ -1,42 +1,47 @@
-"""Loads groups of the classic protocol from their one record. Both coordinators check the same."""
+"""Loads classic groups from their one record. Both coordinators check the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.loader_rules import CoordinatorKind
-from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
 from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.java_hash_map import chain_of
+from falkirk.protocol.lax_reader import KafkaReader, ReadError
 from falkirk.protocol.messages import ConsumerProtocolSubscription
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.loader_rules import LoaderRules
-    from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.coordinator.records.loader_rules import LoaderRules
+    from falkirk.protocol.lax_reader import Fields
+
+
+_CONSUMER = "consumer"
+_VERSION_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ClassicGroup:
-    """A classic group as loaded; without a protocol type and members it is a simple group."""
+    """A loaded classic group; without a protocol type and members it is a simple group."""
 
     members: int = 0
     has_protocol_type: bool = False
 
     @property
     def is_simple(self) -> bool:
-        """Say whether the group is but a holder of offsets."""
+        """True if the group only holds offsets."""
         return not self.members and not self.has_protocol_type
 
 
 def load_classic_group(value: Fields, rules: LoaderRules) -> ClassicGroup:
-    """Make the group of a GroupMetadata value.
+    """Return the group of a GroupMetadata value.
 
-    Raises ReplayError if two members have one instance id, if one member id stands three times (its protocols are then
-    counted more often than members, and none seems supported by all), or if a consumer's subscription does not parse.
+    Raises ReplayError if two members share an instance id, if one member id occurs three times (its protocols are then
+    counted more often than there are members, and none seems supported by all), or if a consumer's subscription does
+    not parse.
     """
     subscriptions: dict[str, bytes] = {}
     instances: set[str] = set()
@@ -52,10 +57,6 @@ def load_classic_group(value: Fields, rules: LoaderRules) -> ClassicGroup:
     if rules.refuses_bad_subscriptions and value["protocol_type"] == _CONSUMER and value["protocol"] is not None:
         _check_subscriptions(subscriptions, rules.kind)
     return ClassicGroup(len(subscriptions), bool(value["protocol_type"]))
-
-
-_CONSUMER = "consumer"
-_VERSION_BYTES = 2
 
 
 def _check_subscriptions(subscriptions: dict[str, bytes], kind: CoordinatorKind) -> None:
@@ -88,7 +89,7 @@ def _subscription_error(data: bytes) -> ReadError | None:
 
 
 def _place(member_id: str, members: int, kind: CoordinatorKind) -> int:
-    """Give the bucket of a member in the JVM's hash map of them, which is gone through by buckets.
+    """Return the bucket of a member in the JVM's hash map of members, which is iterated by bucket.
 
     The map doubles its 16 buckets when it is three quarters full: Java's beyond that, Scala's as soon as it is.
     """

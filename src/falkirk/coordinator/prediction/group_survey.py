@@ -1,8 +1,8 @@
-"""The groups that the records of one partition of `__consumer_offsets` tell of, whatever release may read them.
+"""The groups in the records of one partition of `__consumer_offsets`, whatever release may read them.
 
-The last record of each key counts, as after a cleaner that has seen all of the log. Keys alone say most: each begins
-with its type and the group, and a member's metadata record stands for a member. Only a classic group's one value is
-opened, whose layout never changed.
+The last record of each key counts, as after a complete compaction. Keys are almost enough: each begins with its type
+and the group, and a member's metadata record stands for a member. Only a classic group's one value is decoded, whose
+layout never changed.
 """
 
 from __future__ import annotations
@@ -11,37 +11,44 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.loader_rules import loader_rules
-from falkirk.coordinator.log_entry import TransactionEnd
-from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
-from falkirk.coordinator.prediction.offset_commit import offset_key
 from falkirk.coordinator.prediction.offsets import Offsets, Partition
 from falkirk.coordinator.prediction.readability import group_record_reader
-from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupRecordType, GroupType, Part
+from falkirk.coordinator.records.loader_rules import loader_rules
+from falkirk.coordinator.records.log_entry import TransactionEnd
+from falkirk.coordinator.records.offset_commit import offset_key
+from falkirk.coordinator.records.record_type import OFFSET_TYPES, PARTS, GroupRecordType, GroupType, Part
+from falkirk.protocol.lax_reader import ReadError, decoded
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from falkirk.coordinator.log_entry import LogEntry, LoggedRecord
+    from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
+
+
+_INT16: Final = struct.Struct(">h")
+_OFFSET_KEYS: Final = (b"\x00\x01", b"\x00\x00")
+_OTHER_TYPES: Final = OFFSET_TYPES | {GroupRecordType.GROUP_METADATA}
+# In place of a count of members: an empty classic group without a protocol type is a simple one.
+_SIMPLE: Final = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedGroup:
-    """A group as its records have it; with `members` 0 it is empty."""
+    """A group as its records define it; with `members` 0 it is empty."""
 
     type: GroupType
     members: int
     member_ids: tuple[str, ...]
-    """Sorted; none of a classic group's, whose members are not told by keys."""
+    """Sorted; empty for a classic group, whose keys do not name members."""
     committed: frozenset[Partition]
     pending: frozenset[Partition]
     """Partitions with an offset in a transaction that is still open at the end of the log."""
 
 
 class GroupSurvey:
-    """Takes the entries of a partition in log order, then tells its groups."""
+    """Reads the entries of a partition in log order, then returns its groups."""
 
     def __init__(self) -> None:
         self._offsets = Offsets()
@@ -49,7 +56,7 @@ class GroupSurvey:
         self._records: dict[str, dict[bytes, tuple[int, int]]] = {}
 
     def add(self, entry: LogEntry) -> None:
-        """Take an entry; a record whose key does not begin as group records do tells nothing."""
+        """Add an entry; records whose keys do not begin like those of groups are ignored."""
         if isinstance(entry, TransactionEnd):
             self._offsets.end_transaction(entry.producer_id, is_commit=entry.is_commit)
             return
@@ -65,14 +72,14 @@ class GroupSurvey:
         group_id = key_group(key)
         if type_ is None or group_id is None:
             return
-        # The newest record of a key stands last, which tells the type of a group that changed it.
+        # The newest record comes last: it has the type of a group that changed it.
         records = self._records.setdefault(group_id, {})
         records.pop(key, None)
         if entry.value is not None:
             records[key] = type_, _members(type_, entry.value)
 
     def groups(self) -> dict[str, SurveyedGroup]:
-        """Give the groups of which anything is left: offsets, or records that were not deleted."""
+        """Return the groups with any offset or record that was not deleted."""
         pending = self._offsets.pending_by_group()
         found: dict[str, SurveyedGroup] = {}
         for group_id in sorted({*self._records, *self._offsets.committed, *pending}):
@@ -100,27 +107,20 @@ class GroupSurvey:
 
 
 def key_type(key: bytes | None) -> int | None:
-    """Give the type that a key begins with; None if there is none."""
+    """Return the type with which a key begins; None if there is none."""
     return None if key is None or len(key) < 2 else int(_INT16.unpack_from(key)[0])
 
 
 def key_group(key: bytes | None) -> str | None:
-    """Give the group that a key of any type but unknown ones is of; None where it does not parse."""
+    """Return the group in a key of any known type; None where it does not parse."""
     type_ = key_type(key)
     if key is None or len(key) < 4 or (type_ not in PARTS and type_ not in _OTHER_TYPES):
         return None
     return _text(key, 2)
 
 
-_INT16: Final = struct.Struct(">h")
-_OFFSET_KEYS: Final = (b"\x00\x01", b"\x00\x00")
-_OTHER_TYPES: Final = OFFSET_TYPES | {GroupRecordType.GROUP_METADATA}
-# In place of a count of members: an empty classic group without a protocol type is a simple one.
-_SIMPLE: Final = -1
-
-
 def _text(key: bytes, position: int) -> str | None:
-    """Give the string that stands at a position, with its length before it; None where there is none."""
+    """Return the length-prefixed string at a position; None where there is none."""
     start = position + 2
     if start > len(key):
         return None
@@ -129,7 +129,7 @@ def _text(key: bytes, position: int) -> str | None:
 
 
 def _member_ids(records: dict[bytes, tuple[int, int]], group_type: GroupType) -> Iterator[str]:
-    """Give the members of a group: each has a record whose key names it behind the group."""
+    """Yield the members of a group: each has a record whose key names it after the group."""
     for key, (type_, _) in records.items():
         if PARTS.get(type_) == (group_type, Part.MEMBER):
             member_id = _text(key, 4 + int(_INT16.unpack_from(key, 2)[0]))

@@ -1,8 +1,8 @@
-"""What a release's group coordinator would make of each group: the one answer for files, pipeline and live clusters.
+"""Predicts what a release's group coordinator makes of each group, for files, the pipeline and live clusters alike.
 
 answer = readable_groups(Release.parse("4.0"), {0: entries_of_partition_0, 1: ...})
 answer.groups      # each with its type, members, offsets, a verdict, and what is lost
-answer.failing     # the records that have to go, so that every partition loads
+answer.failing     # the records to remove so that every partition loads
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.loader_rules import CoordinatorKind, default_coordinator
-from falkirk.coordinator.log_entry import LoggedRecord
 from falkirk.coordinator.prediction.group_survey import GroupSurvey, SurveyedGroup, key_group, key_type
 from falkirk.coordinator.prediction.loading import LoadedGroup, PartitionLoad
 from falkirk.coordinator.prediction.verdict import SKIPPED
-from falkirk.coordinator.record_type import GroupType
+from falkirk.coordinator.records.loader_rules import CoordinatorKind, default_coordinator
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.record_type import GroupType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.versions.release import Release
 
 
 class GroupVerdict(enum.StrEnum):
-    """What a group is to the target."""
+    """What becomes of a group on the target."""
 
     READABLE = "readable"
     """The same group, with all its members and offsets."""
     APPEARS_EMPTY = "appears_empty"
-    """Its offsets are all served, but the group is without members and can be joined by the classic protocol."""
+    """Its offsets are all served, but it has no members and can be joined by the classic protocol."""
     UNREADABLE = "unreadable"
-    """Records of it have to go, offsets are not served, or nothing of it is usable (a share group)."""
+    """Records of it have to be removed, offsets are not served, or nothing of it is usable (a share group)."""
 
 
 class LossKind(enum.StrEnum):
-    """What of a group the target does not have."""
+    """The part of a group that the target lacks."""
 
     GROUP = "group"
-    """Its type, epochs and assignments, and for a share group the way to its delivery state."""
+    """Its type, epochs and assignments, and for a share group the access to its delivery state."""
     MEMBERS = "members"
     COMMITTED_OFFSETS = "committed_offsets"
     PENDING_OFFSETS = "pending_offsets"
@@ -52,7 +52,7 @@ class LossKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupLoss:
-    """How many of a kind are lost."""
+    """The number of losses of a kind."""
 
     kind: LossKind
     count: int
@@ -60,7 +60,7 @@ class GroupLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingRecord:
-    """A record that ends the load of its partition. What cannot be told from its key is None."""
+    """A record that ends the load of its partition. Fields that its key does not reveal are None."""
 
     partition: int
     offset: int
@@ -72,7 +72,7 @@ class FailingRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReadability:
-    """A group as its records have it, and what the target makes of it."""
+    """A group as its records define it, and what the target makes of it."""
 
     partition: int
     group_id: str
@@ -83,32 +83,23 @@ class GroupReadability:
     verdict: GroupVerdict
     losses: tuple[GroupLoss, ...] = ()
     hidden_by: int | None = None
-    """Offset of a tombstone that is no failure, but deletes the group to whom the lost offsets belong.
+    """Offset of a tombstone that does not fail, but deletes the group that has the lost offsets.
 
-    Left by a classic group when its streams group came: the target deletes the one and does not know the other, and
-    serves offsets of groups alone that it has. Without this record it would serve them.
+    A classic group left it when it became a streams group: the target deletes the former, does not know the latter, and
+    serves offsets only of groups that it has. Without this record it would serve them.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsReadability:
-    """All groups of the partitions asked about, by partition and id, and what does not load."""
+    """All groups of the given partitions, by partition and id, and what does not load."""
 
     release: Release
     kind: CoordinatorKind
     groups: tuple[GroupReadability, ...]
     failing: tuple[FailingRecord, ...]
     skipped: Mapping[int, int]
-    """How many records of each unknown type the target steps over, with a warning for each."""
-
-    @property
-    def failing_partitions(self) -> tuple[int, ...]:
-        """Give the partitions that would not load."""
-        return tuple(sorted({record.partition for record in self.failing}))
-
-    def failing_offsets(self, partition: int) -> frozenset[int]:
-        """Give the offsets to take out of a partition, so that it loads."""
-        return frozenset(record.offset for record in self.failing if record.partition == partition)
+    """The number of records of each unknown type that the target skips, each with a warning."""
 
 
 def readable_groups(
@@ -118,11 +109,10 @@ def readable_groups(
     *,
     is_tolerant: bool = False,
 ) -> GroupsReadability:
-    """Say what a release's coordinator makes of partitions of `__consumer_offsets`, given their entries in log order.
+    """Predict what a release's coordinator makes of partitions of `__consumer_offsets`; entries come in log order.
 
-    `kind` as for `loader_rules`, `is_tolerant` as for `PartitionLoad`. Entries are gone through once; a second time in
-    the rare case that the coordinator stops after it has read them all, so they must be a collection, or an iterable
-    that begins anew each time.
+    `kind` as for `loader_rules`, `is_tolerant` as for `PartitionLoad`. Entries are iterated once, and again in the rare
+    case that the coordinator stops after it has read them all: pass a collection, or an iterable that can restart.
     Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
     """
     groups: list[GroupReadability] = []
@@ -140,14 +130,6 @@ def readable_groups(
         failing=tuple(failing),
         skipped=dict(sorted(skipped.items())),
     )
-
-
-def surveyed_groups(entries: Iterable[LogEntry]) -> dict[str, SurveyedGroup]:
-    """Give the groups of one partition without asking what a release makes of them."""
-    survey = GroupSurvey()
-    for entry in entries:
-        survey.add(entry)
-    return survey.groups()
 
 
 @dataclass(slots=True)
@@ -175,7 +157,7 @@ def _load(partition: int, entries: Iterable[LogEntry], begin: Callable[..., Part
         stops = result.load.finish()
         if not stops:
             return result
-        # Without a record an older one of its key counts again, hence anew; each round takes out one more at least.
+        # Without a record an older one of its key counts again, so load again; each round removes at least one more.
         late |= dict(stops)
 
 

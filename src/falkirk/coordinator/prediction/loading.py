@@ -2,48 +2,53 @@
 
     load = PartitionLoad(Release.parse("4.0"))
     for entry in log_entries(batches):
-        verdict = load.replay(entry)          # FAILS: the record goes, and the load goes on as if it were not there
+        verdict = load.replay(entry)          # FAILS: the load continues as if the record were not there
     for offset, reason in load.finish(): ...
 
-Offset commits are told by their bytes alone; what a later record may be checked against is all that is kept of others.
+Offset commits are handled as bytes; of other records only what later ones are checked against is kept.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.coordinator.loader_rules import CoordinatorKind, loader_rules, tolerant_rules
-from falkirk.coordinator.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.prediction.classic_group import ClassicGroup, load_classic_group
-from falkirk.coordinator.prediction.kafka_reader import ReadError, decoded
 from falkirk.coordinator.prediction.modern_group import ModernGroup
-from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.prediction.offsets import Offsets
 from falkirk.coordinator.prediction.readability import UnknownTypeError, group_record_reader
 from falkirk.coordinator.prediction.replay_error import ReplayError
 from falkirk.coordinator.prediction.value_checks import check_value
 from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Verdict, fails
-from falkirk.coordinator.record_type import OFFSET_TYPES, PARTS, GroupType, Part
+from falkirk.coordinator.records.loader_rules import CoordinatorKind, loader_rules, tolerant_rules
+from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
+from falkirk.coordinator.records.offset_commit import is_plain_offset_value, offset_key
+from falkirk.coordinator.records.record_type import OFFSET_TYPES, PARTS, GroupType, Part
+from falkirk.protocol.lax_reader import ReadError, decoded
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from falkirk.coordinator.log_entry import LogEntry
-    from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.coordinator.prediction.readability import DecodedRecord
+    from falkirk.coordinator.records.log_entry import LogEntry
+    from falkirk.protocol.lax_reader import Fields
     from falkirk.versions.release import Release
 
 
+_OFFSET_COMMIT: Final = b"\x00\x01"
+_FOUNDING_PARTS: Final = (Part.GROUP, Part.MEMBER)
+_SIMPLE_GROUP: Final = ClassicGroup()
+
+
 class LoadedGroup(NamedTuple):
-    """A group as the release has it when the partition is loaded."""
+    """A group as the release has it after the load."""
 
     type: GroupType
     members: int
 
 
 class PartitionLoad:
-    """One partition of one release's coordinator while it loads. Entries come in log order."""
+    """One partition while one release's coordinator loads it. Entries come in log order."""
 
     def __init__(
         self,
@@ -53,7 +58,7 @@ class PartitionLoad:
         without: Container[int] = frozenset(),
         is_tolerant: bool = False,
     ) -> None:
-        """Begin with nothing loaded; records at the offsets in `without` count as taken out.
+        """Begin with nothing loaded; records at the offsets in `without` count as removed.
 
         `is_tolerant`: as the release would load with KIP-915 in it, see `tolerant_rules`.
         Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
@@ -69,7 +74,7 @@ class PartitionLoad:
         self._is_tolerant = is_tolerant
 
     def replay(self, entry: LogEntry) -> Verdict:
-        """Apply an entry and say what became of it; one that fails changes nothing."""
+        """Replay an entry and return its verdict; one that fails changes nothing."""
         if isinstance(entry, TransactionEnd):
             self.offsets.end_transaction(entry.producer_id, is_commit=entry.is_commit)
             return READ
@@ -85,16 +90,16 @@ class PartitionLoad:
             return SKIPPED
         except ReadError as error:
             return fails(str(error))
-        except ReplayError as error:
-            return fails(str(error))
+        except ReplayError as replay_error:
+            return fails(str(replay_error))
         return READ
 
     def decode(self, entry: LoggedRecord) -> DecodedRecord:
-        """Read a record as the release does. Raises ReadError, and UnknownTypeError for what it skips."""
+        """Decode a record as the release does. Raises ReadError, and UnknownTypeError for a record that it skips."""
         return self._reader.decode(entry.key, entry.value)
 
     def apply(self, record: DecodedRecord, entry: LoggedRecord) -> None:
-        """Replay what `decode` gave of an entry. Raises ReplayError, and has then changed nothing."""
+        """Replay a record that `decode` returned. Raises ReplayError without having changed anything."""
         type_, key, value = record.type, record.key, record.value
         if type_ in self.rules.refused_types:
             raise ReplayError("this release reads records of this type, but has no replay for them")
@@ -113,26 +118,26 @@ class PartitionLoad:
             self._groups[key["group"]] = load_classic_group(value, self.rules)
 
     def hold_offsets(self, group_id: str) -> None:
-        """Replay an offset that counts, or will, as far as later records are checked against it: it makes a group.
+        """Record that a group has an offset, committed or pending, as later records are checked against that.
 
-        For who keeps offsets itself, and does not let them be replayed here.
+        For callers that store offsets themselves and do not replay them here.
         """
         if not self._is_old and group_id not in self._groups:
             self._groups[group_id] = _SIMPLE_GROUP
 
     def is_made_by_offsets(self, group_id: str) -> bool:
-        """Say whether no record but those of offsets tells of a group."""
+        """Return whether a group has no records except those of offsets."""
         return self._groups.get(group_id) is _SIMPLE_GROUP
 
     def type_of(self, group_id: str) -> GroupType | None:
-        """Give the type of a group that is there; a SIMPLE one may have a record."""
+        """Return the type of an existing group; a SIMPLE one may have a record."""
         group = self._groups.get(group_id)
         return None if group is None else _loaded(group).type
 
     def finish(self) -> list[tuple[int, str]]:
-        """Give the records, offset and reason, on which the coordinator stops after it has replayed them all.
+        """Return the records (offset and reason) at which the coordinator stops after it has replayed them all.
 
-        To see what it makes of the partition without them, load it anew: an older record may come to count again.
+        To predict the load without them, load again: an older record may come to count.
         """
         if self._is_tolerant:
             return []
@@ -144,9 +149,9 @@ class PartitionLoad:
         ]
 
     def groups(self) -> dict[str, LoadedGroup]:
-        """Give the groups that the coordinator has now; offsets of other groups are not served.
+        """Return the groups that the coordinator has now; offsets of other groups are not served.
 
-        The old coordinator, and one that tolerates, also have groups that hold but offsets, committed or pending.
+        The old coordinator, and a tolerant one, also have groups that only hold offsets, committed or pending.
         """
         groups = {group_id: _loaded(group) for group_id, group in self._groups.items()}
         if self._is_old or self._is_tolerant:
@@ -155,7 +160,7 @@ class PartitionLoad:
         return groups
 
     def deleted_at(self, group_id: str) -> int | None:
-        """Give the offset of the tombstone by which a group that is not there was last deleted."""
+        """Return the offset of the tombstone that last deleted a group which does not exist."""
         return None if group_id in self._groups else self._deleted_at.get(group_id)
 
     def _replay_offset(self, group_id: str, partition: bytes, entry: LoggedRecord) -> None:
@@ -215,9 +220,6 @@ class PartitionLoad:
         raise ReplayError(f"group {group_id} is there, but is no {group_type} group")
 
 
-_OFFSET_COMMIT: Final = b"\x00\x01"
-_FOUNDING_PARTS: Final = (Part.GROUP, Part.MEMBER)
-_SIMPLE_GROUP: Final = ClassicGroup()
 _SIMPLE: Final = LoadedGroup(GroupType.SIMPLE, 0)
 
 

@@ -1,7 +1,7 @@
-"""Groups whose assignment the coordinator makes (consumer, share, streams), replayed record by record.
+"""Groups with server-side assignment (consumer, share, streams), replayed record by record.
 
-Only what later records are checked against is kept: members and their epochs, who owns what, and of the target
-assignment which members are in it.
+Only what later records are checked against is kept: members and their epochs, owners, and which members the target
+assignment has.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.prediction.partition_owners import Assignment, Ownership, PartitionOwners
 from falkirk.coordinator.prediction.replay_error import ReplayError
 from falkirk.coordinator.prediction.task_owners import NO_TASKS, RunningTasks, TaskOwners, running_tasks
-from falkirk.coordinator.record_type import GroupType, Part
+from falkirk.coordinator.records.record_type import GroupType, Part
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.loader_rules import LoaderRules
-    from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.coordinator.records.loader_rules import LoaderRules
+    from falkirk.protocol.lax_reader import Fields
+
+
+_DELETED: Final = -1
+# Any but _DELETED: the first one differs by release, and nothing else is asked of it.
+_FIRST_TARGET_EPOCH: Final = 0
+# UNREVOKED_TASKS; consumer groups number their states otherwise, but have a timeout in any case.
+_UNREVOKED: Final = 2
+_NOTHING: Final = Ownership()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +35,15 @@ class Member:
     ownership: Ownership
     has_metadata: bool = False
     must_revoke: bool = False
-    """A member of a streams group that waits for tasks to be revoked."""
+    """A streams group member whose tasks are to be revoked."""
     assigned_at: int = -1
-    """Offset of the record that its assignment is from."""
+    """Offset of the record with its assignment."""
     running: RunningTasks = NO_TASKS
-    """Of a streams group's member, where that is checked."""
+    """For streams group members, where tasks are checked."""
 
 
 class ModernGroup:
-    """One group. Methods raise ReplayError and then leave it as it was."""
+    """One group. Methods that raise ReplayError leave it unchanged."""
 
     def __init__(self, group_type: GroupType, rules: LoaderRules) -> None:
         self.type = group_type
@@ -50,9 +58,9 @@ class ModernGroup:
     def replay(
         self, part: Part, member_id: str, value: Fields | None, *, offset: int, any_value_makes_member: bool
     ) -> None:
-        """Apply a record other than the group's own tombstone; the value was checked by `check_value`.
+        """Replay a record other than the group's own tombstone; `check_value` has accepted the value.
 
-        Records of parts that nothing is checked against (subscriptions, expressions, topologies) are welcome.
+        Parts that nothing is checked against (subscriptions, expressions, topologies) are always accepted.
         """
         match part:
             case Part.MEMBER if value is not None:
@@ -88,9 +96,9 @@ class ModernGroup:
             raise ReplayError("the group is deleted, but its target assignment's epoch was not")
 
     def stuck_members(self) -> list[tuple[str, Member]]:
-        """Give members that stop the coordinator when all records are loaded.
+        """Return the members that stop the coordinator once all records are loaded.
 
-        It starts a timer for tasks to revoke with a timeout that a streams member without metadata does not have.
+        It starts a timer for revoked tasks with a timeout that a streams member without metadata lacks.
         """
         if self.type is not GroupType.STREAMS:
             return []
@@ -157,14 +165,6 @@ class ModernGroup:
             assigned_at=offset,
             running=running,
         )
-
-
-_DELETED: Final = -1
-# Any but _DELETED: the first one differs by release, and nothing else is asked of it.
-_FIRST_TARGET_EPOCH: Final = 0
-# UNREVOKED_TASKS; consumer groups number their states otherwise, but have a timeout in any case.
-_UNREVOKED: Final = 2
-_NOTHING: Final = Ownership()
 
 
 def _ownership(value: Fields) -> Ownership:

@@ -1,6 +1,6 @@
-"""Committed offsets, and those that wait for the end of a transaction, as a coordinator counts them.
+"""Committed offsets, and pending ones of open transactions, as a coordinator counts them.
 
-Which offsets there are is all that is kept: a partition is known by the bytes that its key ends with.
+Only their existence is kept: a partition is identified by the bytes at the end of its key.
 """
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 Partition = bytes
-"""Topic and partition as they stand in an offset's key; see `offset_commit.offset_topic_partition`."""
+"""Topic and partition as in an offset's key; see `offset_commit.offset_topic_partition`."""
+
+
+_NONE: Final[set[Partition]] = set()
 
 
 class Offsets:
@@ -21,7 +24,7 @@ class Offsets:
         self._tombstones_end_pending = tombstones_end_pending
 
     def commit(self, group_id: str, partition: Partition, producer_id: int | None) -> None:
-        """Take an offset; with a producer id it is pending until the producer's transaction ends."""
+        """Add an offset; with a producer id it is pending until the producer's transaction ends."""
         offsets = self.committed if producer_id is None else self.pending.setdefault(producer_id, {})
         of_group = offsets.get(group_id)
         if of_group is None:
@@ -29,14 +32,14 @@ class Offsets:
         of_group.add(partition)
 
     def delete(self, group_id: str, partition: Partition) -> None:
-        """Take a tombstone; see LoaderRules.tombstones_end_pending_offsets."""
+        """Apply a tombstone; see LoaderRules.tombstones_end_pending_offsets."""
         _discard(self.committed, group_id, partition)
         if self._tombstones_end_pending:
             for producer_id in list(self.pending):
                 self.delete_pending(group_id, partition, producer_id)
 
     def delete_pending(self, group_id: str, partition: Partition, producer_id: int) -> None:
-        """Take back what one producer has pending."""
+        """Remove one producer's pending offset."""
         offsets = self.pending.get(producer_id)
         if offsets is not None:
             _discard(offsets, group_id, partition)
@@ -44,7 +47,7 @@ class Offsets:
                 del self.pending[producer_id]
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Take a marker: what is pending becomes committed, or is dropped."""
+        """Apply a transaction marker: pending offsets are committed or dropped."""
         offsets = self.pending.pop(producer_id, {})
         if is_commit:
             for group_id, partitions in offsets.items():
@@ -52,19 +55,16 @@ class Offsets:
                 self.committed.setdefault(group_id, set()).update(partitions)
 
     def committed_by(self, group_id: str) -> set[Partition]:
-        """Give the partitions that a group has a committed offset for."""
+        """Return the partitions for which a group has a committed offset."""
         return self.committed.get(group_id, _NONE)
 
     def pending_by_group(self) -> dict[str, set[Partition]]:
-        """Give each group's partitions with offsets in open transactions."""
+        """Return each group's partitions with offsets in open transactions."""
         groups: dict[str, set[Partition]] = {}
         for offsets in self.pending.values():
             for group_id, partitions in offsets.items():
                 groups.setdefault(group_id, set()).update(partitions)
         return groups
-
-
-_NONE: Final[set[Partition]] = set()
 
 
 def _discard(offsets: dict[str, set[Partition]], group_id: str, partition: Partition) -> None:

@@ -1,11 +1,11 @@
-"""Who has which partition, by epoch: what consumer groups check when a member's assignment changes."""
+"""Owners of partitions by epoch, against which consumer groups check changes of a member's assignment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from falkirk.coordinator.loader_rules import PartitionOwnership
 from falkirk.coordinator.prediction.replay_error import ReplayError
+from falkirk.coordinator.records.loader_rules import PartitionOwnership
 
 Assignment = dict[bytes, frozenset[int]]
 """Topic id -> partitions."""
@@ -13,7 +13,7 @@ Assignment = dict[bytes, frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What one member holds at its epoch."""
+    """The partitions of one member at its epoch."""
 
     epoch: int = 0
     assigned: Assignment = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Ownership:
 
 
 class PartitionOwners:
-    """The partitions of one group that have an owner; a topic may be there without any."""
+    """The owned partitions of one group; a topic may be present without any."""
 
     def __init__(self, rule: PartitionOwnership) -> None:
         self._exact = rule is PartitionOwnership.EXACT
@@ -29,7 +29,7 @@ class PartitionOwners:
         self._epochs: dict[bytes, dict[int, int]] = {}
 
     def move(self, before: Ownership | None, after: Ownership | None) -> None:
-        """Exchange what a member held for what it holds. Raises ReplayError, and is then as it was."""
+        """Replace what a member owns. Raises ReplayError without having changed anything."""
         if self._unchecked:
             return
         touched: dict[bytes, dict[int, int] | None] = {}
@@ -37,8 +37,8 @@ class PartitionOwners:
             self._release(touched, before.assigned, before.epoch)
             self._release(touched, before.revoking, before.epoch)
         if after is not None:
-            self._take(touched, after.assigned, after.epoch)
-            self._take(touched, after.revoking, after.epoch)
+            self._assign(touched, after.assigned, after.epoch)
+            self._assign(touched, after.revoking, after.epoch)
         for topic, epochs in touched.items():
             if epochs is None:
                 self._epochs.pop(topic, None)
@@ -59,7 +59,7 @@ class PartitionOwners:
                     raise ReplayError(f"a member gives back partition {topic.hex()}-{partition}, which is not its own")
             touched[topic] = epochs or None
 
-    def _take(self, touched: dict[bytes, dict[int, int] | None], assignment: Assignment, epoch: int) -> None:
+    def _assign(self, touched: dict[bytes, dict[int, int] | None], assignment: Assignment, epoch: int) -> None:
         for topic, partitions in assignment.items():
             epochs = self._current(touched, topic)
             if epochs is None:

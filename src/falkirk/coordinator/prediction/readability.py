@@ -1,8 +1,4 @@
-"""Which records the coordinators of a release can read: what their deserialisers decide, one record at a time.
-
-    group_record_verdict(Release.parse("4.0"), key, value)         # READ, SKIPPED, or FAILS with a reason
-    transaction_record_verdict(Release.parse("3.9"), key, value)
-    share_state_record_verdict(Release.parse("4.0"), key, value)
+"""Which records a release's coordinators can read: the decision of their deserializers, one record at a time.
 
 A record of `__consumer_offsets` that can be read may still fail when it is replayed: see `loading`.
 """
@@ -13,28 +9,26 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.loader_rules import (
-    CoordinatorKind,
-    LoaderRules,
-    loader_rules,
-    reader_rules,
-)
-from falkirk.coordinator.prediction.kafka_reader import Fields, KafkaReader, ReadError, message_fields
-from falkirk.coordinator.prediction.offset_commit import is_plain_offset_value, offset_key
-from falkirk.coordinator.prediction.verdict import READ, SKIPPED, Verdict, fails
-from falkirk.coordinator.record_type import record_type_name
+from falkirk.coordinator.records.loader_rules import read_limits
+from falkirk.coordinator.records.record_type import record_type_name
 from falkirk.protocol import codec
 from falkirk.protocol.codec.layout import StructLayout, message_layout
 from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.lax_reader import Fields, KafkaReader, ReadError, message_fields
 from falkirk.protocol.messages import message_class
 from falkirk.versions.message_layouts import layout_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from falkirk.coordinator.records.loader_rules import LoaderRules
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.record_support import CoordinatorRecordSupport
     from falkirk.versions.release import Release
+
+
+# Values with structs of their own. Those that are declared apart from the fields (types 2 and 8) check nothing.
+_CHECKED_IN_STRUCTS = frozenset({4, 5, 7})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,7 @@ class UnknownTypeError(Exception):
 
 
 class RecordReader:
-    """The deserialiser of one topic's records in one release; `group_record_reader` makes that of group records."""
+    """The deserializer of one topic's records in one release; `group_record_reader` returns that of group records."""
 
     def __init__(
         self,
@@ -65,19 +59,19 @@ class RecordReader:
         self._reads_newer_versions = reads_newer_versions
         self._records = records
         self._checks_value_versions = checks_value_versions
-        self._limits = reader_rules(release).limits
+        self._limits = read_limits(release)
         self._keys: dict[int, StructLayout] = {}
         self._values: dict[tuple[int, int], StructLayout] = {}
         # By record type: the value's class, and the number of its layout.
         self._value_classes: dict[int, tuple[type[WireMessage], int | None]] = {}
 
     def decode(self, key: bytes | None, value: bytes | None) -> DecodedRecord:
-        """Read a record. Raises UnknownTypeError, and ReadError where Kafka's deserialiser would throw."""
+        """Decode a record. Raises UnknownTypeError, and ReadError where Kafka's deserializer would throw."""
         type_, key_fields = self.decode_key(key)
         return DecodedRecord(type_, key_fields, None if value is None else self.decode_value(type_, value))
 
     def decode_key(self, key: bytes | None) -> tuple[int, Fields]:
-        """Read a key: its type and fields. Raises as `decode` does."""
+        """Return a key's type and fields. Raises as `decode` does."""
         if key is None:
             raise ReadError("the record has no key", 0)
         reader = KafkaReader(key)
@@ -87,7 +81,7 @@ class RecordReader:
         return type_, reader.message(self._key_layout(type_))
 
     def decode_value(self, type_: int, value: bytes) -> Fields:
-        """Read the value of a record whose key has a type that is known. Raises as `decode` does."""
+        """Decode the value of a record whose key has a known type. Raises as `decode` does."""
         version = KafkaReader(value).int16()
         known = self._records[type_].value_versions
         nearest = min(max(version, known.lowest), known.highest)
@@ -110,12 +104,12 @@ class RecordReader:
             raise ReadError(reason, read_error.offset, underflow=read_error.underflow) from read_error
 
     def _proper_fields(self, type_: int, version: int, value: bytes) -> Fields | None:
-        """Read a value with our own codec, which is many times faster; None if that is none that it can tell of.
+        """Decode a value with our codec, which is many times faster; None if it cannot decide.
 
-        It takes but proper messages, of which Kafka's reader thinks the same.
+        It accepts proper messages only, which Kafka's reader reads alike.
         """
         layout = self._value_layout(type_, version)
-        # What is tagged is told only where it is there, which nobody knows afterwards; and an element takes a byte.
+        # A decoded message does not show which tagged fields were present; and an element takes at least a byte.
         if layout.flexible or (self._limits is not None and len(value) > self._limits.elements_max):
             return None
         cls, number = self._value_classes[type_]
@@ -144,9 +138,9 @@ class RecordReader:
 
 @functools.cache
 def group_record_reader(release: Release, rules: LoaderRules, *, reads_newer_versions: bool = False) -> RecordReader:
-    """Give the deserialiser of `__consumer_offsets` in a release's coordinator.
+    """Return the deserializer of `__consumer_offsets` in a release's coordinator.
 
-    `reads_newer_versions`: a value version above the highest known is read with the highest known one (KIP-915).
+    `reads_newer_versions`: a value version above the highest known is read as the highest known one (KIP-915).
     """
     known = {type_: support for type_, support in release.kraft.group_records.items() if type_ in rules.known_types}
     assert known.keys() == rules.known_types, f"{release} has no schema of {rules.known_types - known.keys()}"
@@ -156,101 +150,3 @@ def group_record_reader(release: Release, rules: LoaderRules, *, reads_newer_ver
         checks_value_versions=rules.checks_value_versions,
         reads_newer_versions=reads_newer_versions,
     )
-
-
-def group_record_verdict(
-    release: Release, key: bytes | None, value: bytes | None, kind: CoordinatorKind | None = None
-) -> Verdict:
-    """Say what the deserialiser of `__consumer_offsets` does with a record; `kind` as for `loader_rules`.
-
-    Raises IncompleteReleaseError for a release whose coordinator is not in the tables.
-    """
-    rules = _rules(release, kind)
-    if key is not None and key[:2] == _OFFSET_COMMIT and (value is None or is_plain_offset_value(value)):
-        # The bulk of the topic; all releases read it alike.
-        return READ if offset_key(key) is not None else _verdict(group_record_reader(release, rules), key, value)
-    return _verdict(group_record_reader(release, rules), key, value)
-
-
-def transaction_record_verdict(release: Release, key: bytes | None, value: bytes | None) -> Verdict:
-    """Say what the transaction coordinator does with a record of `__transaction_state`.
-
-    Where it fails, 3.7 to 4.4 keep what stood before the record in the partition and lose what stands behind it.
-    """
-    reader = _transaction_reader(release)
-    try:
-        record = reader.decode(key, None)
-        if value is None:
-            return READ
-        versions = release.kraft.transaction_records[record.type].value_versions
-        version = KafkaReader(value).int16()
-        if version not in versions and reader_rules(release).skips_unknown_transaction_versions:
-            return SKIPPED
-        return _transaction_value_verdict(release, reader.decode_value(record.type, value))
-    except UnknownTypeError:
-        return SKIPPED
-    except ReadError as error:
-        return fails(str(error))
-
-
-def share_state_record_verdict(release: Release, key: bytes | None, value: bytes | None) -> Verdict:
-    """Say what the share coordinator does with a record of `__share_group_state`.
-
-    A release without share groups never looks at the topic, so SKIPPED. 4.0 has them as an early access, which is off
-    by default; then the same holds.
-    """
-    reader = _share_state_reader(release)
-    if reader is None:
-        return SKIPPED
-    verdict = _verdict(reader, key, value)
-    if verdict is READ and value is None and reader.decode_key(key)[0] not in reader_rules(release).share_tombstones:
-        return fails("the share coordinator has no use for a tombstone of this type, and throws")
-    return verdict
-
-
-# Values with structs of their own. Those that are declared apart from the fields (types 2 and 8) check nothing.
-_CHECKED_IN_STRUCTS = frozenset({4, 5, 7})
-_OFFSET_COMMIT = b"\x00\x01"
-
-# Ongoing, ... Dead, PrepareEpochFence.
-_TRANSACTION_STATES = range(8)
-_EMPTY_TRANSACTION = 0
-
-
-@functools.cache
-def _rules(release: Release, kind: CoordinatorKind | None) -> LoaderRules:
-    return loader_rules(release, kind)
-
-
-@functools.cache
-def _transaction_reader(release: Release) -> RecordReader:
-    return RecordReader(release, release.kraft.transaction_records)
-
-
-@functools.cache
-def _share_state_reader(release: Release) -> RecordReader | None:
-    records = release.kraft.share_records
-    return RecordReader(release, records) if records else None
-
-
-def _verdict(reader: RecordReader, key: bytes | None, value: bytes | None) -> Verdict:
-    try:
-        reader.decode(key, value)
-    except UnknownTypeError:
-        return SKIPPED
-    except ReadError as error:
-        return fails(str(error))
-    return READ
-
-
-def _transaction_value_verdict(release: Release, value: Fields) -> Verdict:
-    status = value["transaction_status"]
-    if status not in _TRANSACTION_STATES:
-        return fails(f"transaction state {status} is unknown")
-    if status != _EMPTY_TRANSACTION and value["transaction_partitions"] is None:
-        return fails("a transaction that is not empty has no list of partitions")
-    version = value.get("client_transaction_version", 0)
-    feature = release.features.get("transaction.version")
-    if feature is not None and version not in {level.level for level in feature.levels}:
-        return fails(f"the client's transaction.version {version} is unknown")
-    return READ

@@ -1,7 +1,7 @@
-"""The error of a replay: what the target's coordinator would throw."""
+"""The error of a replay: where the target's coordinator would throw."""
 
 from __future__ import annotations
 
 
 class ReplayError(Exception):
-    """A record that was read cannot be applied to the groups as they are. Whoever raises it changed nothing."""
+    """A decoded record that cannot be applied to the current groups. Nothing was changed."""

@@ -1,23 +1,27 @@
-"""The share partitions that the records of `__share_group_state` have delivery state of (KIP-932).
+"""The share partitions that have delivery state in `__share_group_state` (KIP-932).
 
-It is out of use below share.version 1: start offsets, and which records in between were acknowledged.
+Below share.version 1 that state is unused: start offsets, and which records were acknowledged.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.prediction.kafka_reader import ReadError
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.log_entry import LogEntry
+    from falkirk.coordinator.records.log_entry import LogEntry
+
+
+# The type whose tombstone ends a state; the other one adds to it.
+_SNAPSHOT: Final = 0
 
 
 class ShareStateSurvey:
-    """Takes the entries of a partition in log order. Values are not opened: a key says whose state it is."""
+    """Reads the entries of a partition in log order. Values are not decoded: keys name the share partition."""
 
     def __init__(self) -> None:
         self._reader = RecordReader(latest_release(), latest_release().kraft.share_records)
@@ -25,7 +29,7 @@ class ShareStateSurvey:
         self._states: dict[str, set[tuple[bytes, int]]] = {}
 
     def add(self, entry: LogEntry) -> None:
-        """Take an entry; a key that does not parse tells nothing."""
+        """Add an entry; keys that do not parse are ignored."""
         if not isinstance(entry, LoggedRecord):
             return
         try:
@@ -40,9 +44,5 @@ class ShareStateSurvey:
             states.discard(position)
 
     def partitions(self) -> dict[str, int]:
-        """Give by group how many share partitions have state; groups without any are not there."""
+        """Return the number of share partitions with state by group; groups without any are left out."""
         return {group_id: len(states) for group_id, states in sorted(self._states.items()) if states}
-
-
-# The type whose tombstone ends a state; the other one adds to it.
-_SNAPSHOT: Final = 0

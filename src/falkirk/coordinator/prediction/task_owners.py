@@ -1,4 +1,4 @@
-"""Which process runs which task: what streams groups of 4.1 check when a member or its assignment changes."""
+"""Owners of tasks, against which streams groups of 4.1 check changes of a member or its assignment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.prediction.replay_error import ReplayError
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.protocol.lax_reader import Fields
+
+
+_NOBODY: Final[frozenset[str]] = frozenset()
 
 
 class TaskKind(enum.Enum):
-    """An active task has one process, the others may have any number of them."""
+    """An active task has one process; the other kinds may have any number."""
 
     ACTIVE = enum.auto()
     STANDBY = enum.auto()
@@ -25,26 +28,26 @@ Subtopology = tuple[TaskKind, str]
 
 @dataclass(frozen=True, slots=True)
 class RunningTasks:
-    """What one member runs, and where: no process is known before its metadata was read."""
+    """The tasks of one member and its process, which is unknown before its metadata was read."""
 
     process_id: str | None = None
     tasks: tuple[tuple[Subtopology, frozenset[int]], ...] = ()
-    """Tasks assigned, then those to be revoked; a subtopology may stand in both, and even without a partition."""
+    """Assigned tasks, then those to revoke; a subtopology may be in both, even without a partition."""
 
 
 NO_TASKS: Final = RunningTasks()
 
 
 class TaskOwners:
-    """The tasks of one streams group that have an owner; a subtopology may be there without any."""
+    """The owned tasks of one streams group; a subtopology may be present without any."""
 
     def __init__(self) -> None:
         self._processes: dict[Subtopology, dict[int, frozenset[str]]] = {}
 
     def move(self, before: RunningTasks | None, after: RunningTasks | None) -> None:
-        """Exchange what a member ran for what it runs. Raises ReplayError, and is then as it was.
+        """Replace what a member runs. Raises ReplayError without having changed anything.
 
-        Tasks that came before the member's process are not kept, but are missed when they are to be given back.
+        Tasks that were assigned before the member's process was known are not kept, but missed when they are revoked.
         """
         touched: dict[Subtopology, dict[int, frozenset[str]] | None] = {}
         if before is not None:
@@ -73,7 +76,7 @@ class TaskOwners:
 
 
 def running_tasks(process_id: str | None, value: Fields | None) -> RunningTasks:
-    """Give what a StreamsGroupCurrentMemberAssignment value assigns; its tombstone assigns nothing."""
+    """Return the tasks in a StreamsGroupCurrentMemberAssignment value; its tombstone has none."""
     if value is None:
         return RunningTasks(process_id)
     return RunningTasks(
@@ -94,7 +97,6 @@ _TASKS: Final = (
     ("standby_tasks_pending_revocation", TaskKind.STANDBY),
     ("warmup_tasks_pending_revocation", TaskKind.WARMUP),
 )
-_NOBODY: Final[frozenset[str]] = frozenset()
 
 
 def _without(

@@ -1,7 +1,7 @@
-"""The transactions that the records of `__transaction_state` leave unfinished.
+"""The unfinished transactions in `__transaction_state`.
 
-They are to be finished before transaction.version is lowered: what flexible records say of producer ids and epochs in a
-transaction's middle is lost when an older release writes them anew.
+They have to finish before transaction.version is lowered: the producer ids and epochs that flexible records keep during
+a transaction are lost when an older release rewrites them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.coordinator.log_entry import LoggedRecord
-from falkirk.coordinator.prediction.kafka_reader import ReadError
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
+from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.protocol.lax_reader import ReadError
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.coordinator.log_entry import LogEntry
-    from falkirk.coordinator.prediction.kafka_reader import Fields
+    from falkirk.coordinator.records.log_entry import LogEntry
+    from falkirk.protocol.lax_reader import Fields
 
 
 class TransactionState(enum.IntEnum):
-    """The states as records number them."""
+    """The numbers of the states in records."""
 
     EMPTY = 0
     ONGOING = 1
@@ -37,7 +37,7 @@ class TransactionState(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfinishedTransaction:
-    """A transaction that is neither committed nor aborted; `offset` is that of its last record."""
+    """A transaction that is neither committed nor aborted; `offset`: that of its last record."""
 
     transactional_id: str
     state: TransactionState
@@ -49,9 +49,9 @@ class UnfinishedTransaction:
 
 
 class TransactionSurvey:
-    """Takes the entries of a partition in log order, then tells its unfinished transactions.
+    """Reads the entries of a partition in log order, then returns its unfinished transactions.
 
-    A record that no release can read tells nothing; `transaction_record_verdict` is for those.
+    Records that no release can read are ignored.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class TransactionSurvey:
         self._last: dict[str, tuple[int, Fields]] = {}
 
     def add(self, entry: LogEntry) -> None:
-        """Take an entry."""
+        """Add an entry, in log order."""
         if not isinstance(entry, LoggedRecord):
             return
         try:
@@ -73,7 +73,7 @@ class TransactionSurvey:
             self._last[transactional_id] = entry.offset, record.value
 
     def unfinished(self) -> tuple[UnfinishedTransaction, ...]:
-        """Give the unfinished transactions, by transactional id."""
+        """Return the unfinished transactions, by transactional id."""
         return tuple(
             _transaction(transactional_id, offset, value)
             for transactional_id, (offset, value) in sorted(self._last.items())
@@ -82,7 +82,7 @@ class TransactionSurvey:
 
 
 def unfinished_transactions(entries: Iterable[LogEntry]) -> tuple[UnfinishedTransaction, ...]:
-    """Give the unfinished transactions of one partition's entries in log order, by transactional id."""
+    """Return the unfinished transactions in one partition's entries, by transactional id."""
     survey = TransactionSurvey()
     for entry in entries:
         survey.add(entry)

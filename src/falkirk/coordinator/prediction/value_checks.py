@@ -1,37 +1,17 @@
-"""What replaying a value throws on, whatever state its group is in: repeated keys and numbers that make no sense."""
+"""Checks of a value that do not depend on the state of its group: repeated keys and invalid numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.coordinator.prediction.replay_error import ReplayError
-from falkirk.coordinator.record_type import GroupType, Part
+from falkirk.coordinator.records.record_type import GroupType, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.coordinator.loader_rules import LoaderRules
-    from falkirk.coordinator.prediction.kafka_reader import Fields
-
-
-def check_value(group_type: GroupType, part: Part, value: Fields, rules: LoaderRules) -> None:
-    """Raise ReplayError for a value that this coordinator cannot turn into its own objects."""
-    match part:
-        case Part.CURRENT_ASSIGNMENT:
-            _check_current_assignment(group_type, value, rules)
-        case Part.SUBSCRIPTION if rules.checks_partition_metadata:
-            for topic in value["topics"]:
-                _check_topic(topic)
-        case Part.MEMBER:
-            _check_unique(part, value)
-            for assignor in value.get("assignors", ()):
-                _check_assignor(assignor)
-        case Part.TARGET_EPOCH if rules.checks_target_epoch:
-            _check_target_epoch(value["assignment_epoch"], value.get("assignment_timestamp", 0))
-        case Part.TOPOLOGY if value["epoch"] < 0:
-            raise ReplayError(f"the topology's epoch is {value['epoch']}")
-        case _:
-            _check_unique(part, value)
+    from falkirk.coordinator.records.loader_rules import LoaderRules
+    from falkirk.protocol.lax_reader import Fields
 
 
 # Lists that become maps: what stands in them, in which fields of the value, and what may stand there once only.
@@ -67,6 +47,26 @@ _UNIQUE: Final[dict[Part, tuple[tuple[str, tuple[str, ...], str], ...]]] = {
 # Of a streams group; the epochs of the other tasks are of no interest.
 _WITH_EPOCHS: Final = ("active_tasks", "active_tasks_pending_revocation")
 _ZERO_UUID = bytes(16)
+
+
+def check_value(group_type: GroupType, part: Part, value: Fields, rules: LoaderRules) -> None:
+    """Raise ReplayError for a value that this coordinator cannot convert to its own objects."""
+    match part:
+        case Part.CURRENT_ASSIGNMENT:
+            _check_current_assignment(group_type, value, rules)
+        case Part.SUBSCRIPTION if rules.checks_partition_metadata:
+            for topic in value["topics"]:
+                _check_topic(topic)
+        case Part.MEMBER:
+            _check_unique(part, value)
+            for assignor in value.get("assignors", ()):
+                _check_assignor(assignor)
+        case Part.TARGET_EPOCH if rules.checks_target_epoch:
+            _check_target_epoch(value["assignment_epoch"], value.get("assignment_timestamp", 0))
+        case Part.TOPOLOGY if value["epoch"] < 0:
+            raise ReplayError(f"the topology's epoch is {value['epoch']}")
+        case _:
+            _check_unique(part, value)
 
 
 def _check_current_assignment(group_type: GroupType, value: Fields, rules: LoaderRules) -> None:

@@ -1,4 +1,4 @@
-"""What a coordinator of some release does with one record while it loads a partition."""
+"""What a release's coordinator does with one record while it loads a partition."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 
 
 class Reading(enum.StrEnum):
-    """The three ways in which a record can end."""
+    """The three outcomes for a record."""
 
     READ = "read"
     SKIPPED = "skipped"
-    """Its type is not known there: a warning in the log, nothing else."""
+    """Its type is unknown there: only a warning is logged."""
     FAILS = "fails"
     """The load of the whole partition ends here, for all groups in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A reading; where it fails, why. READ and SKIPPED are always the two objects below."""
+    """A reading, with the reason if it fails. READ and SKIPPED are singletons."""
 
     reading: Reading
     reason: str = ""
 
     @property
     def fails(self) -> bool:
-        """Say whether the partition would not load with this record in it."""
+        """True if the partition does not load with this record in it."""
         return self.reading is Reading.FAILS
 
 
@@ -35,5 +35,5 @@ SKIPPED: Final = Verdict(Reading.SKIPPED)
 
 
 def fails(reason: str) -> Verdict:
-    """Make the verdict on a record that its reader or its replay refuses."""
+    """Return the verdict on a record that its reader or its replay refuses."""
     return Verdict(Reading.FAILS, reason)

@@ -1,1 +1,1 @@
-"""Records for `__consumer_offsets`, made at the versions that a release writes at its finalized levels."""
+"""The records of `__consumer_offsets`: their types, the entries of a log, and which releases write and load them."""

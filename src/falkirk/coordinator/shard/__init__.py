@@ -1,1 +1,1 @@
-"""What a partition of `__consumer_offsets` is to the broker that leads it: requests in, records and answers out."""
+"""A shard: one partition of `__consumer_offsets` at its leader. Requests in, records and responses out."""

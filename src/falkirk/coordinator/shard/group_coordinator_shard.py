@@ -1,13 +1,13 @@
-"""One partition of `__consumer_offsets`: finds the group of a request and lets the part answer that knows its type.
+"""One partition of `__consumer_offsets`: finds the group of a request and passes it to the part for the group's type.
 
     shard = GroupCoordinatorShard(context)
-    loader = PartitionLoader(shard)                           # reads what stands in the log; then
+    loader = PartitionLoader(shard)                           # replays the log; then
     outcome = shard.loaded()
     context.now_ms = now_ms
-    outcome = shard.join_group(client, request, token)        # an Outcome: see `outcome.py` for what becomes of it
+    outcome = shard.join_group(client, request, token)        # an Outcome: `outcome.py` says how to handle it
     shard.replay(record, data, offset=17, producer=None)      # as soon as a record of it has an offset
 
-Groups that nobody here coordinates answer as Kafka's do to who takes them for groups of another type.
+Groups of types that are not coordinated here are answered as Kafka answers for a group of the wrong type.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.description import described_group
 from falkirk.coordinator.conversion.group_conversions import GroupConversions
 from falkirk.coordinator.conversion.mixed_protocol import MixedProtocol
-from falkirk.coordinator.loader_rules import loader_rules
 from falkirk.coordinator.offsets.offset_manager import OffsetManager
+from falkirk.coordinator.offsets.offset_records import offset_position_of
 from falkirk.coordinator.offsets.offset_store import OffsetStore
-from falkirk.coordinator.records.offset_records import offset_position_of
+from falkirk.coordinator.records.loader_rules import loader_rules
+from falkirk.coordinator.runtime.outcome import NOTHING, Outcome, Reply
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.group_replay import GroupReplay
-from falkirk.coordinator.shard.outcome import NOTHING, Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse, OffsetCommitKey
 from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
@@ -40,10 +40,10 @@ from falkirk.protocol.messages.list_groups_response import ListedGroup
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from falkirk.coordinator.shard.client import ClientContext
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
-    from falkirk.coordinator.shard.topics import Topics
+    from falkirk.coordinator.runtime.client import ClientContext
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
+    from falkirk.coordinator.runtime.topics import Topics
     from falkirk.protocol.messages import (
         ConsumerGroupHeartbeatRequest,
         HeartbeatRequest,
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
 
 class GroupCoordinatorShard:
-    """State is in `context.groups` and `offsets.store`. Replies carry whole responses, but for requests of many groups.
+    """State is in `context.groups` and `offsets.store`. Replies are whole responses, except for multi-group requests.
 
-    Of OffsetFetch, DescribeGroups, ConsumerGroupDescribe and DeleteGroups a reply carries one group's part:
+    For OffsetFetch, DescribeGroups, ConsumerGroupDescribe and DeleteGroups a reply is one group's part:
     OffsetFetchResponseGroup, DescribedGroup (of either response), DeletableGroupResult. Throttle times are 0.
     """
 
@@ -120,7 +120,7 @@ class GroupCoordinatorShard:
         *,
         is_describable: Callable[[str], bool],
     ) -> Outcome:
-        """Answer with a ConsumerGroupHeartbeatResponse; `is_describable` says which topics a regex may find."""
+        """Answer with a ConsumerGroupHeartbeatResponse; `is_describable`: whether a regex may match a topic."""
         if self._is_foreign(request.group_id):
             message = f"Group {request.group_id} is not a consumer group."
             response = ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=message)
@@ -130,7 +130,7 @@ class GroupCoordinatorShard:
     # --- Offsets
 
     def commit_offsets(self, client: ClientContext, request: OffsetCommitRequest, token: Token) -> Outcome:
-        """Answer OffsetCommit with an OffsetCommitResponse; topics are those that exist and may be read."""
+        """Answer OffsetCommit with an OffsetCommitResponse; the request's topics exist and are authorized."""
         error, outcome = self.offsets.commit(client, request, token)
         group = self.context.groups.get(request.group_id)
         if error is ErrorCode.NONE and isinstance(group, ClassicGroup):
@@ -155,13 +155,13 @@ class GroupCoordinatorShard:
         *,
         is_stable_required: bool,
     ) -> Outcome:
-        """Answer with an OffsetFetchResponseGroup; `group.topics` None: all. Topics go by name here, ids are kept."""
+        """Answer with an OffsetFetchResponseGroup; `group.topics` None: all. Topics go by name; ids are kept."""
         return self.offsets.fetch(group, token, is_stable_required=is_stable_required)
 
     # --- Groups
 
     def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
-        """Give the groups in these states and of these types, whatever their case; none named: all."""
+        """Return the groups in these states and of these types, ignoring case; none given: all."""
         wanted_states = {state.strip().lower() for state in states}
         wanted_types = {type_.lower() for type_ in types}
         listed = []
@@ -201,9 +201,9 @@ class GroupCoordinatorShard:
         )
 
     def delete_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
-        """Answer one group of DeleteGroups with its DeletableGroupResult: its offsets go with it."""
+        """Answer one group of DeleteGroups with its DeletableGroupResult; its offsets are deleted, too."""
         group = self.context.groups.get(group_id)
-        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.why_not_deletable()
+        error = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.deletion_error()
         reply = Reply(token, DeletableGroupResult(group_id=group_id, error_code=error))
         if group is None or error is not ErrorCode.NONE:
             return Outcome(replies=(reply,))
@@ -214,9 +214,9 @@ class GroupCoordinatorShard:
     # --- The log, and the cluster
 
     def replay(self, record: CoordinatorRecord, data: KeyAndValue, *, offset: int, producer: Producer | None) -> None:
-        """Apply a record of ours that got an offset; with a producer it waits for the end of its transaction.
+        """Replay a written record; with a producer it is pending until the transaction ends.
 
-        `data` is what was written of it.
+        `data`: its bytes in the log.
         """
         key = record.key
         if isinstance(key, OffsetCommitKey):
@@ -227,15 +227,15 @@ class GroupCoordinatorShard:
             self.replays.replay(record)
 
     def as_written(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
-        """Give the records of an outcome as they are to be written and replayed: see KeptTags."""
+        """Return an outcome's records as they are to be written and replayed: see KeptTags."""
         return self.replays.kept_tags.restore(records)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Apply a marker."""
+        """Apply a transaction marker."""
         self.offsets.store.end_transaction(producer_id, is_commit=is_commit)
 
     def loaded(self) -> Outcome:
-        """Begin to coordinate what was loaded: members' sessions start, and what has to be done to groups is."""
+        """Begin to coordinate the loaded groups: start members' sessions and pending work."""
         replies: list[Reply] = []
         for group in list(self.context.groups.values()):
             if isinstance(group, ClassicGroup):
@@ -251,20 +251,20 @@ class GroupCoordinatorShard:
         return Outcome(replies=replies)
 
     def topics_changed(self, topics: Topics, changed: Collection[str]) -> Outcome:
-        """Take a newer image; `changed` names the topics that were made, deleted, or got partitions."""
+        """Apply a newer image; `changed`: the topics that were created, deleted, or got partitions."""
         self.context.topics = topics
         self.consumer.topics_changed(changed)
         return NOTHING
 
     def partitions_deleted(self, partitions: Iterable[tuple[str, int]]) -> Outcome:
-        """Give the tombstones of offsets of topics' partitions that are gone for good, or of the first of them."""
+        """Return the tombstones of deleted partitions' offsets, or of the first of them."""
         return self.offsets.deleted_partitions.delete(partitions)
 
     def _is_foreign(self, group_id: str) -> bool:
         return isinstance(self.context.groups.get(group_id), ForeignGroup)
 
     def _protocol_of(self, group_id: str) -> ClassicProtocol | MixedProtocol:
-        """Give who takes requests of the classic protocol to a group."""
+        """Return the part that handles a group's requests of the classic protocol."""
         return self.mixed if isinstance(self.context.groups.get(group_id), ConsumerGroup) else self.classic
 
 

@@ -1,4 +1,4 @@
-"""What records of `__consumer_offsets` do to a shard, whether they were just written or stand in its log."""
+"""Replay of `__consumer_offsets` records into a shard, whether loaded or just written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.record_type import PARTS, GroupType, Part
+from falkirk.coordinator.records.record_type import PARTS, GroupType, Part
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.kept_tags import KeptTags
 from falkirk.coordinator.shard.orphaned_records import OrphanedRecords
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from falkirk.coordinator.classic.protocol import ClassicProtocol
     from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol
     from falkirk.coordinator.offsets.offset_store import OffsetStore
-    from falkirk.coordinator.shard.context import ShardContext
-    from falkirk.coordinator.shard.outcome import CoordinatorRecord
+    from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord
     from falkirk.protocol.schema import WireMessage
 
 
 class GroupReplay:
-    """Hands each record to the part whose state it is of. It refuses nothing: see PartitionLoader for who does."""
+    """Passes each record to the part with its state. It refuses nothing: PartitionLoader does."""
 
     def __init__(
         self, context: ShardContext, store: OffsetStore, classic: ClassicProtocol, consumer: ConsumerProtocol
@@ -35,7 +35,7 @@ class GroupReplay:
         self.orphaned_records = OrphanedRecords(context)
 
     def replay(self, record: CoordinatorRecord) -> None:
-        """Apply a record, other than that of an offset."""
+        """Replay a record other than that of an offset."""
         key, value = record.key, record.value
         self.kept_tags.replay(key, value)
         if isinstance(key, GroupMetadataKey):
@@ -47,10 +47,10 @@ class GroupReplay:
     def replay_offset(
         self, group_id: str, position: bytes, value: bytes | None, *, log_offset: int, producer_id: int | None
     ) -> None:
-        """Apply an offset, as the bytes that it has in the log; None: its tombstone.
+        """Replay an offset as its bytes in the log; None: its tombstone.
 
-        `producer_id`: it waits for the end of this producer's transaction.
-        One of a group that is not there makes a simple group: an empty classic one without a protocol type.
+        `producer_id`: it is pending until this producer's transaction ends.
+        An offset of a missing group creates a simple group: an empty classic one without a protocol type.
         """
         if value is None:
             self._store.delete(group_id, position)

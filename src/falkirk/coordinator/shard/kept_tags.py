@@ -1,7 +1,7 @@
-"""Tagged fields that are not known here stay with a record, also when it is written anew (KIP-915, KIP-482).
+"""Unknown tagged fields stay with a record, also when it is rewritten (KIP-915, KIP-482).
 
-A newer release wrote them, and may come back. Differs from Kafka: there a record that is written anew loses them.
-Only a value's own are kept, not those of structs inside it, and only by versions that can hold them.
+A newer release wrote them, and may come back. Differs from Kafka: there a rewritten record loses them. Only a value's
+own are kept, not those of structs inside it, and only by versions that can hold them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from falkirk.coordinator.shard.outcome import CoordinatorRecord
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.protocol.coordinator_record import encode_key
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class KeptTags:
-    """The unknown tags of the newest value of each key; mostly of none, and then it costs nothing."""
+    """The unknown tags of the newest value of each key; usually none, at no cost."""
 
     def __init__(self) -> None:
         self._tags: dict[bytes, UnknownTaggedFields] = {}
 
     def replay(self, key: WireMessage, value: WireMessage | None) -> None:
-        """Take a record."""
+        """Remember or drop a record's unknown tags."""
         tags: UnknownTaggedFields = () if value is None else getattr(value, "unknown_tagged_fields", ())
         if tags:
             self._tags[encode_key(key)] = tags
@@ -34,7 +34,7 @@ class KeptTags:
             self._tags.pop(encode_key(key), None)
 
     def restore(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
-        """Give records that are about to be written the tags of those that they are in place of."""
+        """Add to records about to be written the tags of those that they replace."""
         return [self._restored(record) for record in records] if self._tags else records
 
     def _restored(self, record: CoordinatorRecord) -> CoordinatorRecord:

@@ -1,9 +1,9 @@
-"""Records of a consumer group that a classic group has taken the place of, without tombstones.
+"""Records of a consumer group that a classic group has replaced without tombstones.
 
-A release that does not know consumer groups lets a group of the same name begin where one was (KIP-915). What the
-consumer group wrote is still the newest of its keys: it counts again as soon as a cleaner has taken away what the
-classic group wrote behind it, and members of long ago stand in the group. So tombstones are written when such a log was
-loaded. Differs from Kafka: there they come back.
+A release that does not know consumer groups lets a classic group take the name of one (KIP-915). The consumer group's
+records are still the newest of their keys: once a cleaner has removed the classic group's later record they count
+again, and long-gone members reappear. So tombstones are written when such a log was loaded. Differs from Kafka: there
+they reappear.
 """
 
 from __future__ import annotations
@@ -11,39 +11,43 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.classic.classic_records import group_metadata_record
+from falkirk.coordinator.classic.group import ClassicGroup, group_metadata_tombstone
 from falkirk.coordinator.classic.state import ClassicGroupState
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.records.classic_records import group_metadata_record, group_metadata_tombstone
-from falkirk.coordinator.shard.outcome import NOTHING, CoordinatorRecord, Outcome
+from falkirk.coordinator.runtime.outcome import NOTHING, CoordinatorRecord, Outcome
 from falkirk.protocol.coordinator_record import encode_key
 from falkirk.protocol.messages import ConsumerGroupMetadataKey, ConsumerGroupTargetAssignmentMetadataKey
 
 if TYPE_CHECKING:
-    from falkirk.coordinator.shard.context import ShardContext
+    from falkirk.coordinator.runtime.context import ShardContext
     from falkirk.protocol.schema import WireMessage
 
 
+_OF_EVERY_GROUP: Final = (ConsumerGroupMetadataKey, ConsumerGroupTargetAssignmentMetadataKey)
+_WRITTEN_STATES: Final = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE)
+
+
 class OrphanedRecords:
-    """What was met while records were replayed, by group."""
+    """The orphans found while records were replayed, by group."""
 
     def __init__(self, context: ShardContext) -> None:
         self._context = context
         self._tombstones: dict[str, dict[bytes, CoordinatorRecord]] = {}
 
     def add(self, group: ConsumerGroup) -> None:
-        """Take a group that another one takes the place of now, or nothing."""
+        """Add the records of a group that is replaced or removed now."""
         of_group = self._tombstones.setdefault(group.group_id, {})
         of_group.update((encode_key(record.key), record) for record in group.deletion_records())
 
     def replay(self, group_id: str, key: WireMessage) -> None:
-        """Take a record of a consumer group, or its tombstone: what stood under its key is gone."""
+        """Replay a consumer group record or its tombstone: the previous value of its key is gone."""
         of_group = self._tombstones.get(group_id)
         if of_group is not None:
             of_group.pop(encode_key(key), None)
 
     def bury(self) -> None:
-        """Have tombstones written, group by group, as soon as the shard coordinates."""
+        """Schedule the writing of tombstones, group by group, once the shard coordinates."""
         for group_id in self._tombstones:
             self._context.timers.schedule(
                 f"orphaned-records-{group_id}", self._context.now_ms, partial(self._bury, group_id)
@@ -64,7 +68,3 @@ class OrphanedRecords:
         # Kafka fails at a consumer group's tombstones behind the record of a classic one: it goes, and comes back.
         records = [group_metadata_tombstone(group_id), *tombstones, group_metadata_record(group)]
         return Outcome(records=records, is_replayed=False)
-
-
-_OF_EVERY_GROUP: Final = (ConsumerGroupMetadataKey, ConsumerGroupTargetAssignmentMetadataKey)
-_WRITTEN_STATES: Final = (ClassicGroupState.EMPTY, ClassicGroupState.STABLE)

@@ -1,4 +1,4 @@
-"""What a controller appends before it serves: a new cluster's first records, and the end of what was left half done.
+"""Records that a new active controller appends first: the bootstrap records, and the end of an open transaction.
 
 Sources: KIP-778 (metadata.version), KIP-868 (metadata transactions), KIP-866 (migrations), KIP-966 (ELR).
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.configuration_control import min_insync_replicas_record
-from falkirk.metadata.controller.result import ControllerResult
+from falkirk.metadata.controller.configs.configuration_control import min_insync_replicas_record
+from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.metadata.writer import VersionedRecord
+from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -25,8 +25,12 @@ from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.metadata.controller.settings import ControllerSettings
-    from falkirk.metadata.controller.state import ControllerState
+    from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.settings import ControllerSettings
+
+
+_MIGRATING: Final = 1
+_MIGRATED: Final = 3
 
 
 class ActivationError(Exception):
@@ -40,10 +44,10 @@ def activation_results(
     *,
     open_transaction_offset: int | None,
 ) -> list[ControllerResult[None]]:
-    """Give what is to be appended, in order; nothing if there is nothing to do.
+    """Return the results to append, in order; empty if there is nothing to do.
 
-    `state`: at the end of a log all of which is committed, without what an open transaction holds back.
-    `bootstrap_records`: those of formatting; among them must be metadata.version's. `open_transaction_offset`: where a
+    `state`: at the end of a fully committed log, without the records of an open transaction.
+    `bootstrap_records`: those of formatting; metadata.version's must be among them. `open_transaction_offset`: where a
     transaction begins that an earlier leader did not end. Raises ActivationError.
     """
     if not is_log_empty(state):
@@ -67,12 +71,12 @@ def activation_results(
 
 
 def is_log_empty(state: ControllerState) -> bool:
-    """Say whether the log says nothing yet; a transaction that was never ended says nothing."""
+    """Return whether the log holds no records but those of a transaction that was never ended."""
     return state.image.has_same_content(EMPTY)
 
 
 def level_warning(state: ControllerState) -> str | None:
-    """Say that a log has no metadata.version, so that it counts as one of the preview releases; None if it has one."""
+    """Return a warning that the log has no metadata.version and counts as a preview release; None if it has one."""
     if is_log_empty(state) or state.image.features.metadata_version is not None:
         return None
     return f"the log has no {METADATA_VERSION}: it is treated as {state.metadata_version} (KIP-778)"
@@ -93,10 +97,6 @@ def _for_existing_log(
         # No controller of ours has zookeeper.metadata.migration.enable, which is how a migration is ended.
         records.append(VersionedRecord(ZkMigrationStateRecord(_MIGRATED), 0))
     return [ControllerResult(tuple(records), None)] if records else []
-
-
-_MIGRATING: Final = 1
-_MIGRATED: Final = 3
 
 
 def _aborts(version: MetadataVersion, open_transaction_offset: int | None) -> list[VersionedRecord]:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.controller.acl_control import AclControl
-from falkirk.metadata.controller.broker_partitions import BrokerPartitions
-from falkirk.metadata.controller.client_quota_control import ClientQuotaControl
-from falkirk.metadata.controller.cluster_control import ClusterControl
-from falkirk.metadata.controller.configuration_control import ConfigurationControl
-from falkirk.metadata.controller.delegation_token_control import DelegationTokenControl
-from falkirk.metadata.controller.feature_control import FeatureControl
-from falkirk.metadata.controller.producer_id_control import ProducerIdControl
-from falkirk.metadata.controller.replication_control import ReplicationControl
-from falkirk.metadata.controller.scram_control import ScramControl
-from falkirk.metadata.controller.state import ControllerState
+from falkirk.metadata.controller.cluster.cluster_control import ClusterControl
+from falkirk.metadata.controller.cluster.producer_id_control import ProducerIdControl
+from falkirk.metadata.controller.configs.client_quota_control import ClientQuotaControl
+from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
+from falkirk.metadata.controller.features.feature_control import FeatureControl
+from falkirk.metadata.controller.partitions.replication_control import ReplicationControl
+from falkirk.metadata.controller.security.acl_control import AclControl
+from falkirk.metadata.controller.security.delegation_token_control import DelegationTokenControl
+from falkirk.metadata.controller.security.scram_control import ScramControl
+from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.controller_state import ControllerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from falkirk.metadata.controller.result import ControllerResult
-    from falkirk.metadata.controller.settings import ControllerSettings
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.writer import VersionedRecord
+    from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.chance import Chance
 
 
@@ -55,11 +55,11 @@ class Controller:
         self.producer_ids = ProducerIdControl(self.state)
 
     def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, now_ms: int) -> None:
-        """Take in what was appended for a result of a manager; `end_offset` is the log's end behind it."""
+        """Replay the appended records of a manager's result; `end_offset`: the log's end after them."""
         self.state.replay(records, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
-        """Give what time has made due: brokers to fence, leaders to move back, tokens to expire.
+        """Yield what is due: brokers to fence, leaders to move back, tokens to expire.
 
         Each result must be appended and replayed before the next is asked for.
         """

@@ -1,4 +1,4 @@
-"""Access control entries."""
+"""ACLs of the cluster, by id."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.keyed_delta import KeyedDelta
-from falkirk.metadata.record_key import acl_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import acl_key
 from falkirk.protocol.messages import AccessControlEntryRecord
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ ALLOW: Final = 3
 
 
 class Acl(msgspec.Struct, frozen=True, gc=False):
-    """One entry, without its id. Numbers are those of Kafka's Admin protocol."""
+    """One ACL, without its id. Numbers are those of Kafka's Admin protocol."""
 
     resource_type: int
     resource_name: str
@@ -31,7 +31,7 @@ class Acl(msgspec.Struct, frozen=True, gc=False):
     permission_type: int
 
     def to_record(self, acl_id: bytes) -> tuple[AccessControlEntryRecord, int]:
-        """Write the entry; give (record, record version)."""
+        """Return the ACL as (record, record version)."""
         record = AccessControlEntryRecord(
             acl_id,
             self.resource_type,
@@ -46,20 +46,20 @@ class Acl(msgspec.Struct, frozen=True, gc=False):
 
 
 class AclsImage(msgspec.Struct, frozen=True):
-    """All entries by id."""
+    """All ACLs by id."""
 
     acls: Map[bytes, Acl] = Map()
 
 
 class AclsDelta:
-    """What changes of the entries."""
+    """Pending changes of the ACLs."""
 
     def __init__(self, image: AclsImage) -> None:
         self.image = image
         self.acls = KeyedDelta(image.acls)
 
     def replay_acl(self, record: AccessControlEntryRecord) -> None:
-        """Set an entry."""
+        """Add or replace an ACL."""
         acl = Acl(
             record.resource_type,
             record.resource_name,
@@ -72,19 +72,19 @@ class AclsDelta:
         self.acls.put(record.id, acl)
 
     def replay_remove(self, record: RemoveAccessControlEntryRecord) -> None:
-        """Take an entry out. Raises InconsistentRecordError for an unknown one."""
+        """Remove an ACL. Raises InconsistentRecordError for an unknown one."""
         if self.acls.get(record.id) is None:
             reason = "no ACL has this id"
             raise InconsistentRecordError("RemoveAccessControlEntryRecord", reason, key=acl_key(record.id))
         self.acls.remove(record.id)
 
     def apply(self) -> AclsImage:
-        """Give the next image."""
+        """Return the next image."""
         return AclsImage(self.acls.apply())
 
     @classmethod
     def between(cls, before: AclsImage, after: AclsImage) -> AclsDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.acls = KeyedDelta.between(before.acls, after.acls)
         return delta

@@ -1,4 +1,4 @@
-"""A broker as it registered, with what changed since."""
+"""A broker's registration, with later changes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
-from falkirk.metadata.record_key import broker_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import broker_key
 from falkirk.protocol.messages import RegisterBrokerRecord
 from falkirk.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature
 
@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages import BrokerRegistrationChangeRecord
     from falkirk.versions.metadata_version import MetadataVersion
 
+_FENCE: Final = {1: True, 0: None, -1: False}
+# A controlled shutdown ends only with a new registration.
+_IN_CONTROLLED_SHUTDOWN: Final = {1: True, 0: None}
+# Where a replica is said to be that the controller knows no place of.
+_ANYWHERE: Final = frozenset({MIGRATING, UNASSIGNED})
+_SIGNED_HALVES: Final = struct.Struct(">qq")
+
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """One listener."""
+    """One listener of a registered node."""
 
     name: str
     host: str
@@ -41,7 +48,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
     """One broker. Names are those of RegisterBrokerRecord.
 
     Listeners and features are sorted by name and log dirs as Kafka sorts them: their order in records has no
-    meaning. Cordoned log dirs keep theirs, as in Kafka; None: the broker has not told.
+    meaning. Cordoned log dirs keep theirs, as in Kafka; None: the broker has not reported any.
     """
 
     broker_id: int
@@ -58,7 +65,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_record(cls, record: RegisterBrokerRecord) -> BrokerRegistration:
-        """Take over a registration."""
+        """Return the registration that a record holds."""
         cordoned = record.cordoned_log_dirs
         return cls(
             broker_id=record.broker_id,
@@ -80,7 +87,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
         )
 
     def changed_by(self, record: BrokerRegistrationChangeRecord) -> BrokerRegistration:
-        """Give the registration after a change; an empty list of log dirs changes nothing, one of cordoned dirs does.
+        """Return the registration after a change; an empty list of log dirs changes nothing, one of cordoned dirs does.
 
         Raises InconsistentRecordError for a change of a kind that no release knows.
         """
@@ -100,21 +107,21 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
         )
 
     def has_working(self, directory: bytes) -> bool:
-        """Say whether a replica that the image has in `directory` may be there: it has not failed, as far as is known.
+        """Return whether a replica in `directory` may be online: the directory has not failed, as far as is known.
 
         Source: BrokerRegistration.hasOnlineDir, DirectoryId.isOnline.
         """
         if directory in _ANYWHERE:
             return True
-        # A registration from below 3.7-IV2 tells no directories; the broker would be down if all had failed.
+        # A registration from below 3.7-IV2 has no directories; the broker would be down if all had failed.
         return directory != LOST and (not self.log_dirs or directory in self.log_dirs)
 
     def with_fencing(self, *, fenced: bool) -> BrokerRegistration:
-        """Give the registration fenced or unfenced."""
+        """Return the registration fenced or unfenced."""
         return msgspec.structs.replace(self, fenced=fenced)
 
     def to_record(self, at: MetadataVersion) -> tuple[RegisterBrokerRecord, int]:
-        """Write the registration with what a metadata.version can hold of it; give (record, record version)."""
+        """Return what a metadata.version can hold of the registration, as (record, record version)."""
         record = RegisterBrokerRecord(
             broker_id=self.broker_id,
             is_migrating_zk_broker=self.is_migrating_zk_broker and at.migration_supported,
@@ -139,23 +146,15 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
 
 
 def sorted_endpoints(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
-    """Give listeners by name; of two with one name the last one counts."""
+    """Sort listeners by name; of two with one name the last one counts."""
     by_name = {endpoint.name: endpoint for endpoint in endpoints}
     return tuple(by_name[name] for name in sorted(by_name))
 
 
 def sorted_features(features: Iterable[SupportedFeature]) -> tuple[SupportedFeature, ...]:
-    """Give features by name; of two with one name the last one counts."""
+    """Sort features by name; of two with one name the last one counts."""
     by_name = {feature.name: feature for feature in features}
     return tuple(by_name[name] for name in sorted(by_name))
-
-
-_FENCE: Final = {1: True, 0: None, -1: False}
-# A controlled shutdown ends only with a new registration.
-_IN_CONTROLLED_SHUTDOWN: Final = {1: True, 0: None}
-# Where a replica is said to be that the controller knows no place of.
-_ANYWHERE: Final = frozenset({MIGRATING, UNASSIGNED})
-_SIGNED_HALVES: Final = struct.Struct(">qq")
 
 
 def _sorted_directories(directories: Iterable[bytes]) -> tuple[bytes, ...]:

@@ -8,7 +8,7 @@ import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.keyed_delta import NestedDelta
-from falkirk.metadata.record_key import QuotaEntity, quota_entity
+from falkirk.metadata.records.record_key import QuotaEntity, quota_entity
 from falkirk.protocol.messages import ClientQuotaRecord
 from falkirk.protocol.messages.client_quota_record import EntityData
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class ClientQuotasImage(msgspec.Struct, frozen=True):
-    """Quotas by entity; an entity without any is not there. A null name stands for the default entity of its type."""
+    """Quotas by entity; an entity without quotas is absent. A null name stands for the default entity of its type."""
 
     entities: Map[QuotaEntity, Map[str, float]] = Map()
 
     def __iter__(self) -> Iterator[tuple[QuotaEntity, str, float]]:
-        """Give (entity, key, value) in a fixed order."""
+        """Yield (entity, key, value) in a fixed order."""
         for entity in sorted(self.entities, key=_default_first):
             for key, value in sorted(self.entities[entity].items()):
                 yield entity, key, value
@@ -34,14 +34,14 @@ class ClientQuotasImage(msgspec.Struct, frozen=True):
 
 
 class ClientQuotasDelta:
-    """What changes of the quotas."""
+    """Pending changes of the quotas."""
 
     def __init__(self, image: ClientQuotasImage) -> None:
         self.image = image
         self.entities: NestedDelta[QuotaEntity, float] = NestedDelta(image.entities)
 
     def replay_client_quota(self, record: ClientQuotaRecord) -> None:
-        """Set a quota, or take it out."""
+        """Set or remove a quota."""
         entity = quota_entity(record.entity)
         if record.remove:
             self.entities.remove(entity, record.key)
@@ -49,19 +49,19 @@ class ClientQuotasDelta:
             self.entities.put(entity, record.key, record.value)
 
     def apply(self) -> ClientQuotasImage:
-        """Give the next image."""
+        """Return the next image."""
         return ClientQuotasImage(self.entities.apply())
 
     @classmethod
     def between(cls, before: ClientQuotasImage, after: ClientQuotasImage) -> ClientQuotasDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.entities = NestedDelta.between(before.entities, after.entities)
         return delta
 
 
 def client_quota_record(entity: QuotaEntity, key: str, value: float) -> tuple[ClientQuotaRecord, int]:
-    """Write one quota; give (record, record version)."""
+    """Return one quota as (record, record version)."""
     data = [EntityData(entity_type, entity_name) for entity_type, entity_name in entity]
     return ClientQuotaRecord(entity=data, key=key, value=value), 0
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.image.controller_registration import ControllerRegistration
 from falkirk.metadata.image.keyed_delta import KeyedDelta
-from falkirk.metadata.record_key import broker_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import broker_key
 
 if TYPE_CHECKING:
     from falkirk.protocol.messages import (
@@ -33,7 +33,7 @@ class ClusterImage(msgspec.Struct, frozen=True):
 
 
 class ClusterDelta:
-    """What changes of the registrations."""
+    """Pending changes of the registrations."""
 
     def __init__(self, image: ClusterImage) -> None:
         self.image = image
@@ -41,11 +41,11 @@ class ClusterDelta:
         self.controllers = KeyedDelta(image.controllers)
 
     def replay_register_broker(self, record: RegisterBrokerRecord) -> None:
-        """Set a broker's registration, whatever was there."""
+        """Set a broker's registration, replacing an earlier one."""
         self.brokers.put(record.broker_id, BrokerRegistration.from_record(record))
 
     def replay_unregister_broker(self, record: UnregisterBrokerRecord) -> None:
-        """Take a broker out; as in Kafka an unknown one, or one with another epoch, is no error."""
+        """Remove a broker; as in Kafka an unknown one, or one with another epoch, is no error."""
         self.brokers.remove(record.broker_id)
 
     def replay_registration_change(self, record: BrokerRegistrationChangeRecord) -> None:
@@ -68,16 +68,16 @@ class ClusterDelta:
         self.controllers.put(record.controller_id, ControllerRegistration.from_record(record))
 
     def replay_unregister_controller(self, record: UnregisterControllerRecord) -> None:
-        """Take a controller out; an unknown one is no error."""
+        """Remove a controller; an unknown one is no error."""
         self.controllers.remove(record.controller_id)
 
     def apply(self) -> ClusterImage:
-        """Give the next image."""
+        """Return the next image."""
         return ClusterImage(self.brokers.apply(), self.controllers.apply())
 
     @classmethod
     def between(cls, before: ClusterImage, after: ClusterImage) -> ClusterDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.brokers = KeyedDelta.between(before.brokers, after.brokers)
         delta.controllers = KeyedDelta.between(before.controllers, after.controllers)

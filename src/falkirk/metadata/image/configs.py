@@ -32,16 +32,16 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigsImage(msgspec.Struct, frozen=True):
-    """All configs; a resource without any is not there."""
+    """All configs; a resource without configs is absent."""
 
     resources: Map[ConfigResource, Map[str, str]] = Map()
 
     def of(self, resource_type: int, resource_name: str) -> Map[str, str]:
-        """Give the configs of one resource, empty if it has none."""
+        """Return the configs of one resource, empty if it has none."""
         return self.resources.get(ConfigResource(resource_type, resource_name), Map())
 
     def __iter__(self) -> Iterator[tuple[ConfigResource, str, str]]:
-        """Give (resource, name, value), sorted by resource and name."""
+        """Yield (resource, name, value), sorted by resource and name."""
         for resource in sorted(self.resources):
             for name, value in sorted(self.resources[resource].items()):
                 yield resource, name, value
@@ -53,14 +53,14 @@ class ConfigsImage(msgspec.Struct, frozen=True):
 
 
 class ConfigsDelta:
-    """What changes of the configs."""
+    """Pending changes of the configs."""
 
     def __init__(self, image: ConfigsImage) -> None:
         self.image = image
         self.resources: NestedDelta[ConfigResource, str] = NestedDelta(image.resources)
 
     def replay_config(self, record: ConfigRecord) -> None:
-        """Set a config; a null value takes it out."""
+        """Set a config; a null value removes it."""
         resource = ConfigResource(record.resource_type, record.resource_name)
         if record.value is None:
             self.resources.remove(resource, record.name)
@@ -68,7 +68,7 @@ class ConfigsDelta:
             self.resources.put(resource, record.name, record.value)
 
     def remove_topic(self, name: str) -> None:
-        """Take out all configs of a topic that is removed.
+        """Remove all configs of a removed topic.
 
         Differs from Kafka: configs that came in the same delta go as well (Kafka keeps them if the topic had none
         before, so that its image depends on how records fell into batches).
@@ -76,12 +76,12 @@ class ConfigsDelta:
         self.resources.remove_all(ConfigResource(TOPIC, name))
 
     def apply(self) -> ConfigsImage:
-        """Give the next image."""
+        """Return the next image."""
         return ConfigsImage(self.resources.apply())
 
     @classmethod
     def between(cls, before: ConfigsImage, after: ConfigsImage) -> ConfigsDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.resources = NestedDelta.between(before.resources, after.resources)
         return delta

@@ -1,4 +1,4 @@
-"""A controller as it registered (KIP-919)."""
+"""A controller's registration (KIP-919)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ControllerRegistration(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_record(cls, record: RegisterControllerRecord) -> ControllerRegistration:
-        """Take over a registration."""
+        """Return the registration that a record holds."""
         return cls(
             controller_id=record.controller_id,
             incarnation_id=record.incarnation_id,
@@ -40,7 +40,7 @@ class ControllerRegistration(msgspec.Struct, frozen=True):
         )
 
     def to_record(self, at: MetadataVersion) -> tuple[RegisterControllerRecord, int]:
-        """Write the registration; give (record, record version). The level must support controller registrations."""
+        """Return the registration as (record, record version). The level must support controller registrations."""
         version = at.register_controller_record_version
         assert version is not None, f"controllers cannot be written at {at}"
         record = RegisterControllerRecord(

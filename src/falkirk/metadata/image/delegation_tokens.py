@@ -25,7 +25,7 @@ class DelegationToken(msgspec.Struct, frozen=True):
     expiration_timestamp: int
 
     def to_record(self, token_id: str) -> tuple[DelegationTokenRecord, int]:
-        """Write the token; give (record, record version)."""
+        """Return the token as (record, record version)."""
         record = DelegationTokenRecord(
             self.owner,
             self.requester,
@@ -45,14 +45,14 @@ class DelegationTokensImage(msgspec.Struct, frozen=True):
 
 
 class DelegationTokensDelta:
-    """What changes of the tokens."""
+    """Pending changes of the tokens."""
 
     def __init__(self, image: DelegationTokensImage) -> None:
         self.image = image
         self.tokens = KeyedDelta(image.tokens)
 
     def replay_token(self, record: DelegationTokenRecord) -> None:
-        """Set a token."""
+        """Add or replace a token."""
         token = DelegationToken(
             record.owner,
             record.requester,
@@ -64,16 +64,16 @@ class DelegationTokensDelta:
         self.tokens.put(record.token_id, token)
 
     def replay_remove(self, record: RemoveDelegationTokenRecord) -> None:
-        """Take a token out; an unknown one is no error."""
+        """Remove a token; an unknown one is no error."""
         self.tokens.remove(record.token_id)
 
     def apply(self) -> DelegationTokensImage:
-        """Give the next image."""
+        """Return the next image."""
         return DelegationTokensImage(self.tokens.apply())
 
     @classmethod
     def between(cls, before: DelegationTokensImage, after: DelegationTokensImage) -> DelegationTokensDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.tokens = KeyedDelta.between(before.tokens, after.tokens)
         return delta

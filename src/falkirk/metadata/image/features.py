@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.keyed_delta import KeyedDelta
-from falkirk.metadata.record_key import ZK_MIGRATION_STATE_KEY, feature_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import ZK_MIGRATION_STATE_KEY, feature_key
 from falkirk.versions.errors import UnknownMetadataVersionError
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
@@ -23,11 +23,10 @@ _ZK_MIGRATION_STATES: Final = range(5)
 
 
 class FeaturesImage(msgspec.Struct, frozen=True):
-    """What the log says of features.
+    """Finalized levels, and the migration from ZooKeeper.
 
-    `finalized` has the features other than metadata.version whose level is not 0. kraft.version is not among them:
-    its state stands in control records, and who knows it passes it in. `metadata_version` is None until a record
-    has set it.
+    `finalized` has the features other than metadata.version whose level is not 0. kraft.version is not among them: it
+    is in control records, and callers that know it pass it in. `metadata_version` is None until a record sets it.
     """
 
     finalized: Map[str, int] = Map()
@@ -36,11 +35,11 @@ class FeaturesImage(msgspec.Struct, frozen=True):
 
     @property
     def is_elr_enabled(self) -> bool:
-        """Say whether partitions keep eligible leader replicas (KIP-966)."""
+        """True if partitions keep eligible leader replicas (KIP-966)."""
         return self.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
 
     def levels(self, *, kraft_version: int = 0) -> dict[str, int]:
-        """Give all finalized levels by name, metadata.version and kraft.version too, as an Admin client sees them."""
+        """Return all finalized levels by name as an Admin client sees them, metadata.version and kraft.version too."""
         levels = dict(self.finalized)
         if self.metadata_version is not None:
             levels[METADATA_VERSION] = self.metadata_version.level
@@ -50,7 +49,7 @@ class FeaturesImage(msgspec.Struct, frozen=True):
 
 
 class FeaturesDelta:
-    """What changes of the features."""
+    """Pending changes of the features."""
 
     def __init__(self, image: FeaturesImage) -> None:
         self.image = image
@@ -60,11 +59,11 @@ class FeaturesDelta:
 
     @property
     def metadata_version_changed(self) -> bool:
-        """Say whether metadata.version is another one than before."""
+        """True if metadata.version differs from the image before."""
         return self.metadata_version != self.image.metadata_version
 
     def replay_feature_level(self, record: FeatureLevelRecord) -> None:
-        """Set a level; 0 takes the feature out. Raises InconsistentRecordError for an unknown metadata.version."""
+        """Set a level; 0 removes the feature. Raises InconsistentRecordError for an unknown metadata.version."""
         name, level = record.name, record.feature_level
         if name == METADATA_VERSION:
             try:
@@ -79,7 +78,7 @@ class FeaturesDelta:
             self.finalized.put(name, level)
 
     def replay_zk_migration_state(self, record: ZkMigrationStateRecord) -> None:
-        """Set the state of the migration. Kafka 4 takes no notice of it; 3.x does, so it is kept."""
+        """Set the state of the migration. Kafka 4 ignores it; 3.x does not, so it is kept."""
         state = record.zk_migration_state
         if state not in _ZK_MIGRATION_STATES:
             reason = f"unknown state {state}, 0 to 4 are known"
@@ -87,12 +86,12 @@ class FeaturesDelta:
         self.zk_migration_state = state
 
     def apply(self) -> FeaturesImage:
-        """Give the next image."""
+        """Return the next image."""
         return FeaturesImage(self.finalized.apply(), self.metadata_version, self.zk_migration_state)
 
     @classmethod
     def between(cls, before: FeaturesImage, after: FeaturesImage) -> FeaturesDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.finalized = KeyedDelta.between(before.finalized, after.finalized)
         delta.metadata_version = after.metadata_version

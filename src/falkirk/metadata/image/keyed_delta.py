@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class KeyedDelta(Generic[K, V]):
-    """What some keys of a map become. A key whose value stays equal is no change and is not held."""
+    """New values of some keys of a map. A key whose value stays equal is no change and is not held."""
 
     __slots__ = ("base", "changes")
 
@@ -24,27 +24,27 @@ class KeyedDelta(Generic[K, V]):
         self.changes: dict[K, V | None] = {}
 
     def get(self, key: K) -> V | None:
-        """Give the value as it is after the changes so far; None if there is none."""
+        """Return the value after the changes so far; None if there is none."""
         if key in self.changes:
             return self.changes[key]
         return self.base.get(key)
 
     def put(self, key: K, value: V) -> None:
-        """Set a value."""
+        """Set the value of a key."""
         if self.base.get(key) == value:
             self.changes.pop(key, None)
         else:
             self.changes[key] = value
 
     def remove(self, key: K) -> None:
-        """Take a key out, if it is there."""
+        """Remove a key, if it is there."""
         if key in self.base:
             self.changes[key] = None
         else:
             self.changes.pop(key, None)
 
     def apply(self) -> Map[K, V]:
-        """Give the next map; `base` itself if nothing changed."""
+        """Return the next map; `base` itself if nothing changed."""
         changes = self.changes
         if not changes:
             return self.base
@@ -61,7 +61,7 @@ class KeyedDelta(Generic[K, V]):
 
     @classmethod
     def between(cls, before: Map[K, V], after: Map[K, V]) -> KeyedDelta[K, V]:
-        """Give the delta that leads from one map to the other."""
+        """Return the delta that leads from one map to the other."""
         delta = cls(before)
         for key, value in after.items():
             old = before.get(key)
@@ -87,7 +87,7 @@ class NestedDelta(Generic[K, V]):
         self.changes: dict[K, dict[str, V | None]] = {}
 
     def put(self, key: K, name: str, value: V) -> None:
-        """Set one setting."""
+        """Set one setting of a resource."""
         settings = self.base.get(key)
         if settings is not None and settings.get(name) == value:
             self._unchange(key, name)
@@ -95,7 +95,7 @@ class NestedDelta(Generic[K, V]):
             self.changes.setdefault(key, {})[name] = value
 
     def remove(self, key: K, name: str) -> None:
-        """Take one setting out, if it is there."""
+        """Remove one setting, if it is there."""
         settings = self.base.get(key)
         if settings is not None and name in settings:
             self.changes.setdefault(key, {})[name] = None
@@ -103,7 +103,7 @@ class NestedDelta(Generic[K, V]):
             self._unchange(key, name)
 
     def remove_all(self, key: K) -> None:
-        """Take out all settings of a resource, those of this delta too."""
+        """Remove all settings of a resource, also those of this delta."""
         settings = self.base.get(key)
         if settings is None:
             self.changes.pop(key, None)
@@ -111,7 +111,7 @@ class NestedDelta(Generic[K, V]):
             self.changes[key] = dict.fromkeys(settings)
 
     def apply(self) -> Map[K, Map[str, V]]:
-        """Give the next map; `base` itself if nothing changed."""
+        """Return the next map; `base` itself if nothing changed."""
         if not self.changes:
             return self.base
         changed = {key: self._settings(key, changes) for key, changes in self.changes.items()}
@@ -125,7 +125,7 @@ class NestedDelta(Generic[K, V]):
 
     @classmethod
     def between(cls, before: Map[K, Map[str, V]], after: Map[K, Map[str, V]]) -> NestedDelta[K, V]:
-        """Give the delta that leads from one map to the other."""
+        """Return the delta that leads from one map to the other."""
         delta = cls(before)
         nothing: Mapping[str, V] = {}
         for key in {*before, *after}:

@@ -1,10 +1,9 @@
-"""From one image to the next: records in, one delta for each area that they touch, an image out."""
+"""The delta between two images: records are replayed into it, one delta for each area that they touch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.acls import AclsDelta
 from falkirk.metadata.image.client_quotas import ClientQuotasDelta
 from falkirk.metadata.image.cluster import ClusterDelta
@@ -16,6 +15,7 @@ from falkirk.metadata.image.producer_ids import ProducerIdsDelta
 from falkirk.metadata.image.scram import ScramDelta
 from falkirk.metadata.image.topics import TopicsDelta
 from falkirk.metadata.image.unknown_tags import UnknownTagsDelta, has_unknown_tags
+from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol import messages
 
 if TYPE_CHECKING:
@@ -24,11 +24,25 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
     from falkirk.protocol.schema import WireMessage
 
+# Any: the deltas have `apply` and `between` in common, with images of their own.
+_DELTAS: Final[dict[str, Any]] = {
+    "features": FeaturesDelta,
+    "cluster": ClusterDelta,
+    "topics": TopicsDelta,
+    "configs": ConfigsDelta,
+    "client_quotas": ClientQuotasDelta,
+    "producer_ids": ProducerIdsDelta,
+    "acls": AclsDelta,
+    "scram": ScramDelta,
+    "delegation_tokens": DelegationTokensDelta,
+    "unknown_tags": UnknownTagsDelta,
+}
+
 
 class MetadataDelta:
-    """What changes, by area; an area that no record has touched is None.
+    """Pending changes by area; an area that no record has touched is None.
 
-    Transactions are the loader's business: a marker that comes here raises, NoOpRecord does nothing.
+    The loader handles transactions: a transaction marker raises here, NoOpRecord does nothing.
     """
 
     __slots__ = (
@@ -61,7 +75,7 @@ class MetadataDelta:
         )
 
     def replay(self, record: WireMessage) -> None:
-        """Take in one record. Raises InconsistentRecordError; the delta is of no use after that."""
+        """Replay a record. Raises InconsistentRecordError; the delta must not be used after that."""
         entry = _REPLAY.get(type(record))
         if entry is None:
             raise InconsistentRecordError(type(record).__name__, "cannot be replayed outside of a log")
@@ -76,21 +90,21 @@ class MetadataDelta:
             if topic_name is not None:
                 self._remove_topic_configs(topic_name)
         if self.unknown_tags is not None or has_unknown_tags(record):
-            self.note_unknown_tags(record, topic_name)
+            self.add_unknown_tags(record, topic_name)
 
     def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
-        """Set partitions of a topic that there is, as their PartitionRecords would; several times faster."""
+        """Set partitions of an existing topic, as their PartitionRecords would; several times faster."""
         if self.topics is None:
             self.topics = TopicsDelta(self.image.topics)
         self.topics.set_partitions(topic_id, partitions)
 
-    def forget_unknown_tags(self) -> None:
-        """Take out all unknown tagged fields, those of this delta too."""
+    def clear_unknown_tags(self) -> None:
+        """Remove all unknown tagged fields, also those of this delta."""
         if self.unknown_tags is not None:
             self.unknown_tags.clear()
 
-    def note_unknown_tags(self, record: WireMessage, topic_name: str | None = None) -> None:
-        """Keep account of a record's unknown tagged fields; `topic_name` is that of a topic that it removes."""
+    def add_unknown_tags(self, record: WireMessage, topic_name: str | None = None) -> None:
+        """Add a record's unknown tagged fields; `topic_name` is that of a topic that it removes."""
         if self.unknown_tags is None:
             if not has_unknown_tags(record):
                 return
@@ -98,7 +112,7 @@ class MetadataDelta:
         self.unknown_tags.replay(record, topic_name)
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """Give the next image. Raises nothing: what could go wrong did so in `replay`."""
+        """Return the next image. Raises nothing: inconsistent records have failed in `replay`."""
         image = self.image
         return MetadataImage(
             provenance=provenance,
@@ -118,7 +132,7 @@ class MetadataDelta:
 
     @classmethod
     def between(cls, before: MetadataImage, after: MetadataImage) -> MetadataDelta:
-        """Give the delta that leads from one image to the other, as when a snapshot replaces an image.
+        """Return the delta that leads from one image to the other, as when a snapshot replaces an image.
 
         It holds what differs and nothing else (KIP-1155 asks for that).
         """
@@ -135,27 +149,12 @@ class MetadataDelta:
         self.configs.remove_topic(name)
 
 
-# Any: the deltas have `apply` and `between` in common, with images of their own.
-_DELTAS: Final[dict[str, Any]] = {
-    "features": FeaturesDelta,
-    "cluster": ClusterDelta,
-    "topics": TopicsDelta,
-    "configs": ConfigsDelta,
-    "client_quotas": ClientQuotasDelta,
-    "producer_ids": ProducerIdsDelta,
-    "acls": AclsDelta,
-    "scram": ScramDelta,
-    "delegation_tokens": DelegationTokensDelta,
-    "unknown_tags": UnknownTagsDelta,
-}
-
-
 def _nothing(_delta: object, _record: object) -> None:
-    """Replay a record that says nothing."""
+    """Replay a record without effect."""
 
 
-# Which area a record belongs to, and how its delta takes it in; the name of a topic that it removes comes back.
-# Any: each method takes the class beside it.
+# Area of each record, and the method that replays it, which returns the name of a topic that it removes.
+# Any: each method accepts the class beside it.
 _REPLAY: Final[dict[type[WireMessage], tuple[str, Callable[[Any, Any], str | None]]]] = {
     messages.RegisterBrokerRecord: ("cluster", ClusterDelta.replay_register_broker),
     messages.UnregisterBrokerRecord: ("cluster", ClusterDelta.replay_unregister_broker),

@@ -1,4 +1,4 @@
-"""The whole of the metadata at one offset."""
+"""All metadata at one offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from falkirk.metadata.image.unknown_tags import UnknownTagsImage
 
 
 class Provenance(msgspec.Struct, frozen=True, gc=False):
-    """Where an image comes from: everything below `end_offset`; epoch and append time (ms) of the last batch in it."""
+    """The end of an image: it holds all records below `end_offset`; epoch and append time (ms) of the last batch."""
 
     end_offset: int = 0
     epoch: int = -1
@@ -25,7 +25,7 @@ class Provenance(msgspec.Struct, frozen=True, gc=False):
 
 
 class MetadataImage(msgspec.Struct, frozen=True, kw_only=True):
-    """An image never changes once it is made; parts that a delta leaves alone are shared with the image before."""
+    """The image, which never changes; parts that a delta does not touch are shared with the image before."""
 
     provenance: Provenance = Provenance()
     features: FeaturesImage = FeaturesImage()
@@ -40,11 +40,11 @@ class MetadataImage(msgspec.Struct, frozen=True, kw_only=True):
     unknown_tags: UnknownTagsImage = UnknownTagsImage()
 
     def has_same_content(self, other: MetadataImage) -> bool:
-        """Compare everything but the provenance."""
+        """Return whether everything but the provenance is equal."""
         return msgspec.structs.replace(self, provenance=other.provenance) == other
 
     def counts(self) -> dict[str, int]:
-        """Count the objects of each kind, in the words of `falkirk logdir inspect`: as many as records hold them."""
+        """Count the objects of each kind, under the names of `falkirk logdir inspect`; each record's object is one."""
         return {
             "topics": len(self.topics.by_name),
             "partitions": self.topics.partition_count,
@@ -61,4 +61,4 @@ class MetadataImage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EMPTY = MetadataImage()
-"""What there is before the first record."""
+"""The image before the first record."""

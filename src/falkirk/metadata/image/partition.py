@@ -1,4 +1,4 @@
-"""One partition: its replicas and where they lie, who leads, who is in sync or may become leader."""
+"""One partition: its replicas and their directories, leader, ISR and eligible leader replicas."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from falkirk.metadata.errors import InconsistentRecordError
-from falkirk.metadata.record_key import partition_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import partition_key
 from falkirk.protocol.messages import PartitionRecord
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ NO_RECOVERY_CHANGE: Final = -1
 
 # Directories with a meaning of their own. Source: KIP-858.
 MIGRATING: Final = bytes(16)
-"""Nobody has said yet where the replica lies: the log did not tell before 3.7-IV2."""
+"""The directory of a replica that is not known yet: the log has directories from 3.7-IV2 on."""
 UNASSIGNED: Final = bytes(15) + b"\x01"
 LOST: Final = bytes(15) + b"\x02"
+_RECOVERY_STATES: Final = (RECOVERED, RECOVERING)
 
 
 class Partition(msgspec.Struct, frozen=True, gc=False):
@@ -51,7 +52,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def from_record(cls, record: PartitionRecord) -> Partition:
-        """Take over a record. Raises InconsistentRecordError if its directories or recovery state are impossible."""
+        """Return a record's partition. Raises InconsistentRecordError for impossible directories or recovery state."""
         replicas = tuple(record.replicas)
         directories = tuple(record.directories)
         if directories and len(directories) != len(replicas):
@@ -73,7 +74,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         )
 
     def changed_by(self, record: PartitionChangeRecord) -> Partition:
-        """Give the partition after a change; the partition epoch rises by one, the leader epoch if a leader is named.
+        """Return the partition after a change; the partition epoch rises by one, the leader epoch if a leader is named.
 
         Null leaves a list as it is, -2 the leader, -1 the recovery state; leader -1 means that there is none.
         Raises InconsistentRecordError if directories or recovery state are impossible.
@@ -100,7 +101,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         )
 
     def without_elr(self) -> Partition:
-        """Give the partition after a ClearElrRecord: unchanged if there was nothing to clear."""
+        """Return the partition after a ClearElrRecord, unchanged if there was nothing to clear."""
         if not self.eligible_leader_replicas and not self.last_known_elr:
             return self
         return msgspec.structs.replace(
@@ -110,7 +111,7 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
     def to_record(
         self, topic_id: bytes, partition_id: int, at: MetadataVersion, *, elr_enabled: bool
     ) -> tuple[PartitionRecord, int]:
-        """Write the partition with what a metadata.version can hold of it; give (record, record version)."""
+        """Return what a metadata.version can hold of the partition, as (record, record version)."""
         record = PartitionRecord(
             partition_id,
             topic_id,
@@ -139,9 +140,6 @@ class Partition(msgspec.Struct, frozen=True, gc=False):
         if any(directory != MIGRATING for directory in directories):
             _reject(record, f"{len(directories)} directories for {replica_count} replicas")
         return _migrating(replica_count)
-
-
-_RECOVERY_STATES: Final = (RECOVERED, RECOVERING)
 
 
 def _migrating(replica_count: int) -> tuple[bytes, ...]:

@@ -2,8 +2,7 @@
 
 Most partitions of a cluster share their replica lists with others, and their directories too. So a record is cut into
 two pieces of lists around its leader and epochs, and a piece that was seen before is looked up instead of decoded;
-equal lists become one object in passing. What is not of the usual shape, damaged records above all, is left to the
-codec.
+equal lists become one object. Values of another shape, damaged records above all, are left to the codec.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PARTITION_FRAMES: Final = {b"\x01\x03\x00": 0, b"\x01\x03\x01": 1, b"\x01\x03\x02": 2}
-"""How the value of a PartitionRecord begins (frame version, type, record version), and its record version."""
+"""First bytes of the value of a PartitionRecord (frame version, type, record version) -> its record version."""
 TOPIC_ID_AT: Final = 7
-"""Where the topic id stands in the value."""
+"""Position of the topic id in the value."""
 HEAD_AT: Final = 23
-"""Where the four arrays before the leader begin: behind frame, partition number and topic id."""
+"""Position of the four arrays before the leader: behind frame, partition number and topic id."""
 NUMBERS_BYTES: Final = 12
-"""Leader, leader epoch and partition epoch, behind the arrays."""
+"""Size of leader, leader epoch and partition epoch, which follow the arrays."""
 ONE_BYTE_COUNT_MAX: Final = 0x7F
-"""Arrays with fewer elements have a count of one byte."""
+"""Arrays with at most this count have it in one byte."""
 
 _Ints = tuple[int, ...]
 # Replicas, ISR, removing and adding replicas.
@@ -39,7 +38,7 @@ _Tail = tuple[tuple[bytes, ...], int, _Ints, _Ints]
 
 
 class PartitionReader:
-    """Reads values of PartitionRecords; what it has learned from one helps with the next."""
+    """Reads values of PartitionRecords; keeps decoded pieces for the next ones."""
 
     def __init__(self) -> None:
         # Bytes of the four arrays before the leader. They say where they end, so a key fits only where it belongs.
@@ -56,7 +55,7 @@ class PartitionReader:
     ) -> int:
         """Read values from position `at` on as long as they are the next partitions of one topic; append them.
 
-        Gives the position of the first value that is something else, or that the codec has to read, or refuse.
+        Returns the position of the first value that is something else, or that the codec has to read, or refuse.
         """
         find_head, number = self._heads.get, self._numbers.setdefault
         next_id, size = len(partitions), -1
@@ -142,7 +141,7 @@ class PartitionReader:
 
 
 def head_size(value: bytes) -> int:
-    """Give how many bytes the four arrays before the leader take, as far as their counts can be believed."""
+    """Return the size in bytes of the four arrays before the leader; wrong counts make it wrong, never an error."""
     at = HEAD_AT + 4 * value[HEAD_AT] - 3
     at += 4 * value[at] - 3
     at += 4 * value[at] - 3
@@ -152,7 +151,7 @@ def head_size(value: bytes) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _unpacker(value_size: int, head_bytes: int) -> Callable[[bytes], tuple[Any, ...]]:  # Any: bytes and int in turn
-    """Compile the cut of values of one shape. Raises ValueError if they are too short."""
+    """Compile the unpacking of values of one shape. Raises ValueError if they are too short."""
     tail_size = value_size - HEAD_AT - head_bytes - NUMBERS_BYTES
     if head_bytes < 4 or tail_size < 1:
         raise ValueError

@@ -28,7 +28,7 @@ _NUMBERS: Final = struct.Struct(">iii")
 
 
 class PartitionWriter:
-    """Writes values at one metadata.version; what it has encoded once helps with the next."""
+    """Writes values at one metadata.version; keeps encoded pieces for the next ones."""
 
     def __init__(self, at: MetadataVersion, *, elr_enabled: bool) -> None:
         self._at = at
@@ -38,7 +38,7 @@ class PartitionWriter:
         self._tails: dict[tuple[tuple[bytes, ...], int, _Ints, _Ints], bytes] = {}
 
     def value(self, topic_id: bytes, partition_id: int, partition: Partition) -> bytes:
-        """Give the value of the record that `Partition.to_record` makes, frame included."""
+        """Return the value of the record that `Partition.to_record` makes, frame included."""
         lists = (partition.replicas, partition.isr, partition.removing_replicas, partition.adding_replicas)
         rest = (
             partition.directories,

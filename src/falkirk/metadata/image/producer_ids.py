@@ -13,7 +13,7 @@ NO_PRODUCER_IDS: Final = -1
 
 
 class ProducerIdsImage(msgspec.Struct, frozen=True):
-    """`next_producer_id` is -1 until the first block was given out.
+    """`next_producer_id` is -1 until the first block is allocated.
 
     Which broker got the last block is in the log only; as in Kafka, images and snapshots do not keep it.
     """
@@ -22,7 +22,7 @@ class ProducerIdsImage(msgspec.Struct, frozen=True):
 
 
 class ProducerIdsDelta:
-    """What changes of the producer ids."""
+    """Pending change of the next producer id."""
 
     def __init__(self, image: ProducerIdsImage) -> None:
         self.image = image
@@ -33,12 +33,12 @@ class ProducerIdsDelta:
         self.next_producer_id = record.next_producer_id
 
     def apply(self) -> ProducerIdsImage:
-        """Give the next image."""
+        """Return the next image."""
         return ProducerIdsImage(self.next_producer_id)
 
     @classmethod
     def between(cls, before: ProducerIdsImage, after: ProducerIdsImage) -> ProducerIdsDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.next_producer_id = after.next_producer_id
         return delta

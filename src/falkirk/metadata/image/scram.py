@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class ScramUser(NamedTuple):
-    """A user has one credential for each mechanism; mechanisms are Kafka's numbers (1 SHA-256, 2 SHA-512)."""
+    """A user and a mechanism, which have one credential; mechanisms are Kafka's numbers (1 SHA-256, 2 SHA-512)."""
 
     mechanism: int
     name: str
 
 
 class ScramCredential(msgspec.Struct, frozen=True, gc=False):
-    """What the server keeps instead of the password; a secret all the same."""
+    """What the server stores in place of the password; secret all the same."""
 
     salt: bytes
     stored_key: bytes
@@ -30,7 +30,7 @@ class ScramCredential(msgspec.Struct, frozen=True, gc=False):
     iterations: int
 
     def to_record(self, user: ScramUser) -> tuple[UserScramCredentialRecord, int]:
-        """Write the credential; give (record, record version)."""
+        """Return the credential as (record, record version)."""
         record = UserScramCredentialRecord(
             user.name, user.mechanism, self.salt, self.stored_key, self.server_key, self.iterations
         )
@@ -38,34 +38,34 @@ class ScramCredential(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScramImage(msgspec.Struct, frozen=True):
-    """All credentials."""
+    """All credentials by user and mechanism."""
 
     credentials: Map[ScramUser, ScramCredential] = Map()
 
 
 class ScramDelta:
-    """What changes of the credentials."""
+    """Pending changes of the credentials."""
 
     def __init__(self, image: ScramImage) -> None:
         self.image = image
         self.credentials = KeyedDelta(image.credentials)
 
     def replay_credential(self, record: UserScramCredentialRecord) -> None:
-        """Set a credential."""
+        """Add or replace a credential."""
         credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
         self.credentials.put(ScramUser(record.mechanism, record.name), credential)
 
     def replay_remove(self, record: RemoveUserScramCredentialRecord) -> None:
-        """Take a credential out; an unknown one is no error."""
+        """Remove a credential; an unknown one is no error."""
         self.credentials.remove(ScramUser(record.mechanism, record.name))
 
     def apply(self) -> ScramImage:
-        """Give the next image."""
+        """Return the next image."""
         return ScramImage(self.credentials.apply())
 
     @classmethod
     def between(cls, before: ScramImage, after: ScramImage) -> ScramDelta:
-        """Give the delta that leads from one image to the other."""
+        """Return the delta that leads from one image to the other."""
         delta = cls(before)
         delta.credentials = KeyedDelta.between(before.credentials, after.credentials)
         return delta

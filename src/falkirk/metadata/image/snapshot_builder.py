@@ -1,4 +1,4 @@
-"""Makes the image of a snapshot. Equal to replaying its records one by one, and much faster for partitions."""
+"""Builds the image of a snapshot: equal to replaying its records one by one, and much faster for partitions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError, RecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.partition_reader import PARTITION_FRAMES, TOPIC_ID_AT, PartitionReader
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
-from falkirk.metadata.record_key import partition_key, topic_key
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
+from falkirk.metadata.records.record_key import partition_key, topic_key
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.protocol.messages import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -26,19 +26,21 @@ from falkirk.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.batch import MetadataBatch
+    from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
+
+_OTHER_TOPIC_RECORDS = (PartitionChangeRecord, RemoveTopicRecord, ClearElrRecord)
 
 
 class SnapshotBuilder:
-    """Takes the batches of one snapshot, then gives the image."""
+    """Receives the batches of one snapshot, then builds the image."""
 
     def __init__(self) -> None:
         self._delta = MetadataDelta(EMPTY)
         self._topics: _TopicsBuilder | None = _TopicsBuilder()
 
     def add(self, batch: MetadataBatch) -> None:
-        """Take in the next batch. Raises RecordError with offset and source."""
+        """Add the next batch. Raises RecordError with offset and source."""
         values, at = batch.values, 0
         while at < len(values):
             if self._topics is not None:
@@ -53,7 +55,7 @@ class SnapshotBuilder:
             at += 1
 
     def build(self, provenance: Provenance) -> MetadataImage:
-        """Give the image; the builder is of no use after that."""
+        """Return the image; the builder must not be used after that."""
         self._finish_topics()
         return self._delta.apply(provenance)
 
@@ -68,28 +70,25 @@ class SnapshotBuilder:
                 self._finish_topics()
             self._delta.replay(record)
             return
-        self._delta.note_unknown_tags(record)
+        self._delta.add_unknown_tags(record)
         topics.is_fast = self._delta.unknown_tags is None
 
     def _finish_topics(self) -> None:
-        """Go on record by record: no snapshot of Kafka's changes topics that it has written, but a log may."""
+        """Continue record by record: Kafka's snapshots never change topics that they have written, but a log may."""
         if self._topics is not None:
             self._delta.topics = TopicsDelta(self._topics.build())
             self._topics = None
 
 
-_OTHER_TOPIC_RECORDS = (PartitionChangeRecord, RemoveTopicRecord, ClearElrRecord)
-
-
 class _TopicsBuilder:
-    """Topics and partitions as they come: usually all partitions of a topic behind it, by rising number."""
+    """Topics and partitions in the order of records: usually a topic, then all its partitions by rising number."""
 
     def __init__(self) -> None:
         # Unknown tagged fields must be kept account of, which the fast path does not do.
         self.is_fast = True
         self._reader = PartitionReader()
         self._names: dict[bytes, str] = {}
-        self._taken_names: set[str] = set()
+        self._used_names: set[str] = set()
         self._partitions: dict[bytes, list[Partition]] = {}
         # All partitions by number, of topics whose partitions do not come in order.
         self._unordered: dict[bytes, dict[int, Partition]] = {}
@@ -98,9 +97,9 @@ class _TopicsBuilder:
         self._current: list[Partition] | None = None
 
     def add_partitions(self, values: Sequence[bytes], at: int) -> int:
-        """Take in values from position `at` on that are PartitionRecords in order; give where something else begins.
+        """Add the values from position `at` on that are PartitionRecords in order; return where something else begins.
 
-        What is not taken has to be replayed as a record, be it a PartitionRecord all the same.
+        That value has to be replayed as a record, even if it is a PartitionRecord.
         """
         while self.is_fast and at < len(values):
             value = values[at]
@@ -125,10 +124,10 @@ class _TopicsBuilder:
         name, topic_id = record.name, record.topic_id
         if topic_id in self._names:
             raise InconsistentRecordError("TopicRecord", f"topic {name}: the id is taken", key=topic_key(topic_id))
-        if name in self._taken_names:
+        if name in self._used_names:
             raise InconsistentRecordError("TopicRecord", f"the name {name} is taken", key=topic_key(topic_id))
         self._names[topic_id] = name
-        self._taken_names.add(name)
+        self._used_names.add(name)
         self._partitions[topic_id] = []
         self._select(topic_id)
 
@@ -145,7 +144,7 @@ class _TopicsBuilder:
         self._put(partition_id, partition)
 
     def build(self) -> TopicsImage:
-        """Give the image of all topics."""
+        """Return the image of all topics."""
         by_name = {}
         for topic_id, name in self._names.items():
             unordered = self._unordered.get(topic_id)

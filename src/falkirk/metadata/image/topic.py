@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
 
 CHUNK: Final = 16
-"""Partitions lie in tuples of this many, so that a change of one copies few others, however many the topic has."""
+"""Partitions are stored in tuples of this length, so that a change of one copies few others, however many there are."""
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic. Its partitions lie in the order of their numbers, all chunks but the last one full.
+    """A topic. Its partitions are in the order of their numbers, all chunks but the last one full.
 
     `partition_ids` is None if the numbers are 0, 1, 2, ... Gaps do not happen in a cluster, but a log can hold them,
     and they must not make a list as long as the highest number.
@@ -44,17 +44,17 @@ class Topic(msgspec.Struct, frozen=True):
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """Give the partitions in the order of their numbers."""
+        """All partitions in the order of their numbers."""
         return tuple(chain.from_iterable(self.chunks))
 
     @property
     def partition_count(self) -> int:
-        """Count the partitions."""
+        """Number of partitions, gaps not counted."""
         chunks = self.chunks
         return (len(chunks) - 1) * CHUNK + len(chunks[-1]) if chunks else 0
 
     def partition(self, partition_id: int) -> Partition | None:
-        """Give a partition, None if the topic does not have it."""
+        """Return a partition, None if the topic does not have it."""
         position = partition_id
         if self.partition_ids is not None:
             position = bisect_left(self.partition_ids, partition_id)
@@ -68,12 +68,12 @@ class Topic(msgspec.Struct, frozen=True):
             return None
 
     def items(self) -> Iterator[tuple[int, Partition]]:
-        """Give (number, partition), rising."""
+        """Yield (number, partition), rising."""
         ids: Iterable[int] = count() if self.partition_ids is None else self.partition_ids
         return zip(ids, chain.from_iterable(self.chunks), strict=False)
 
     def with_partitions(self, changes: Mapping[int, Partition]) -> Topic:
-        """Give the topic with some partitions new or changed."""
+        """Return the topic with some partitions new or changed."""
         if self.partition_ids is None:
             chunks = self._changed_chunk(changes) if len(changes) == 1 else self._changed_chunks(changes)
             if chunks is not None:
@@ -81,7 +81,7 @@ class Topic(msgspec.Struct, frozen=True):
         return Topic.of(self.name, self.topic_id, {**dict(self.items()), **changes})
 
     def _changed_chunk(self, changes: Mapping[int, Partition]) -> tuple[tuple[Partition, ...], ...] | None:
-        """Do the same for a single change, by far the most common kind."""
+        """Return the chunks after a single change, by far the most common case; None if there would be gaps."""
         ((partition_id, partition),) = changes.items()
         index, place = divmod(partition_id, CHUNK)
         chunks = self.chunks
@@ -91,7 +91,7 @@ class Topic(msgspec.Struct, frozen=True):
         return (*chunks[:index], (*chunk[:place], partition, *chunk[place + 1 :]), *chunks[index + 1 :])
 
     def _changed_chunks(self, changes: Mapping[int, Partition]) -> tuple[tuple[Partition, ...], ...] | None:
-        """Give the chunks after the changes; None if there would be gaps."""
+        """Return the chunks after the changes; None if there would be gaps."""
         chunks = list(self.chunks)
         partition_count = self.partition_count
         opened: dict[int, list[Partition]] = {}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from immutables import Map
 
-from falkirk.metadata.errors import InconsistentRecordError
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.topic import Topic
-from falkirk.metadata.record_key import ObjectKey, partition_key, topic_key
+from falkirk.metadata.records.errors import InconsistentRecordError
+from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,21 +31,21 @@ class TopicsImage(msgspec.Struct, frozen=True):
     names: Map[bytes, str] = Map()
 
     def topic(self, name: str) -> Topic | None:
-        """Give a topic by its name, None if there is none."""
+        """Return a topic by its name, None if there is none."""
         return self.by_name.get(name)
 
     def topic_by_id(self, topic_id: bytes) -> Topic | None:
-        """Give a topic by its id, None if there is none."""
+        """Return a topic by its id, None if there is none."""
         name = self.names.get(topic_id)
         return None if name is None else self.by_name[name]
 
     def partition(self, name: str, partition_id: int) -> Partition | None:
-        """Give a partition by its topic's name, None if there is none."""
+        """Return a partition by its topic's name, None if there is none."""
         topic = self.by_name.get(name)
         return None if topic is None else topic.partition(partition_id)
 
     def __iter__(self) -> Iterator[Topic]:
-        """Give the topics in the order of their names."""
+        """Yield the topics in the order of their names."""
         by_name = self.by_name
         for name in sorted(by_name):
             yield by_name[name]
@@ -57,7 +57,7 @@ class TopicsImage(msgspec.Struct, frozen=True):
 
 
 class TopicDelta:
-    """What changes of one topic; `before` is None for a topic that is created."""
+    """Pending changes of one topic; `before` is None for a topic that is created."""
 
     __slots__ = ("before", "name", "partitions", "topic_id")
 
@@ -68,7 +68,7 @@ class TopicDelta:
         self.partitions: dict[int, Partition] = {}
 
     def partition(self, partition_id: int) -> Partition | None:
-        """Give a partition as it is after the changes so far."""
+        """Return a partition after the changes so far."""
         changed = self.partitions.get(partition_id)
         if changed is not None or self.before is None:
             return changed
@@ -83,14 +83,14 @@ class TopicDelta:
                 self.partitions[partition_id] = cleared
 
     def apply(self) -> Topic:
-        """Give the topic after the changes."""
+        """Return the topic after the changes."""
         if self.before is None:
             return Topic.of(self.name, self.topic_id, self.partitions)
         return self.before.with_partitions(self.partitions)
 
 
 class TopicsDelta:
-    """What changes of the topics: deltas of new and changed ones, ids and names of those that go."""
+    """Pending changes of the topics: deltas of new and changed ones, ids and names of removed ones."""
 
     def __init__(self, image: TopicsImage) -> None:
         self.image = image
@@ -101,11 +101,11 @@ class TopicsDelta:
 
     @property
     def created(self) -> list[TopicDelta]:
-        """Give the deltas of new topics."""
+        """Deltas of new topics."""
         return [delta for delta in self.changed.values() if delta.before is None]
 
     def replay_topic(self, record: TopicRecord) -> None:
-        """Create a topic. Raises InconsistentRecordError if its id or name is taken."""
+        """Create a topic. Raises InconsistentRecordError if its id or name exists."""
         name, topic_id = record.name, record.topic_id
         if self.name_of(topic_id) is not None:
             raise InconsistentRecordError("TopicRecord", f"topic {name}: the id is taken", key=topic_key(topic_id))
@@ -115,7 +115,7 @@ class TopicsDelta:
         self._created_ids[name] = topic_id
 
     def replay_partition(self, record: PartitionRecord) -> None:
-        """Set a partition, whatever was there. Raises InconsistentRecordError for an unknown topic, or as Partition."""
+        """Add or replace a partition. Raises InconsistentRecordError for an unknown topic, or as Partition does."""
         key = partition_key(record.topic_id, record.partition_id)
         if record.partition_id < 0:
             raise InconsistentRecordError("PartitionRecord", "the number is negative", key=key)
@@ -125,7 +125,7 @@ class TopicsDelta:
         delta.partitions[record.partition_id] = Partition.from_record(record)
 
     def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
-        """Set partitions of a topic that there is."""
+        """Set partitions of an existing topic."""
         delta = self._delta(topic_id)
         assert delta is not None, "no topic has this id"
         delta.partitions.update(partitions)
@@ -141,7 +141,7 @@ class TopicsDelta:
         delta.partitions[record.partition_id] = partition.changed_by(record)
 
     def replay_remove(self, record: RemoveTopicRecord) -> str:
-        """Remove a topic; give its name. Raises InconsistentRecordError for an unknown one."""
+        """Remove a topic and return its name. Raises InconsistentRecordError for an unknown one."""
         topic_id = record.topic_id
         name = self.name_of(topic_id)
         if name is None:
@@ -168,14 +168,14 @@ class TopicsDelta:
         self._clear_elr(named_id)
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """Give a topic's name as it is after the changes so far."""
+        """Return a topic's name after the changes so far."""
         delta = self.changed.get(topic_id)
         if delta is not None:
             return delta.name
         return None if topic_id in self.deleted else self.image.names.get(topic_id)
 
     def id_of(self, name: str) -> bytes | None:
-        """Give a topic's id as it is after the changes so far."""
+        """Return a topic's id after the changes so far."""
         created = self._created_ids.get(name)
         if created is not None:
             return created
@@ -183,7 +183,7 @@ class TopicsDelta:
         return None if topic is None or topic.topic_id in self.deleted else topic.topic_id
 
     def apply(self) -> TopicsImage:
-        """Give the next image; the cost is that of what changed."""
+        """Return the next image, in time proportional to the changes."""
         image = self.image
         if not self.deleted and len(self.changed) == 1:
             (delta,) = self.changed.values()
@@ -201,7 +201,7 @@ class TopicsDelta:
 
     @classmethod
     def between(cls, before: TopicsImage, after: TopicsImage) -> TopicsDelta:
-        """Give the delta that leads from one image to the other, in the order of names: brokers act in its order."""
+        """Return the delta that leads from one image to the other, in the order of names: brokers act in its order."""
         delta = cls(before)
         for topic in before:
             if after.names.get(topic.topic_id) != topic.name:
@@ -244,7 +244,7 @@ class TopicsDelta:
 
 
 def _changes(before: Topic, after: Topic) -> TopicDelta:
-    """Give the delta between two states of one topic; partitions that are gone make it a new topic."""
+    """Return the delta between two states of one topic; if partitions are gone it is a new topic."""
     if any(after.partition(partition_id) is None for partition_id, _ in before.items()):
         change = TopicDelta(after.name, after.topic_id, None)
         change.partitions = dict(after.items())

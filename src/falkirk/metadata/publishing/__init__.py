@@ -1,1 +1,1 @@
-"""Batches of the metadata log in, images out, given to publishers in order."""
+"""Loading batches of the metadata log into images, and publishing them in order."""

@@ -1,8 +1,8 @@
-"""Batches of the metadata log in, images out.
+"""Loads batches of the metadata log into images.
 
-The loader is a step function: it takes batches as they come (committed, in order) and gives (delta, image) to its
-publishers, each in turn, in the order in which they were passed in. It holds back the records of a metadata
-transaction (KIP-868) until its end, and lowers the image at a record that lowers metadata.version (KIP-1155).
+The loader is a step function: it receives committed batches in order and passes (delta, image) to its publishers, in
+the order in which they were given. It holds back the records of a metadata transaction (KIP-868) until its end, and
+lowers the image at a record that lowers metadata.version (KIP-1155).
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from falkirk.metadata.errors import InconsistentRecordError, RecordError
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
-from falkirk.metadata.lowering import replay
-from falkirk.metadata.record_reader import read_record
+from falkirk.metadata.levels.lowering import replay
+from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
+from falkirk.metadata.records.record_reader import read_record
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from falkirk.metadata.batch import MetadataBatch
+    from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
 
 
 class Publisher(Protocol):
-    """Is told of every new image. `delta.image` is the image before."""
+    """Receives every new image. `delta.image` is the image before."""
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Take note of a new image."""
+        """Apply a new image."""
 
 
 class OpenTransaction(msgspec.Struct, kw_only=True):
-    """A metadata transaction that has begun and not ended: from its begin on, nothing is in the image."""
+    """A metadata transaction that has begun and not ended: none of its records is in the image."""
 
     name: str | None
     offset: int
@@ -46,7 +46,7 @@ class OpenTransaction(msgspec.Struct, kw_only=True):
 
 
 class MetadataLoader:
-    """Keeps the image at the end of what was loaded. After an error it is of no use any more."""
+    """Keeps the image at the end of what was loaded. It must not be used after an error."""
 
     def __init__(self, publishers: Sequence[Publisher] = (), image: MetadataImage = EMPTY) -> None:
         self.image = image
@@ -60,7 +60,7 @@ class MetadataLoader:
         """Replace the image by a snapshot's and publish what differs. Raises RecordError with offset and source.
 
         `provenance` comes from the snapshot's name and header: offsets inside start at 0. An open transaction is
-        forgotten, for no snapshot ends inside one.
+        discarded, because no snapshot ends inside one.
         """
         builder = SnapshotBuilder()
         for batch in batches:
@@ -74,19 +74,18 @@ class MetadataLoader:
         return image
 
     def load_log(self, batches: Iterable[MetadataBatch]) -> MetadataImage:
-        """Take in batches that follow what was loaded and publish once, whatever their number.
+        """Load batches that follow what was loaded and publish once, whatever their number.
 
-        A batch that lowers metadata.version is the last one of what is published: so there is an image at its very
-        end for the snapshot that takes the log's place, and whoever acts on the level sees each that there was.
-        Raises RecordError with offset and source: for a record that cannot be read, contradicts the image, or ends a
-        transaction that has not begun.
+        A batch that lowers metadata.version is the last one of a published image: so there is an image at its very end
+        for the snapshot that replaces the log, and publishers see every level. Raises RecordError with offset and
+        source: for a record that cannot be read, contradicts the image, or ends a transaction that has not begun.
         """
         delta = MetadataDelta(self.image)
         for batch in batches:
             is_lowered = False
             for offset, value in enumerate(batch.values, batch.base_offset):
                 try:
-                    is_lowered |= self._take_in(delta, read_record(value), offset, batch)
+                    is_lowered |= self._replay(delta, read_record(value), offset, batch)
                 except RecordError as error:
                     error.locate(offset, batch.source)
                     raise
@@ -97,8 +96,8 @@ class MetadataLoader:
         self._finish(delta)
         return self.image
 
-    def _take_in(self, delta: MetadataDelta, record: WireMessage, offset: int, batch: MetadataBatch) -> bool:
-        """Take in one record; say whether metadata.version was lowered."""
+    def _replay(self, delta: MetadataDelta, record: WireMessage, offset: int, batch: MetadataBatch) -> bool:
+        """Replay one record; True if it lowers metadata.version."""
         if isinstance(record, BeginTransactionRecord):
             self._begin(record, offset, batch)
         elif isinstance(record, EndTransactionRecord):
@@ -123,7 +122,7 @@ class MetadataLoader:
         return is_lowered
 
     def _finish(self, delta: MetadataDelta) -> None:
-        """Put the next image in place, unless nothing was loaded or all of it is held back."""
+        """Set the next image, unless nothing was loaded or all of it is held back."""
         provenance = self.loaded if self.open_transaction is None else self.open_transaction.before
         if provenance != self.image.provenance:
             image = delta.apply(provenance)

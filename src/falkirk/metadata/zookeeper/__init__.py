@@ -1,1 +1,1 @@
-"""Features as KIP-584 keeps them in ZooKeeper: znodes, and what the controller makes of them. Pure."""
+"""Features as KIP-584 keeps them in ZooKeeper: znodes, and the controller's decisions on them. Pure."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
-from falkirk.metadata.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
+from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
 from falkirk.metadata.image.acls import Acl, AclsImage
 from falkirk.metadata.zookeeper.znode_json import read_object, read_version, shown
 
@@ -26,12 +26,12 @@ _ID_BYTES: Final = 16
 
 
 def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> AclsImage:
-    """Read who may do what to the cluster; an empty znode has no ACL, as in Kafka.
+    """Decode the ACLs of the cluster; an empty znode has none, as in Kafka.
 
     The ids are made up: in ZooKeeper ACLs have none. Raises ZnodeError.
 
-    Differs from Kafka: an operation or permission that is unknown is refused, where Kafka keeps an ACL that is about
-    nothing; who cannot read a DENY must not go on.
+    Differs from Kafka: an unknown operation or permission is an error, where Kafka keeps an ACL without effect; a DENY
+    that cannot be read must not be ignored.
     """
     if not data:
         return AclsImage()
@@ -65,7 +65,7 @@ def _number(entry: ZnodeObject, key: str, known: Mapping[str, int]) -> int:
 
 
 def _by_name(numbers: type[IntEnum]) -> dict[str, int]:
-    """Give numbers by the names that znodes have: ClusterAction, or CLUSTERACTION, for CLUSTER_ACTION."""
+    """Return numbers by the names that znodes have: ClusterAction, or CLUSTERACTION, for CLUSTER_ACTION."""
     known = {each.name.title().replace("_", ""): each.value for each in numbers if each.name not in {"UNKNOWN", "ANY"}}
     return known | {name.upper(): number for name, number in known.items()}
 

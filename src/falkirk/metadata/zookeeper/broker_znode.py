@@ -1,4 +1,4 @@
-"""The znode with which a broker registers: `/brokers/ids/<id>` (ephemeral).
+"""The znode of a broker's registration: `/brokers/ids/<id>` (ephemeral).
 
 Version 1 has host and port alone, 2 adds endpoints, 3 the rack, 4 the security protocols of listeners that are not
 named after them, 5 the features that the broker supports (KIP-584). Host and port stay there for old clients.
@@ -43,7 +43,7 @@ _ENDPOINT = re.compile(rf"(?P<listener>[^:/]+)://\[?(?P<host>{_HOST.pattern})\]?
 
 @dataclass(frozen=True, slots=True)
 class BrokerEndpoint:
-    """Where a listener is reached. `security_protocol` by its name, as SASL_SSL; `host` without brackets."""
+    """A listener's endpoint. `security_protocol` by its name, as SASL_SSL; `host` without brackets."""
 
     listener: str
     security_protocol: str
@@ -51,14 +51,14 @@ class BrokerEndpoint:
     port: int
 
     def __str__(self) -> str:
-        """Write it as the znode has it: `SSL://[::1]:9093`."""
+        """Return the endpoint as the znode has it: `SSL://[::1]:9093`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.listener}://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerZnode:
-    """A broker's registration. `features`: the levels that it supports; None if it does not tell (before IBP 2.7)."""
+    """A broker's registration. `features`: the levels that it supports; None if it advertises none (before IBP 2.7)."""
 
     endpoints: tuple[BrokerEndpoint, ...]
     rack: str | None
@@ -67,12 +67,12 @@ class BrokerZnode:
 
 
 def broker_path(broker_id: int) -> str:
-    """Give the path of a broker's znode."""
+    """Return the path of a broker's znode."""
     return f"{BROKER_IDS_PATH}/{broker_id}"
 
 
 def encode_broker(znode: BrokerZnode) -> bytes:
-    """Write a registration: version 5 if the broker tells its features, else 4."""
+    """Encode a registration: version 5 if the broker advertises its features, else 4."""
     plaintext = next((point for point in znode.endpoints if point.security_protocol == "PLAINTEXT"), None)
     # In the order in which Kafka 3.9 happens to write them.
     document: dict[str, object] = {
@@ -91,7 +91,7 @@ def encode_broker(znode: BrokerZnode) -> bytes:
 
 
 def decode_broker(data: bytes, path: str) -> BrokerZnode:
-    """Read a registration of any version that there is. Raises ZnodeError if it cannot be meant."""
+    """Decode a registration of any version. Raises ZnodeError if it is malformed."""
     znode = read_object(data, path)
     version = read_version(znode, _VERSIONS)
     return BrokerZnode(

@@ -10,12 +10,12 @@ CLUSTER_ID_PATH: Final = "/cluster/id"
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:
-    """Write the id. Its version is a text, as in Kafka."""
+    """Encode the id. Its version is a text, as in Kafka."""
     return write_json({"version": "1", "id": cluster_id})
 
 
 def decode_cluster_id(data: bytes, path: str = CLUSTER_ID_PATH) -> str:
-    """Read the id, from whatever version of the schema. Raises ZnodeError if there is none."""
+    """Decode the id, of any version of the schema. Raises ZnodeError if there is none."""
     znode = read_object(data, path)
     cluster_id = znode.text("id")
     if not 0 < len(cluster_id.encode()) <= TEXT_BYTES_MAX:

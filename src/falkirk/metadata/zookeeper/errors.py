@@ -1,12 +1,12 @@
-"""What is wrong with what stands in ZooKeeper."""
+"""Errors of znodes."""
 
 from __future__ import annotations
 
-from falkirk.metadata.errors import MetadataError
+from falkirk.metadata.records.errors import MetadataError
 
 
 class ZnodeError(MetadataError):
-    """A znode holds what cannot be meant. The message names its path and what is wrong, in one line."""
+    """A malformed znode. The message names its path and what is wrong, in one line."""
 
     def __init__(self, path: str, fault: str) -> None:
         super().__init__(f"znode {path}: {fault}")

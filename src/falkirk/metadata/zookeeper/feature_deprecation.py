@@ -1,4 +1,4 @@
-"""How old levels of features go out of use: the finalized min level follows what brokers support.
+"""Deprecation of feature levels: the finalized min level follows what brokers support.
 
 Source: KIP-584, feature version deprecation.
 """
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def raise_minimums(state: FeatureState, brokers: Mapping[int, Supported]) -> FeatureState:
-    """Give the state in which no level is finalized that a live broker has dropped; `state` itself if none is.
+    """Return the state without levels that a live broker has dropped; `state` itself if there are none.
 
-    Each min level rises to the highest lowest level that any of the brokers supports; it never falls, and never gets
-    above the max level. `brokers`: what live brokers support, by id; those that cannot run with `state` do not count.
+    Each min level rises to the highest min level that any of the brokers supports; it never falls, and never exceeds
+    the max level. `brokers`: what live brokers support, by id; those that cannot run with `state` do not count.
     """
     if not state.is_enabled:
         return state
@@ -32,5 +32,5 @@ def raise_minimums(state: FeatureState, brokers: Mapping[int, Supported]) -> Fea
 
 
 def highest_minimum(feature: str, brokers: Iterable[Supported]) -> int:
-    """Give the lowest level of a feature that all of these brokers still support; 1 if none of them knows it."""
+    """Return the lowest level of a feature that all of these brokers support; 1 if none of them knows it."""
     return max((supported[feature].lowest for supported in brokers if feature in supported), default=1)

@@ -1,6 +1,6 @@
-"""What the controller answers to UpdateFeatures, and what it writes to `/features` before that.
+"""The controller's decision on UpdateFeatures: the new `/features`, then the response.
 
-The words are Kafka's ZooKeeper controller's wherever it refuses the same.
+Error messages are those of Kafka's ZooKeeper controller wherever it refuses the same.
 Source: KIP-584, validations and guarantees; KIP-778, UpgradeType and ValidateOnly.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.bounded_text import bounded_text
-from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
-from falkirk.metadata.feature_rules import Fault, direction_fault, malformed, read_updates, unsupported_sentence
+from falkirk.metadata.levels.feature_rules import Fault, direction_fault, malformed, read_updates, unsupported_clause
+from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
+from falkirk.metadata.requests.bounded_text import bounded_text
 from falkirk.metadata.zookeeper.feature_deprecation import highest_minimum
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.protocol.error_codes import ErrorCode
@@ -23,17 +23,24 @@ from falkirk.versions.features import is_supported
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.metadata.feature_rules import FeatureUpdate
+    from falkirk.metadata.levels.feature_rules import FeatureUpdate
     from falkirk.metadata.zookeeper.finalized_features import Supported
     from falkirk.protocol.messages import UpdateFeaturesRequest
+
+# Version 2 has the first error alone.
+_RESULTS_UP_TO: Final = 1
+_MALFORMED: Final = {
+    Fault.NO_NAME: "Feature name can not be empty.",
+    Fault.REPEATED: "The request updates {} more than once.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDecision:
-    """What is to be written, and what is answered once it stands.
+    """The state to write, and the response once it is written.
 
-    `state` is equal to `existing` where nothing changes. `error`: why the request is refused as a whole; `errors`:
-    why some of its features are.
+    `state` equals `existing` if nothing changes. `error`: why the request is refused as a whole; `errors`: why some of
+    its features are.
     """
 
     request: UpdateFeaturesRequest
@@ -45,20 +52,20 @@ class UpdateDecision:
 
     @property
     def is_validate_only(self) -> bool:
-        """Say whether whoever asks wants the answer alone."""
+        """True if the request is a dry run."""
         return self.request.validate_only
 
     @property
     def needs_write(self) -> bool:
-        """Say whether `state` has to be written before the answer is given."""
+        """True if `state` has to be written before the response is sent."""
         return not self.is_validate_only and self.state != self.existing
 
     def response(self) -> UpdateFeaturesResponse:
-        """Give the answer if `state` stands, or nothing was to be written."""
+        """Return the response if `state` was written, or nothing had to be."""
         return self._answer(NO_ERROR)
 
     def failed(self, error: ApiError) -> UpdateFeaturesResponse:
-        """Give the answer if `state` could not be written: that error for what would have been changed."""
+        """Return the response if `state` could not be written: `error` for every feature that would have changed."""
         return self._answer(error)
 
     def _answer(self, outcome: ApiError) -> UpdateFeaturesResponse:
@@ -75,13 +82,13 @@ class UpdateDecision:
 def decide_update(
     request: UpdateFeaturesRequest, api_version: int, state: FeatureState, brokers: Mapping[int, Supported]
 ) -> UpdateDecision:
-    """Decide on an update of finalized max levels; what is valid is done though something else is not.
+    """Decide on an update of finalized max levels; valid features are updated even if others are not.
 
-    `brokers`: what live brokers support, by id. Errors of a feature: INVALID_REQUEST for what cannot be asked,
-    FEATURE_UPDATE_FAILED for what cannot be done now. Of the whole: INVALID_REQUEST while features are disabled.
+    `brokers`: what live brokers support, by id. Errors of a feature: INVALID_REQUEST for an invalid update,
+    FEATURE_UPDATE_FAILED for one that is not possible now. Of the whole: INVALID_REQUEST while features are disabled.
 
-    Version 2 tells no results of single features. There all is done or nothing, for an error of the whole promises
-    that nothing was (KIP-584, guarantees).
+    Version 2 has no results of single features. There all features are updated or none, since an error of the whole
+    promises that nothing was changed (KIP-584, guarantees).
     """
     if not state.is_enabled:
         error = ApiError(ErrorCode.INVALID_REQUEST, "Feature versioning system is disabled.")
@@ -98,7 +105,7 @@ def decide_update(
         if update.name in errors:
             continue
         existing = state.features.get(update.name)
-        error = _why_refused(update, existing, brokers)
+        error = _update_error(update, existing, brokers)
         if error.is_failure:
             errors[update.name] = error
         elif update.level < 1:
@@ -119,29 +126,29 @@ def decide_update(
 
 
 def refused(error: ApiError) -> UpdateFeaturesResponse:
-    """Answer with an error of the whole request, as NOT_CONTROLLER, and without a result for any feature."""
+    """Return the response with an error of the whole request, as NOT_CONTROLLER, without a result for any feature."""
     return UpdateFeaturesResponse(error_code=error.error_code, error_message=error.message)
 
 
-def _why_refused(update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported]) -> ApiError:
-    reason = _why_invalid(update, existing)
+def _update_error(update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported]) -> ApiError:
+    reason = _reason_invalid(update, existing)
     if reason is not None:
         return ApiError(ErrorCode.INVALID_REQUEST, reason)
-    # Whatever brokers support: a feature that is taken away is in nobody's way.
-    reason = None if update.level < 1 else _why_impossible(update, existing, brokers)
+    # A removal is possible whatever brokers support.
+    reason = None if update.level < 1 else _reason_impossible(update, existing, brokers)
     return NO_ERROR if reason is None else ApiError(ErrorCode.FEATURE_UPDATE_FAILED, reason)
 
 
-def _why_invalid(update: FeatureUpdate, existing: FinalizedRange | None) -> str | None:
-    """Say why an update cannot be asked for, in the order in which Kafka looks."""
+def _reason_invalid(update: FeatureUpdate, existing: FinalizedRange | None) -> str | None:
+    """Return why an update is invalid, in the order of Kafka's checks."""
     if update.upgrade_type is None:
         return "Received unknown upgrade type."
     if update.level < 1:
-        return _why_not_deleted(update, existing)
-    return None if existing is None else _why_not_moved(update, existing.max_level)
+        return _reason_not_deleted(update, existing)
+    return None if existing is None else _reason_not_moved(update, existing.max_level)
 
 
-def _why_not_deleted(update: FeatureUpdate, existing: FinalizedRange | None) -> str | None:
+def _reason_not_deleted(update: FeatureUpdate, existing: FinalizedRange | None) -> str | None:
     if not update.is_downgrade:
         return (
             f"Can not provide versionLevel: {update.level} less than 1 without setting the SAFE downgradeType in the "
@@ -150,13 +157,13 @@ def _why_not_deleted(update: FeatureUpdate, existing: FinalizedRange | None) -> 
     return "Can not delete non-existing finalized feature." if existing is None else None
 
 
-def _why_not_moved(update: FeatureUpdate, current: int) -> str | None:
+def _reason_not_moved(update: FeatureUpdate, current: int) -> str | None:
     is_safe = update.upgrade_type is UpgradeType.SAFE_DOWNGRADE
     if update.level == current:
         verb = "downgrade" if is_safe else "upgrade"
         return f"Can not {verb} a finalized feature from existing versionLevel:{current} to the same value."
     fault = direction_fault(update, current)
-    # UNSAFE is more than a flag can say, and nobody here knows what would be lost: as in Kafka it lowers nothing.
+    # What UNSAFE would lose is not known in ZooKeeper mode, so it lowers nothing, as in Kafka.
     if fault is Fault.UNANNOUNCED_DOWNGRADE or (update.level < current and not is_safe):
         return (
             f"Can not downgrade finalized feature from existing versionLevel:{current} to provided "
@@ -170,10 +177,10 @@ def _why_not_moved(update: FeatureUpdate, current: int) -> str | None:
     return None
 
 
-def _why_impossible(
+def _reason_impossible(
     update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported]
 ) -> str | None:
-    """Say what is in the way now: the min level, or brokers, all of them by id."""
+    """Return what prevents the update now: the min level, or brokers, all of them by id."""
     if existing is not None and update.level < existing.min_level:
         return (
             f"Could not apply finalized feature update because the provided versionLevel:{update.level} is lower than "
@@ -182,7 +189,7 @@ def _why_impossible(
     if not brokers:
         return "Could not apply finalized feature update because no broker is live."
     incapable = [
-        unsupported_sentence(f"Broker {broker_id}", supported.get(update.name)).removesuffix(".")
+        f"{unsupported_clause(f'Broker {broker_id}', supported.get(update.name))}."
         for broker_id, supported in sorted(brokers.items())
         if not is_supported(update.level, supported.get(update.name))
     ]
@@ -190,13 +197,5 @@ def _why_impossible(
         return None
     return (
         "Could not apply finalized feature update because brokers were found to have incompatible versions for the "
-        f"feature. {bounded_text([f'{sentence}.' for sentence in incapable], ' ')}"
+        f"feature. {bounded_text(incapable, ' ')}"
     )
-
-
-# Version 2 tells the first error alone.
-_RESULTS_UP_TO: Final = 1
-_MALFORMED: Final = {
-    Fault.NO_NAME: "Feature name can not be empty.",
-    Fault.REPEATED: "The request updates {} more than once.",
-}

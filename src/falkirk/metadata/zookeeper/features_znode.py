@@ -24,9 +24,9 @@ _MAX: Final = "max_version_level"
 
 
 def decode_features(data: bytes, path: str) -> FeatureState:
-    """Read what is finalized. A minimum that version 2 leaves out is 1.
+    """Decode finalized features. A min level that version 2 leaves out is 1.
 
-    Raises ZnodeError for everything that the KIP's schema does not allow: the 0 of its own example as a level, too.
+    Raises ZnodeError for everything that the KIP's schema does not allow, also for the level 0 of its own example.
     """
     znode = read_object(data, path)
     version = read_version(znode, _VERSIONS)
@@ -37,7 +37,7 @@ def decode_features(data: bytes, path: str) -> FeatureState:
 
 
 def encode_features(state: FeatureState, *, kip_778: bool) -> bytes:
-    """Write what is finalized; the same state gives the same bytes. With `kip_778` minimum levels are not written."""
+    """Encode finalized features; equal states are equal bytes. With `kip_778` min levels are not written."""
     return write_json(
         {
             "features": {

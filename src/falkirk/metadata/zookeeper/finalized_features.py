@@ -1,6 +1,6 @@
-"""The finalized features of a cluster on ZooKeeper: what the znode `/features` says, in whatever form it says it.
+"""The finalized features of a cluster on ZooKeeper, as the znode `/features` holds them in any of its forms.
 
-Source: KIP-584, persistence of finalized feature version levels.
+Source: KIP-584, persistence of finalized feature version levels, feature ZK node status.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from falkirk.versions.features import unsupported_features
 from falkirk.versions.supported_range import SupportedRange
 
 Supported = Mapping[str, SupportedRange]
-"""What one broker supports: the range of levels by feature."""
+"""The range of levels that one broker supports, by feature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +30,21 @@ class FinalizedRange:
 
 @dataclass(frozen=True, slots=True)
 class FeatureState:
-    """Whether the cluster versions its features at all, and each finalized feature's levels."""
+    """Whether the cluster has finalized features, and the levels of each."""
 
     is_enabled: bool
     features: Mapping[str, FinalizedRange] = field(default_factory=dict)
 
 
 DISABLED: Final = FeatureState(is_enabled=False)
-"""What stands below the first inter.broker.protocol.version that has finalized features."""
+"""The state below the first inter.broker.protocol.version that has finalized features."""
 
 
 def incompatibilities(supported: Supported, state: FeatureState) -> tuple[str, ...]:
-    """Say, one sentence for each feature, sorted, what is finalized that a broker cannot run with.
+    """Return a sentence for each finalized feature that a broker cannot run with, sorted.
 
     That is a feature that it does not know, or a max level that it does not support. While `state` is disabled
-    everything goes with it. Source: KIP-584, broker protections.
+    there are none. Source: KIP-584, broker protections.
     """
     if not state.is_enabled:
         return ()
@@ -54,3 +54,22 @@ def incompatibilities(supported: Supported, state: FeatureState) -> tuple[str, .
         + ("and is not supported" if found.supported is None else f"and only {found.supported} is supported")
         for found in unsupported_features(max_levels, supported)
     )
+
+
+def elected_state(existing: FeatureState | None, *, supports_features: bool, supported: Supported) -> FeatureState:
+    """Return the state that a controller writes when it is elected; equal to `existing` if nothing has to be written.
+
+    `existing` None: there is no znode. `supports_features`: the controller's inter.broker.protocol.version is the
+    migration's or above it. `supported`: what the controller itself supports.
+
+    A new cluster starts with all of `supported` finalized. A cluster that was disabled, because it was upgraded, starts
+    with nothing: operators finalize what they are ready for.
+    """
+    if not supports_features:
+        return DISABLED
+    if existing is None:
+        return FeatureState(
+            is_enabled=True,
+            features={name: FinalizedRange(levels.lowest, levels.highest) for name, levels in supported.items()},
+        )
+    return existing if existing.is_enabled else FeatureState(is_enabled=True)

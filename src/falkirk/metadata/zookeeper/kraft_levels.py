@@ -1,8 +1,8 @@
-"""Which feature levels of KRaft correspond to what a cluster on ZooKeeper has finalized, and what is in the way.
+"""The KRaft feature levels that correspond to what a cluster on ZooKeeper has finalized, and what is in the way.
 
 The inter-broker protocol becomes the metadata.version of the same name. A feature that KRaft has keeps its level; KRaft
-has no minimum levels (KIP-778), and knows other features than Kafka on ZooKeeper, which never had one in a release.
-A cluster moves by KIP-866, whose last release is the last one that has both.
+has no min levels (KIP-778), and other features than Kafka on ZooKeeper, which never had one in a release.
+A cluster moves by KIP-866; the last release that has both can do that last.
 """
 
 from __future__ import annotations
@@ -34,10 +34,18 @@ if TYPE_CHECKING:
     from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
     from falkirk.versions.inter_broker_protocol import InterBrokerProtocol
 
+# The first that could be run in production (Kafka 3.3), and that a bootstrap.checkpoint can hold (KIP-778).
+_FIRST_FORMATTED: Final = MetadataVersion.parse("3.3-IV0")
+
+_FIRST_MIGRATING: Final = next(version for version in METADATA_VERSIONS if version.migration_supported)
+
+# Given as --release-version, and by what is said of the quorum's first voters (KIP-853).
+_NOT_GIVEN: Final = frozenset({METADATA_VERSION, KRAFT_VERSION})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterpart:
-    """What a feature that is finalized in ZooKeeper is in KRaft."""
+    """The counterpart in KRaft of a feature that is finalized in ZooKeeper."""
 
     name: str
     levels: FinalizedRange
@@ -60,7 +68,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KraftLevels:
-    """The levels of a KRaft cluster like this one."""
+    """The levels of an equivalent KRaft cluster."""
 
     # What the brokers speak; None: nothing says it.
     protocol: EffectiveProtocol | None
@@ -72,10 +80,10 @@ class KraftLevels:
 
 
 def kraft_levels(state: FeatureState, *, ibp: InterBrokerProtocol | None) -> KraftLevels:
-    """Say what a state of finalized features is in KRaft.
+    """Return the KRaft levels of a state of finalized features.
 
-    `ibp`: the inter.broker.protocol.version that the brokers are configured with; a finalized ibp-feature beats it from
-    2.7-IV0 on. None: unknown.
+    `ibp`: the inter.broker.protocol.version that the brokers are configured with, None if unknown; from 2.7-IV0 on a
+    finalized ibp-feature overrides it.
     """
     protocol, unknown = _protocol(state, ibp)
     version = None if protocol is None else _metadata_version(protocol.protocol)
@@ -93,7 +101,7 @@ def kraft_levels(state: FeatureState, *, ibp: InterBrokerProtocol | None) -> Kra
 
 
 def broker_obstacles(state: FeatureState, brokers: Mapping[int, BrokerZnode], levels: KraftLevels) -> tuple[str, ...]:
-    """Say which live brokers do not go with what is finalized, or with the inter-broker protocol."""
+    """Return a sentence for each live broker that does not fit the finalized features or the inter-broker protocol."""
     found = []
     for broker_id, znode in sorted(brokers.items()):
         if znode.features is not None:
@@ -106,18 +114,15 @@ def broker_obstacles(state: FeatureState, brokers: Mapping[int, BrokerZnode], le
 
 
 def last_on_zookeeper() -> Release:
-    """Give the last release whose brokers run on ZooKeeper."""
+    """Return the last release whose brokers run on ZooKeeper."""
     return [release for release in all_releases() if release.has_zookeeper][-1]
 
 
 # --- The protocol
 
-# The first that could be run in production (Kafka 3.3), and that a bootstrap.checkpoint can hold (KIP-778).
-_FIRST_FORMATTED: Final = MetadataVersion.parse("3.3-IV0")
-
 
 def _protocol(state: FeatureState, ibp: InterBrokerProtocol | None) -> tuple[EffectiveProtocol | None, tuple[str, ...]]:
-    """Give the protocol that counts, or why it is not known."""
+    """Return the effective protocol, or why it is not known."""
     levels = state.features.get(IBP_FEATURE) if state.is_enabled else None
     try:
         if ibp is not None:
@@ -139,7 +144,7 @@ def _metadata_version(protocol: InterBrokerProtocol) -> MetadataVersion | None:
 
 
 def _obstacles(effective_protocol: EffectiveProtocol | None) -> tuple[str, ...]:
-    """Say what a cluster of this protocol cannot do yet; the last sentence says what helps."""
+    """Return what a cluster of this protocol cannot do yet; the last sentence has the remedy."""
     assert effective_protocol is not None
     protocol = effective_protocol.protocol
     last = last_on_zookeeper()
@@ -161,8 +166,6 @@ def _obstacles(effective_protocol: EffectiveProtocol | None) -> tuple[str, ...]:
         )
     return tuple(found)
 
-
-_FIRST_MIGRATING: Final = next(version for version in METADATA_VERSIONS if version.migration_supported)
 
 # --- The features
 
@@ -202,7 +205,7 @@ def _counterpart(name: str, levels: FinalizedRange, version: MetadataVersion | N
 
 
 def _of_protocol(name: str, levels: FinalizedRange) -> Counterpart:
-    """Give the metadata.version that a level of ibp-feature is."""
+    """Return the metadata.version that corresponds to a level of ibp-feature."""
     try:
         protocol = of_feature_level(levels.max_level)
     except UnknownInterBrokerProtocolError as error:
@@ -216,12 +219,12 @@ def _of_protocol(name: str, levels: FinalizedRange) -> Counterpart:
 
 @functools.cache
 def _kraft_releases() -> tuple[Release, ...]:
-    """Give the releases whose features are in the tables, oldest first."""
+    """Return the releases whose KRaft features are in the tables, oldest first."""
     return tuple(release for release in all_releases() if release.tables.kraft is not None)
 
 
 def _needed(release: Release, name: str, level: int) -> int:
-    """Give the lowest metadata.version at which a release runs a level of a feature."""
+    """Return the lowest metadata.version at which a release runs a level of a feature."""
     return release.feature(name).level(level).dependencies.get(METADATA_VERSION, METADATA_VERSIONS[0].level)
 
 
@@ -243,10 +246,6 @@ def _formats(version: MetadataVersion, features: tuple[Counterpart, ...]) -> tup
         Format(release=release, arguments=_arguments(version, [each for each in given if _has(release, each)]))
         for release in dict.fromkeys((last, newest))
     )
-
-
-# Given as --release-version, and by what is said of the quorum's first voters (KIP-853).
-_NOT_GIVEN: Final = frozenset({METADATA_VERSION, KRAFT_VERSION})
 
 
 def _has(release: Release, feature: Counterpart) -> bool:

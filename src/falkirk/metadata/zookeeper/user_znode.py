@@ -1,8 +1,8 @@
-"""The znode of a user's configuration, as far as it lets the user in: SCRAM credentials in `/config/users/<name>`.
+"""The znode of a user's configuration: SCRAM credentials in `/config/users/<name>`.
 
 `{"version":1,"config":{"SCRAM-SHA-256":"salt=...,stored_key=...,server_key=...,iterations=4096"}}`
 
-Salt and keys are base64, the name is written as in a URL. What else may stand there (quotas) is passed over.
+Salt and keys are base64, the name is percent-encoded. Other configuration (quotas) is ignored.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _CREDENTIAL: Final = re.compile(
 
 
 def decode_user(data: bytes, path: str) -> Mapping[ScramUser, ScramCredential]:
-    """Read the credentials of the user whose znode has this path; an empty znode has none.
+    """Decode the credentials of the user whose znode has this path; an empty znode has none.
 
-    Raises ZnodeError, which never shows what a credential holds.
+    Raises ZnodeError, whose message never contains a credential.
     """
     if not data:
         return {}

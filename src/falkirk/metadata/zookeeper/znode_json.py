@@ -1,7 +1,6 @@
-"""JSON of znodes, read strictly: what cannot be meant is a ZnodeError that says which key of which object it is.
+"""JSON of znodes, read strictly: a malformed value raises ZnodeError that names the key and the object.
 
-Keys that nobody asks for are left alone, as Kafka does. A key that stands twice is refused everywhere: nobody can say
-which of the two was meant.
+Unknown keys are ignored, as in Kafka. A duplicate key is refused everywhere, since it is ambiguous.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ INT16_MAX: Final = 0x7FFF
 INT32_MAX: Final = 0x7FFF_FFFF
 INT64_MAX: Final = 0x7FFF_FFFF_FFFF_FFFF
 TEXT_BYTES_MAX: Final = INT16_MAX
-"""What a STRING of Kafka's protocol can hold."""
+"""Bound of a STRING in Kafka's protocol."""
 
 _SHOWN_MAX = 60
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]{1,60}")
@@ -27,7 +26,7 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
 class ZnodeObject:
-    """A JSON object of a znode. Each question raises ZnodeError if the object has no such member."""
+    """A JSON object of a znode. Each getter raises ZnodeError if the object has no such member."""
 
     def __init__(self, path: str, about: str, members: dict[str, object]) -> None:
         self._path = path
@@ -35,49 +34,49 @@ class ZnodeObject:
         self._members = members
 
     def __contains__(self, key: str) -> bool:
-        """Say whether it has the key. A null counts as absent, as in Kafka."""
+        """Return whether the object has the key. A null counts as absent, as in Kafka."""
         return self._members.get(key) is not None
 
     def fault(self, text: str) -> ZnodeError:
-        """Make the error that tells what is wrong with this object."""
+        """Return the error that says what is wrong with this object."""
         return ZnodeError(self._path, f"{self._about}: {text}" if self._about else text)
 
     def number(self, key: str, lowest: int, highest: int) -> int:
-        """Give a whole number of a range."""
+        """Return an integer between the bounds, which are inclusive."""
         value = self._value(key)
         if type(value) is not int or not lowest <= value <= highest:
             raise self.fault(f"{key} is {shown(value)}, not a whole number from {lowest} to {highest}")
         return value
 
     def number_in_text(self, key: str) -> int:
-        """Give a whole number of 64 bits that is written as text."""
+        """Return a 64-bit integer that is written as text."""
         value = self._value(key)
         if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value) or abs(int(value)) > INT64_MAX:
             raise self.fault(f"{key} is {shown(value)}, not a whole number as text")
         return int(value)
 
     def text(self, key: str) -> str:
-        """Give a text; it may be empty."""
+        """Return a text; it may be empty."""
         return self._text(key, self._value(key))
 
     def texts(self, key: str) -> list[str]:
-        """Give a list of texts."""
+        """Return a list of texts."""
         return [self._text(f"{key}[{index}]", value) for index, value in enumerate(self._list(key))]
 
     def parts(self, key: str, about: str) -> list[ZnodeObject]:
-        """Give a list of objects; each is called `about` and its place in the list, from 1 on."""
+        """Return a list of objects; errors call each `about` and its place in the list, from 1 on."""
         return [
             self._object(f"{key}[{index}]", value, f"{about} {index + 1}")
             for index, value in enumerate(self._list(key))
         ]
 
     def named_parts(self, key: str, about: str) -> Iterator[tuple[str, ZnodeObject]]:
-        """Give all (name, object) of an object of objects; each is called `about` and its name."""
+        """Yield (name, object) for an object of objects; errors call each `about` and its name."""
         for name, value in self._named(key):
             yield name, self._object(f"{key}.{shown_name(name)}", value, f"{about} {shown_name(name)}")
 
     def named_texts(self, key: str) -> Iterator[tuple[str, str]]:
-        """Give all (name, text) of an object of texts."""
+        """Yield (name, text) for an object of texts."""
         for name, value in self._named(key):
             yield name, self._text(f"{key}.{shown_name(name)}", value)
 
@@ -113,7 +112,7 @@ class ZnodeObject:
 
 
 def read_object(data: bytes, path: str) -> ZnodeObject:
-    """Read the JSON object that a znode holds. Raises ZnodeError if it holds anything else."""
+    """Parse the JSON object that a znode holds. Raises ZnodeError if it holds anything else."""
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         members = dict(pairs)
@@ -129,8 +128,8 @@ def read_object(data: bytes, path: str) -> ZnodeObject:
         document: object = json.loads(data.decode(), object_pairs_hook=unique, parse_constant=_refuse)
     except UnicodeDecodeError as error:
         raise ZnodeError(path, f"it is not UTF-8 (byte {error.start})") from None
-    except json.JSONDecodeError as error:
-        raise ZnodeError(path, f"it is not JSON: {error.msg} (character {error.pos})") from None
+    except json.JSONDecodeError as json_error:
+        raise ZnodeError(path, f"it is not JSON: {json_error.msg} (character {json_error.pos})") from None
     except ValueError:
         raise ZnodeError(path, "it has a number that nothing can hold") from None
     except RecursionError:
@@ -141,7 +140,7 @@ def read_object(data: bytes, path: str) -> ZnodeObject:
 
 
 def read_version(znode: ZnodeObject, known: range) -> int:
-    """Read the version of the schema. Raises ZnodeError if it is none of those known."""
+    """Return the version of the schema. Raises ZnodeError if it is not a known one."""
     version = znode.number("version", -INT32_MAX - 1, INT32_MAX)
     if version not in known:
         raise znode.fault(f"the schema version {version} is unknown (known are {known[0]} to {known[-1]})")
@@ -171,7 +170,7 @@ def shown_name(name: str) -> str:
 
 
 def _is_text(value: str) -> bool:
-    """Say whether it can be written: JSON can spell half a pair of surrogates, UTF-8 cannot."""
+    """Return whether UTF-8 can encode the value: JSON can spell half a surrogate pair, UTF-8 cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:

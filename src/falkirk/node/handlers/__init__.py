@@ -1,1 +1,1 @@
-"""One file for each API that a node serves; the head of each says versions and behaviour."""
+"""One file for each API that a node serves; its head lists versions and behaviour. `parts` has what handlers share."""

@@ -1,25 +1,28 @@
 """AddRaftVoter (key 80), v0-1: makes an observer a voter of the quorum. KIP-853, KIP-1186.
 
 Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
-Version notes: v1 can be answered when the leader has it in its log, before it is committed (AckWhenCommitted).
+Version notes: v1 adds AckWhenCommitted: if false, the leader answers once the change is in its log.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AskRaft
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
+from falkirk.protocol.messages import AddRaftVoterRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
-    """Let the replica answer."""
+def handle(view: NodeView, context: RequestContext, request: AddRaftVoterRequest) -> WireMessage | AskRaft:
+    """Check authorization; the replica of the metadata log does the rest."""
     return refusal(view, context, request, AclOperation.ALTER) or ASK_RAFT
 
 
-ROUTE: Final = Route(api_key=80, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, AddRaftVoterRequest]] = Route(NodeView, AddRaftVoterRequest, handle)

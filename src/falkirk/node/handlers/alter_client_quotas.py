@@ -1,6 +1,6 @@
 """AlterClientQuotas (key 49), v0-1: set and remove quotas of users, client ids and addresses. KIP-546.
 
-Behaviour: needs ALTER_CONFIGS on CLUSTER; served by the active controller. Each entity has an answer of its own.
+Behaviour: needs ALTER_CONFIGS on CLUSTER; served by the active controller. Each entity has its own result.
 Version notes: v1 is the first flexible version.
 """
 
@@ -8,26 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterClientQuotasRequest, AlterClientQuotasResponse
 from falkirk.protocol.messages.alter_client_quotas_response import EntityData, EntryData
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.metadata.record_key import QuotaEntity
+    from falkirk.metadata.records.record_key import QuotaEntity
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.alter_client_quotas_request import EntryData as AlteredEntry
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: AlterClientQuotasRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Change the quotas that may be so."""
-    assert isinstance(request, AlterClientQuotasRequest)
-    assert view.controller is not None
+    """Change the quotas whose entity and values are valid."""
     refused = refusal(view, context, request, AclOperation.ALTER_CONFIGS)
     if refused is not None:
         return refused
@@ -45,4 +44,4 @@ def _entity(entry: AlteredEntry) -> QuotaEntity:
     return tuple(sorted({data.entity_type: data.entity_name for data in entry.entity}.items()))
 
 
-ROUTE: Final = Route(api_key=49, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, AlterClientQuotasRequest]] = Route(ControllerView, AlterClientQuotasRequest, handle)

@@ -1,7 +1,7 @@
 """AlterUserScramCredentials (key 51), v0: set and delete SCRAM credentials. KIP-554, KIP-900.
 
-Behaviour: needs ALTER on CLUSTER; served by the active controller, from metadata.version 3.5-IV2 on. Each user has an
-answer of its own; one who stands twice in the request is refused.
+Behaviour: needs ALTER on CLUSTER; served by the active controller, from metadata.version 3.5-IV2 on. Each user has its
+own result; one that is named twice is refused.
 Version notes: v0 is flexible.
 """
 
@@ -9,26 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.metadata.controller.scram_control import ScramUpsertion
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.security.scram_control import ScramUpsertion
+from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.scram import ScramUser
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
 from falkirk.protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Change the credentials of the users that can be changed."""
-    assert isinstance(request, AlterUserScramCredentialsRequest)
-    assert view.controller is not None
+    """Change the credentials whose users and values are valid."""
     refused = refusal(view, context, request, AclOperation.ALTER)
     if refused is not None:
         return refused
@@ -51,4 +50,6 @@ def handle(
     return ControllerResult(result.records, AlterUserScramCredentialsResponse(results=answers))
 
 
-ROUTE: Final = Route(api_key=51, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, AlterUserScramCredentialsRequest]] = Route(
+    ControllerView, AlterUserScramCredentialsRequest, handle
+)

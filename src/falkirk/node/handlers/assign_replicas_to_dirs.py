@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs (key 73), v0: a broker tells in which of its log directories replicas lie. KIP-858.
+"""AssignReplicasToDirs (key 73), v0: a broker reports the log directories of its replicas. KIP-858.
 
 Behaviour: needs CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; served by the active controller, else
 NOT_CONTROLLER. UNSUPPORTED_VERSION below metadata.version 3.7-IV2, STALE_BROKER_EPOCH; for each partition
@@ -10,29 +10,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.controller_answer import answer
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.controller_response import controller_response
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AssignReplicasToDirsRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: AssignReplicasToDirsRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Take the directories down."""
-    assert isinstance(request, AssignReplicasToDirsRequest)
-    assert view.controller is not None
+    """Record the directories."""
     refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     if refused is not None:
         return refused
     decided = view.controller.replication.assign_replicas_to_directories(request)
-    return answer(context, request, decided, lambda response: response)
+    return controller_response(context, request, decided, lambda response: response)
 
 
-ROUTE: Final = Route(api_key=73, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, AssignReplicasToDirsRequest]] = Route(
+    ControllerView, AssignReplicasToDirsRequest, handle
+)

@@ -1,8 +1,8 @@
-"""ConsumerGroupDescribe (key 69), v0-1: state, epochs and members of groups of the consumer protocol. KIP-848.
+"""ConsumerGroupDescribe (key 69), v0-1: state, epochs and members of consumer protocol groups. KIP-848.
 
-Behaviour: UNSUPPORTED_VERSION where the protocol is not enabled. Needs DESCRIBE on each group, else
-GROUP_AUTHORIZATION_FAILED for it; where groups depend on `group.version`, DESCRIBE on all their topics too, else
-TOPIC_AUTHORIZATION_FAILED. INVALID_GROUP_ID for an empty one.
+Behaviour: UNSUPPORTED_VERSION unless the protocol is enabled. Needs DESCRIBE on each group, else
+GROUP_AUTHORIZATION_FAILED for it; where groups depend on `group.version`, also DESCRIBE on all of their topics, else
+TOPIC_AUTHORIZATION_FAILED. INVALID_GROUP_ID for an empty id.
 Version notes: v1 adds the members' types.
 """
 
@@ -11,11 +11,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.group_requests import ask_groups, client_of, groups_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
+from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
@@ -25,22 +27,23 @@ from falkirk.versions.features import GROUP_VERSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.protocol.schema import WireMessage
 
 _HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the shards of the groups answer."""
-    assert isinstance(request, ConsumerGroupDescribeRequest)
-    if not groups_of(view).is_consumer_protocol_enabled:
+def handle(
+    view: BrokerView, context: RequestContext, request: ConsumerGroupDescribeRequest
+) -> WireMessage | AnswerLater:
+    """Have the shards describe the groups."""
+    if not view.broker.groups.is_consumer_protocol_enabled:
         return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
     return AnswerLater(partial(_describe, view, context, request))
 
 
-def _describe(view: NodeView, context: RequestContext, request: ConsumerGroupDescribeRequest, answer: Answer) -> None:
+def _describe(view: BrokerView, context: RequestContext, request: ConsumerGroupDescribeRequest, answer: Answer) -> None:
     allowed: list[str] = []
     refused: list[DescribedGroup] = []
     for name in request.group_ids:
@@ -52,12 +55,12 @@ def _describe(view: NodeView, context: RequestContext, request: ConsumerGroupDes
             allowed.append(name)
 
     def finish(groups: Sequence[DescribedGroup]) -> None:
-        told = [_without_hidden_topics(view, context, group) for group in groups]
+        visible = [_without_hidden_topics(view, context, group) for group in groups]
         if request.include_authorized_operations:
-            for group in told:
+            for group in visible:
                 if group.error_code == ErrorCode.NONE:
                     group.authorized_operations = authorized_group_operations(view, context, group.group_id)
-        answer(ConsumerGroupDescribeResponse(groups=[*refused, *told]))
+        answer(ConsumerGroupDescribeResponse(groups=[*refused, *visible]))
 
     client = client_of(context)
     ask_groups(
@@ -69,7 +72,7 @@ def _describe(view: NodeView, context: RequestContext, request: ConsumerGroupDes
     )
 
 
-def _without_hidden_topics(view: NodeView, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
+def _without_hidden_topics(view: BrokerView, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
     if GROUP_VERSION not in view.release.features or not view.authorizer.is_configured:
         return group
     topics = {
@@ -89,4 +92,4 @@ def _failed(name: str, error: ErrorCode) -> DescribedGroup:
     return DescribedGroup(group_id=name, error_code=error)
 
 
-ROUTE: Final = Route(api_key=69, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, ConsumerGroupDescribeRequest]] = Route(BrokerView, ConsumerGroupDescribeRequest, handle)

@@ -1,33 +1,36 @@
-"""ConsumerGroupHeartbeat (key 68), v0-1: a member of a consumer group joins, lives, and leaves. KIP-848.
+"""ConsumerGroupHeartbeat (key 68), v0-1: a member of a consumer group joins, stays, and leaves. KIP-848.
 
-Behaviour: UNSUPPORTED_VERSION where the protocol is not enabled. Needs READ on the group, else
-GROUP_AUTHORIZATION_FAILED; where groups depend on `group.version`, DESCRIBE on all topics that it names, else
-TOPIC_AUTHORIZATION_FAILED: a pattern finds but topics that may be described.
-Version notes: v1 adds the pattern, and lets clients make their member ids.
+Behaviour: UNSUPPORTED_VERSION unless the protocol is enabled. Needs READ on the group, else GROUP_AUTHORIZATION_FAILED;
+where groups depend on `group.version`, also DESCRIBE on all topics in the request, else TOPIC_AUTHORIZATION_FAILED. A
+pattern matches only topics that the client may describe.
+Version notes: v1 adds the pattern, and lets clients generate their member ids.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.group_requests import ask_group, client_of, groups_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.group_requests import ask_group, client_of, is_group_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from falkirk.versions.features import GROUP_VERSION
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the group's shard answer."""
-    assert isinstance(request, ConsumerGroupHeartbeatRequest)
-    if not groups_of(view).is_consumer_protocol_enabled:
+def handle(
+    view: BrokerView, context: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> WireMessage | AnswerLater:
+    """Have the group's shard process the heartbeat."""
+    if not view.broker.groups.is_consumer_protocol_enabled:
         return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
     if not is_group_allowed(view, context, AclOperation.READ, request.group_id):
         return error_response(request, context.api_version, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -52,4 +55,6 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     )
 
 
-ROUTE: Final = Route(api_key=68, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, ConsumerGroupHeartbeatRequest]] = Route(
+    BrokerView, ConsumerGroupHeartbeatRequest, handle
+)

@@ -1,8 +1,8 @@
-"""CreateAcls (key 30), v0-3: new access control entries. KIP-140, KIP-290.
+"""CreateAcls (key 30), v0-3: create access control entries. KIP-140, KIP-290.
 
-Behaviour: needs ALTER on CLUSTER; served by the active controller. Each entry has an answer of its own; one that is
-there already is no error and not written again. Ranges of hosts need metadata.version 4.4-IV1.
-Version notes: v1 adds the pattern type, v0 knows literal names only; v2 is the first flexible version; v3 adds the
+Behaviour: needs ALTER on CLUSTER; served by the active controller. Each entry has its own result; one that exists
+already is no error and is not written again. Ranges of hosts need metadata.version 4.4-IV1.
+Version notes: v1 adds the pattern type, v0 has literal names only; v2 is the first flexible version; v3 adds the
 resource type USER.
 """
 
@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.result import ControllerResult
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import Acl
-from falkirk.node.handlers.acl_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.parts.acl_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import CreateAclsRequest, CreateAclsResponse
 from falkirk.protocol.messages.create_acls_response import AclCreationResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: CreateAclsRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Create the entries that are valid."""
-    assert isinstance(request, CreateAclsRequest)
-    assert view.controller is not None
+    """Create the valid entries."""
     refused = refusal(view, context, request, AclOperation.ALTER)
     if refused is not None:
         return refused
@@ -50,4 +49,4 @@ def handle(
     return ControllerResult(result.records, CreateAclsResponse(results=answers))
 
 
-ROUTE: Final = Route(api_key=30, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, CreateAclsRequest]] = Route(ControllerView, CreateAclsRequest, handle)

@@ -1,31 +1,33 @@
-"""CreatePartitions (key 37), v0-3: more partitions for topics, assigned by hand or placed. KIP-195, KIP-599.
+"""CreatePartitions (key 37), v0-3: add partitions to topics, assigned by the client or placed. KIP-195, KIP-599.
 
 Behaviour: needs ALTER on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active controller. A name
-that comes twice is refused.
-Version notes: all alike; v2 is flexible. v3 could tell clients of a quota, but none is enforced (see compatibility.md).
+that appears twice is refused.
+Version notes: all alike; v2 is flexible. v3 allows THROTTLING_QUOTA_EXCEEDED, but no quota is enforced (see
+compatibility.md).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics, split_repeated
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsRequest
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ControllerResult[WireMessage]:
-    """Add partitions to the topics that may be altered."""
-    assert isinstance(request, CreatePartitionsRequest)
-    assert view.controller is not None
+def handle(
+    view: ControllerView, context: RequestContext, request: CreatePartitionsRequest
+) -> ControllerResult[WireMessage]:
+    """Add partitions to the topics that the client may alter."""
     names, repeated = split_repeated(topic.name for topic in request.topics)
     allowed = allowed_topics(view, context, AclOperation.ALTER, names)
     result = view.controller.replication.create_partitions(
@@ -41,4 +43,4 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Con
     return result
 
 
-ROUTE: Final = Route(api_key=37, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, CreatePartitionsRequest]] = Route(ControllerView, CreatePartitionsRequest, handle)

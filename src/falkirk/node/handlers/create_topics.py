@@ -1,35 +1,36 @@
-"""CreateTopics (key 19), v0-7: new topics, assigned by hand or placed. KIP-4, KIP-464, KIP-525, KIP-599.
+"""CreateTopics (key 19), v0-7: create topics, assigned by the client or placed. KIP-4, KIP-464, KIP-525, KIP-599.
 
 Behaviour: needs CREATE on CLUSTER, or on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active
-controller. A name that comes twice is refused, and so is that of the metadata topic. Configs are told to who has
+controller. A name that appears twice is refused, and so is that of the metadata topic. Configs in the response need
 DESCRIBE_CONFIGS on the topic.
-Version notes: v1 adds ValidateOnly and error messages; v4 lets -1 stand for the default number of partitions and
-replicas; v5 answers with partitions, replicas and configs; v7 with the topic's id.
+Version notes: v1 adds ValidateOnly and error messages; v4 allows -1 for the default number of partitions and replicas;
+v5 returns partitions, replicas and configs; v7 the topic's id.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.topic_names import CLUSTER_METADATA
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics, split_repeated
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.topic_names import CLUSTER_METADATA
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_response import CreatableTopicResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.metadata.controller.result import ControllerResult
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ControllerResult[WireMessage]:
-    """Create the topics that may be created."""
-    assert isinstance(request, CreateTopicsRequest)
-    assert view.controller is not None
+def handle(
+    view: ControllerView, context: RequestContext, request: CreateTopicsRequest
+) -> ControllerResult[WireMessage]:
+    """Create the topics that the client may create."""
     names, repeated = split_repeated(topic.name for topic in request.topics)
     possible = [name for name in names if name != CLUSTER_METADATA]
     if is_cluster_operation_allowed(view, context, AclOperation.CREATE):
@@ -56,4 +57,4 @@ def _refused(name: str, error_code: ErrorCode, message: str) -> CreatableTopicRe
     return CreatableTopicResult(name, error_code=error_code, error_message=message)
 
 
-ROUTE: Final = Route(api_key=19, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, CreateTopicsRequest]] = Route(ControllerView, CreateTopicsRequest, handle)

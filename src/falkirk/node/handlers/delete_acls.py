@@ -1,8 +1,8 @@
 """DeleteAcls (key 31), v0-3: delete the access control entries that filters match. KIP-140, KIP-290.
 
-Behaviour: needs ALTER on CLUSTER; served by the active controller. Each filter has an answer of its own, with the
-entries that it matched.
-Version notes: v1 adds the pattern type, v0 knows literal names only; v2 is the first flexible version; v3 adds the
+Behaviour: needs ALTER on CLUSTER; served by the active controller. Each filter has its own result, with the entries
+that it matched.
+Version notes: v1 adds the pattern type, v0 has literal names only; v2 is the first flexible version; v3 adds the
 resource type USER.
 """
 
@@ -10,26 +10,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_filter import AclFilter
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.acl_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_filter import AclFilter
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.node.handlers.parts.acl_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import DeleteAclsRequest, DeleteAclsResponse
 from falkirk.protocol.messages.delete_acls_response import DeleteAclsFilterResult, DeleteAclsMatchingAcl
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.acl_control import DeletedAcls
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.controller.security.acl_control import DeletedAcls
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: DeleteAclsRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Delete what the filters match."""
-    assert isinstance(request, DeleteAclsRequest)
-    assert view.controller is not None
+    """Delete the entries that the filters match."""
     refused = refusal(view, context, request, AclOperation.ALTER)
     if refused is not None:
         return refused
@@ -68,4 +67,4 @@ def _answer(deleted: DeletedAcls) -> DeleteAclsFilterResult:
     return DeleteAclsFilterResult(deleted.error.error_code, deleted.error.message, matching)
 
 
-ROUTE: Final = Route(api_key=31, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, DeleteAclsRequest]] = Route(ControllerView, DeleteAclsRequest, handle)

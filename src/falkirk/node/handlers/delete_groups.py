@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42), v0-3: groups without members go, with their offsets. KIP-229.
+"""DeleteGroups (key 42), v0-3: delete groups without members, with their offsets. KIP-229.
 
 Behaviour: needs DELETE on each group, else GROUP_AUTHORIZATION_FAILED for it; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. A
 group that is named twice is deleted once.
@@ -10,9 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.group_requests import ask_groups, client_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DeleteGroupsRequest, DeleteGroupsResponse
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
@@ -20,18 +22,16 @@ from falkirk.protocol.messages.delete_groups_response import DeletableGroupResul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> AnswerLater:
-    """Let the shards of the groups answer."""
-    assert isinstance(request, DeleteGroupsRequest)
+def handle(view: BrokerView, context: RequestContext, request: DeleteGroupsRequest) -> AnswerLater:
+    """Have the shards delete the groups."""
     return AnswerLater(partial(_delete, view, context, request))
 
 
-def _delete(view: NodeView, context: RequestContext, request: DeleteGroupsRequest, answer: Answer) -> None:
+def _delete(view: BrokerView, context: RequestContext, request: DeleteGroupsRequest, answer: Answer) -> None:
     names = dict.fromkeys(request.groups_names)
     allowed = [name for name in names if is_group_allowed(view, context, AclOperation.DELETE, name)]
     refused = [
@@ -51,4 +51,4 @@ def _delete(view: NodeView, context: RequestContext, request: DeleteGroupsReques
     )
 
 
-ROUTE: Final = Route(api_key=42, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, DeleteGroupsRequest]] = Route(BrokerView, DeleteGroupsRequest, handle)

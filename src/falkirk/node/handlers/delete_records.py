@@ -1,10 +1,10 @@
-"""DeleteRecords (key 21), v0-2: the start of a log is moved, so that what is before it is gone. KIP-107.
+"""DeleteRecords (key 21), v0-2: move the start of logs forward. KIP-107.
 
 Behaviour: needs DELETE on each topic, else TOPIC_AUTHORIZATION_FAILED for it; UNKNOWN_TOPIC_OR_PARTITION. The leader
-does it and answers when all replicas have: INVALID_TOPIC_EXCEPTION for internal topics, POLICY_VIOLATION where
-cleanup.policy is compact alone, OFFSET_OUT_OF_RANGE beyond the high watermark, NOT_LEADER_OR_FOLLOWER,
-KAFKA_STORAGE_ERROR, REQUEST_TIMED_OUT. Offset -1 means up to the high watermark.
-Version notes: they have all the same content.
+moves its log start and answers when all replicas have: INVALID_TOPIC_EXCEPTION for internal topics, POLICY_VIOLATION
+where cleanup.policy is compact alone, OFFSET_OUT_OF_RANGE beyond the high watermark, NOT_LEADER_OR_FOLLOWER,
+KAFKA_STORAGE_ERROR, REQUEST_TIMED_OUT. Offset -1 means the high watermark.
+Version notes: all versions have the same content.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
-from falkirk.node.replication.answers import RecordsDeleted
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.replication.answers import RecordsDeleted
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DeleteRecordsRequest, DeleteRecordsResponse
 from falkirk.protocol.messages.delete_records_response import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
@@ -23,19 +25,16 @@ from falkirk.protocol.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> AnswerLater:
-    """Delete what may be deleted."""
-    assert isinstance(request, DeleteRecordsRequest)
+def handle(view: BrokerView, context: RequestContext, request: DeleteRecordsRequest) -> AnswerLater:
+    """Delete records from the partitions that the client may change."""
     return AnswerLater(partial(_delete, view, context, request))
 
 
-def _delete(view: NodeView, context: RequestContext, request: DeleteRecordsRequest, answer: Answer) -> None:
-    assert view.replicas is not None, "only brokers serve it"
+def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsRequest, answer: Answer) -> None:
     offsets: dict[TopicPartition, int] = {}
     refused: dict[TopicPartition, RecordsDeleted] = {}
     for topic in request.topics:
@@ -53,7 +52,7 @@ def _delete(view: NodeView, context: RequestContext, request: DeleteRecordsReque
         answer(_response({**deleted, **refused}))
 
     if offsets:
-        view.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, done=done)
+        view.broker.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, done=done)
     else:
         done({})
 
@@ -70,4 +69,4 @@ def _response(results: Mapping[TopicPartition, RecordsDeleted]) -> DeleteRecords
     return DeleteRecordsResponse(topics=list(topics.values()))
 
 
-ROUTE: Final = Route(api_key=21, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, DeleteRecordsRequest]] = Route(BrokerView, DeleteRecordsRequest, handle)

@@ -1,8 +1,8 @@
-"""DeleteTopics (key 20), v0-6: topics that go, by name or id. KIP-4, KIP-516, KIP-599.
+"""DeleteTopics (key 20), v0-6: delete topics, by name or id. KIP-4, KIP-516, KIP-599.
 
-Behaviour: needs DELETE on CLUSTER or on the topic; who may not DESCRIBE a topic either is not told whether it exists
-(TOPIC_AUTHORIZATION_FAILED), nor the name behind an id. Refused with TOPIC_DELETION_DISABLED where
-delete.topic.enable is false. Served by the active controller. What comes twice, by whatever it is called, is refused.
+Behaviour: needs DELETE on CLUSTER or on the topic. Without DESCRIBE on a topic the client learns neither whether it
+exists (TOPIC_AUTHORIZATION_FAILED) nor the name of an id. TOPIC_DELETION_DISABLED where delete.topic.enable is false.
+Served by the active controller. A topic that appears twice, by name or id, is refused.
 Version notes: before v3 INVALID_REQUEST stands for TOPIC_DELETION_DISABLED; v5 adds error messages; v6 ids.
 """
 
@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.api_error import ApiError
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import (
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.requests.api_error import ApiError
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import (
     TOPIC_AUTHORIZATION_FAILED,
     allowed_topics,
     split_repeated,
 )
+from falkirk.node.handlers.parts.view import ControllerView, NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import DeleteTopicsRequest, DeleteTopicsResponse
@@ -28,17 +29,17 @@ from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.controller import Controller
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+
+_NOT_AUTHORIZED: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: DeleteTopicsRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
-    """Delete the topics that may be deleted."""
-    assert isinstance(request, DeleteTopicsRequest)
+    """Delete the topics that the client may delete."""
     controller = view.controller
-    assert controller is not None
     if controller.settings.static_configs.get("delete.topic.enable", "true").strip().lower() == "false":
         code = ErrorCode.INVALID_REQUEST if context.api_version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         return error_response(request, context.api_version, code, "Topic deletion is disabled.")
@@ -48,7 +49,7 @@ def handle(
 
 
 class _Deletion:
-    """Finds out which topics are meant, and which of them may go; answers for the others on the way."""
+    """Collects the topics to delete, and the results of those that are refused."""
 
     def __init__(self, view: NodeView, context: RequestContext, controller: Controller) -> None:
         self._view = view
@@ -61,7 +62,7 @@ class _Deletion:
         self._answers: list[DeletableTopicResult] = []
 
     def name_topics(self, request: DeleteTopicsRequest) -> None:
-        """Take in what the request names, however it does."""
+        """Add the topics of the request, given by name or id."""
         names: list[str] = list(request.topic_names)
         ids: list[bytes] = []
         for topic in request.topics:
@@ -86,11 +87,11 @@ class _Deletion:
             self._add_name(name, frozenset(ids_repeated))
 
     def result(self) -> ControllerResult[WireMessage]:
-        """Delete what is left and answer for all."""
+        """Delete the remaining topics and return all results."""
         result = self._controller.replication.delete_topics(self._names)
         for topic_id, error in result.response.items():
             self._answer(self._names[topic_id], topic_id, *error)
-        # Sorted, so that the place of an answer does not tell a topic that is not there from one that may not be seen.
+        # Sorted, so that the order does not reveal whether a topic is missing or hidden from the client.
         self._answers.sort(key=lambda answer: (answer.name or "", answer.topic_id))
         return ControllerResult(result.records, DeleteTopicsResponse(responses=self._answers))
 
@@ -128,6 +129,4 @@ class _Deletion:
         self._answers.append(DeletableTopicResult(name, topic_id, error_code, message))
 
 
-_NOT_AUTHORIZED: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)
-
-ROUTE: Final = Route(api_key=20, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, DeleteTopicsRequest]] = Route(ControllerView, DeleteTopicsRequest, handle)

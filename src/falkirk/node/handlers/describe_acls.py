@@ -1,7 +1,7 @@
 """DescribeAcls (key 29), v0-3: the access control entries that a filter matches. KIP-140, KIP-290.
 
-Behaviour: needs DESCRIBE on CLUSTER; every node answers, from what is published. Entries are told by resource.
-Version notes: v1 adds the pattern type, v0 knows literal names only; v2 is the first flexible version; v3 adds the
+Behaviour: needs DESCRIBE on CLUSTER; every node answers, from its image. Entries are grouped by resource.
+Version notes: v1 adds the pattern type, v0 has literal names only; v2 is the first flexible version; v3 adds the
 resource type USER.
 """
 
@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_filter import AclFilter
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.acl_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_filter import AclFilter
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.acl_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeAclsRequest, DescribeAclsResponse
 from falkirk.protocol.messages.describe_acls_response import AclDescription, DescribeAclsResource
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell the entries."""
-    assert isinstance(request, DescribeAclsRequest)
+def handle(view: NodeView, context: RequestContext, request: DescribeAclsRequest) -> WireMessage:
+    """Return the matching entries."""
     refused = refusal(view, context, request, AclOperation.DESCRIBE)
     if refused is not None:
         return refused
@@ -53,4 +53,4 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     return DescribeAclsResponse(resources=list(resources.values()))
 
 
-ROUTE: Final = Route(api_key=29, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeAclsRequest]] = Route(NodeView, DescribeAclsRequest, handle)

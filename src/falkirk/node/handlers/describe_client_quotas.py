@@ -1,9 +1,9 @@
 """DescribeClientQuotas (key 48), v0-1: the quotas of entities that a filter matches. KIP-546, KIP-612.
 
-Behaviour: needs DESCRIBE_CONFIGS on CLUSTER; brokers answer, from what is published. A component of the filter names a
-type of entity, and a name (EXACT), the default (DEFAULT) or any name or default (ANY); `strict`: an entity has no other
-types. A type that nobody knows is UNSUPPORTED_VERSION; one that stands twice, a name where there must be none or the
-other way round, or `ip` besides others is INVALID_REQUEST.
+Behaviour: needs DESCRIBE_CONFIGS on CLUSTER; brokers answer, from their image. A component of the filter names an
+entity type, and a name (EXACT), the default (DEFAULT) or any name or default (ANY); `strict`: an entity has no other
+types. UNSUPPORTED_VERSION for an unknown type; INVALID_REQUEST for a type that appears twice, a name that is missing or
+superfluous, or `ip` beside others.
 Version notes: v1 is the first flexible version.
 """
 
@@ -11,29 +11,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 from falkirk.protocol.messages.describe_client_quotas_response import EntityData, EntryData, ValueData
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.metadata.record_key import QuotaEntity
+    from falkirk.metadata.records.record_key import QuotaEntity
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.describe_client_quotas_request import ComponentData
     from falkirk.protocol.schema import WireMessage
 
+_IP: Final = "ip"
+_ENTITY_TYPES: Final = frozenset({_IP, "user", "client-id"})
+_EXACT: Final = 0
+_ANY: Final = 2
+_MATCH_TYPES: Final = {_EXACT: "MATCH_TYPE_EXACT", 1: "MATCH_TYPE_DEFAULT", _ANY: "MATCH_TYPE_SPECIFIED"}
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell the quotas."""
-    assert isinstance(request, DescribeClientQuotasRequest)
+
+def handle(view: NodeView, context: RequestContext, request: DescribeClientQuotasRequest) -> WireMessage:
+    """Return the quotas of matching entities."""
     refused = refusal(view, context, request, AclOperation.DESCRIBE_CONFIGS)
     if refused is not None:
         return refused
-    error = _why_invalid(request.components)
+    error = _filter_error(request.components)
     if error.is_failure:
         return error_response(request, context.api_version, *error)
     entries: dict[QuotaEntity, list[ValueData]] = {}
@@ -48,10 +54,10 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     )
 
 
-def _why_invalid(components: list[ComponentData]) -> ApiError:
+def _filter_error(components: list[ComponentData]) -> ApiError:
     seen: set[str] = set()
     for component in components:
-        error = _why_component_is_invalid(component, seen)
+        error = _component_error(component, seen)
         if error.is_failure:
             return error
         seen.add(component.entity_type)
@@ -64,7 +70,7 @@ def _why_invalid(components: list[ComponentData]) -> ApiError:
     return NO_ERROR
 
 
-def _why_component_is_invalid(component: ComponentData, seen: set[str]) -> ApiError:
+def _component_error(component: ComponentData, seen: set[str]) -> ApiError:
     kind, match_type = component.entity_type, component.match_type
     message = None
     if not kind:
@@ -92,10 +98,4 @@ def _matches(entity: dict[str, str | None], request: DescribeClientQuotasRequest
     )
 
 
-_IP: Final = "ip"
-_ENTITY_TYPES: Final = frozenset({_IP, "user", "client-id"})
-_EXACT: Final = 0
-_ANY: Final = 2
-_MATCH_TYPES: Final = {_EXACT: "MATCH_TYPE_EXACT", 1: "MATCH_TYPE_DEFAULT", _ANY: "MATCH_TYPE_SPECIFIED"}
-
-ROUTE: Final = Route(api_key=48, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeClientQuotasRequest]] = Route(NodeView, DescribeClientQuotasRequest, handle)

@@ -1,10 +1,10 @@
 """DescribeConfigs (key 32), v0-4: configs with their sources. KIP-133, KIP-226, KIP-569, KIP-714.
 
-Behaviour: needs DESCRIBE_CONFIGS on the topic or group, else on CLUSTER; every node answers. Of brokers a node tells
-its own configs and the default of all; it has no log levels (BROKER_LOGGER) to tell. Secrets are left out, and so is
-documentation, which is Kafka's.
-Version notes: v0 tells whether a value is the default; v1 where it comes from, and on demand its synonyms; v3 its
-type; v4 is the first flexible version.
+Behaviour: needs DESCRIBE_CONFIGS on the topic or group, else on CLUSTER; every node answers. Of brokers a node knows
+its own configs and the cluster-wide default; it has no log levels (BROKER_LOGGER). Secrets are left out, and so is
+documentation, whose text is Kafka's.
+Version notes: v0 has whether a value is the default; v1 its source and, on request, its synonyms; v3 its type; v4 is
+the first flexible version.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.api_error import NO_ERROR, ApiError
-from falkirk.metadata.controller.config_resolution import DEFAULT_CONFIG
-from falkirk.metadata.controller.config_validation import is_known_resource_type
-from falkirk.metadata.controller.topic_names import why_invalid
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.configs.config_resolution import DEFAULT_CONFIG
+from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
+from falkirk.metadata.controller.state.topic_names import reason_invalid_name
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
-from falkirk.node.config_descriptions import ConfigDescriptions
-from falkirk.node.handlers.config_resources import why_not_authorized
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
+from falkirk.node.config.config_descriptions import ConfigDescriptions
+from falkirk.node.handlers.parts.config_resources import authorization_error
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeConfigsRequest, DescribeConfigsResponse
 from falkirk.protocol.messages.describe_configs_response import DescribeConfigsResult
@@ -28,20 +29,25 @@ from falkirk.protocol.messages.describe_configs_response import DescribeConfigsR
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.config_descriptions import Descriptions
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.config.config_descriptions import Descriptions
     from falkirk.protocol.schema import WireMessage
 
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
+    CLIENT_METRICS: "Client metrics subscription name must not be empty",
+    GROUP: "Group name must not be empty",
+}
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell the configs that may be seen."""
-    assert isinstance(request, DescribeConfigsRequest)
+
+def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequest) -> WireMessage:
+    """Return the configs that the client may see."""
     descriptions = ConfigDescriptions(view.release, view.node_id, view.static_configs, view.image.configs)
     results = []
     for asked in request.resources:
         resource = ConfigResource(asked.resource_type, asked.resource_name)
         configs = _describe(view, context, descriptions, resource)
-        # As in Kafka no message is the empty one.
+        # As in Kafka an absent message is empty.
         result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
         if isinstance(configs, ApiError):
             result.error_code, result.error_message = configs.error_code, configs.message or ""
@@ -57,27 +63,27 @@ def _describe(
     kind, name = resource
     if kind != BROKER_LOGGER and not is_known_resource_type(kind, view.release):
         return ApiError(ErrorCode.INVALID_REQUEST, f"This node has no configs of resource type {kind}.")
-    error = why_not_authorized(view, context, AclOperation.DESCRIBE_CONFIGS, resource)
+    error = authorization_error(view, context, AclOperation.DESCRIBE_CONFIGS, resource)
     if not error.is_failure:
-        error = _why_not_here(view, kind, name)
+        error = _resource_error(view, kind, name)
     return error if error.is_failure else _DESCRIBE[kind](descriptions, name)
 
 
-def _why_not_here(view: NodeView, kind: int, name: str) -> ApiError:
+def _resource_error(view: NodeView, kind: int, name: str) -> ApiError:
     if kind == TOPIC:
-        reason = why_invalid(name)
+        reason = reason_invalid_name(name)
         if reason is not None:
             return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
         is_there = view.image.topics.topic(name) is not None
         return NO_ERROR if is_there else ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if kind in {BROKER, BROKER_LOGGER}:
-        reason = _why_not_this_node(view, kind, name)
+        reason = _reason_not_this_node(view, kind, name)
     else:
         reason = None if name else _MUST_NOT_BE_EMPTY[kind]
     return NO_ERROR if reason is None else ApiError(ErrorCode.INVALID_REQUEST, reason)
 
 
-def _why_not_this_node(view: NodeView, kind: int, name: str) -> str | None:
+def _reason_not_this_node(view: NodeView, kind: int, name: str) -> str | None:
     if kind == BROKER_LOGGER and not name:
         return "Broker id must not be empty"
     if name and not _INTEGER.fullmatch(name):
@@ -86,13 +92,6 @@ def _why_not_this_node(view: NodeView, kind: int, name: str) -> str | None:
         or_default = " or empty string," if kind == BROKER else ""
         return f"Unexpected broker id, expected {view.node_id}{or_default} but received {name}"
     return "This node has no log levels to tell." if kind == BROKER_LOGGER else None
-
-
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-_MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
-    CLIENT_METRICS: "Client metrics subscription name must not be empty",
-    GROUP: "Group name must not be empty",
-}
 
 
 def _describe_brokers(descriptions: ConfigDescriptions, name: str) -> Descriptions:
@@ -120,4 +119,4 @@ def _as_asked(
     return configs
 
 
-ROUTE: Final = Route(api_key=32, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeConfigsRequest]] = Route(NodeView, DescribeConfigsRequest, handle)

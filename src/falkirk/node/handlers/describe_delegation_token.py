@@ -1,20 +1,23 @@
-"""DescribeDelegationToken (key 41), v0-3: the tokens that whoever asks may see, with their secrets. KIP-48, KIP-373.
+"""DescribeDelegationToken (key 41), v0-3: the tokens that the client may see, with their secrets. KIP-48, KIP-373.
 
-Behaviour: a principal sees tokens that it owns, asked for or may renew, those that it has DESCRIBE on, and those of
-users that it has DESCRIBE_TOKENS on; not over PLAINTEXT, nor by a token. Every node answers, from what is published.
-Owners are asked for as whom a token concerns; null asks for all, an empty list for none.
+Behaviour: a principal sees tokens that it owns, requested or may renew, those that it has DESCRIBE on, and those of
+users that it has DESCRIBE_TOKENS on; not over PLAINTEXT, nor for a client that authenticated with a token. Every node
+answers, from its image. `owners` match a token's owner, requester and renewers; null matches all tokens, an empty list
+none.
 Differs from Kafka: its controllers offer this API and fail at it.
-Version notes: v2 is the first flexible version; v3 tells the requester.
+Version notes: v2 is the first flexible version; v3 adds the requester.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.metadata.controller.delegation_token_control import token_hmac
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.token_authorization import may_use_tokens, parse_principal
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.controller.security.delegation_token_control import token_hmac
+from falkirk.metadata.requests.request_context import Principal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.token_authorization import may_use_tokens
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeDelegationTokenRequest, DescribeDelegationTokenResponse
 from falkirk.protocol.messages.describe_delegation_token_response import (
@@ -25,14 +28,17 @@ from falkirk.protocol.messages.describe_delegation_token_response import (
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.image.delegation_tokens import DelegationToken
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
+_REQUESTER_SINCE: Final = 3
+# The old name still counts in 3.x.
+_SECRET_KEYS: Final = ("delegation.token.secret.key", "delegation.token.master.key")
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell the tokens."""
-    assert isinstance(request, DescribeDelegationTokenRequest)
+
+def handle(view: NodeView, context: RequestContext, request: DescribeDelegationTokenRequest) -> WireMessage:
+    """Return the visible tokens."""
     if not may_use_tokens(context):
         return DescribeDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
     secret_key = next((view.static_configs[name] for name in _SECRET_KEYS if name in view.static_configs), None)
@@ -64,7 +70,7 @@ def _may_see(
 
 
 def _described(token_id: str, token: DelegationToken, secret: bytes, api_version: int) -> DescribedDelegationToken:
-    owner, requester = parse_principal(token.owner), parse_principal(token.requester)
+    owner, requester = Principal.parse(token.owner), Principal.parse(token.requester)
     described = DescribedDelegationToken(
         principal_type=owner.type,
         principal_name=owner.name,
@@ -75,17 +81,13 @@ def _described(token_id: str, token: DelegationToken, secret: bytes, api_version
         hmac=secret,
         renewers=[
             DescribedDelegationTokenRenewer(renewer.type, renewer.name)
-            for renewer in map(parse_principal, token.renewers)
+            for renewer in map(Principal.parse, token.renewers)
         ],
     )
-    if api_version >= _TELLS_REQUESTER_SINCE:
+    if api_version >= _REQUESTER_SINCE:
         described.token_requester_principal_type = requester.type
         described.token_requester_principal_name = requester.name
     return described
 
 
-_TELLS_REQUESTER_SINCE: Final = 3
-# The old name still counts in 3.x.
-_SECRET_KEYS: Final = ("delegation.token.secret.key", "delegation.token.master.key")
-
-ROUTE: Final = Route(api_key=41, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeDelegationTokenRequest]] = Route(NodeView, DescribeDelegationTokenRequest, handle)

@@ -1,7 +1,7 @@
 """DescribeGroups (key 15), v0-6: state and members of classic groups. KIP-345, KIP-430, KIP-1043.
 
-Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it. Groups that are not there are Dead.
-Version notes: v3 adds the operations that are allowed, v4 the group instance ids, v6 GROUP_ID_NOT_FOUND and messages.
+Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it. Groups that do not exist are Dead.
+Version notes: v3 adds the authorized operations, v4 the group instance ids, v6 GROUP_ID_NOT_FOUND and messages.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.group_requests import ask_groups, client_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
+from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeGroupsRequest, DescribeGroupsResponse
 from falkirk.protocol.messages.describe_groups_response import DescribedGroup
@@ -20,18 +22,16 @@ from falkirk.protocol.messages.describe_groups_response import DescribedGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> AnswerLater:
-    """Let the shards of the groups answer."""
-    assert isinstance(request, DescribeGroupsRequest)
+def handle(view: BrokerView, context: RequestContext, request: DescribeGroupsRequest) -> AnswerLater:
+    """Have the shards describe the groups."""
     return AnswerLater(partial(_describe, view, context, request))
 
 
-def _describe(view: NodeView, context: RequestContext, request: DescribeGroupsRequest, answer: Answer) -> None:
+def _describe(view: BrokerView, context: RequestContext, request: DescribeGroupsRequest, answer: Answer) -> None:
     allowed = [name for name in request.groups if is_group_allowed(view, context, AclOperation.DESCRIBE, name)]
     refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in request.groups if name not in allowed]
 
@@ -56,4 +56,4 @@ def _failed(name: str, error: ErrorCode) -> DescribedGroup:
     return DescribedGroup(group_id=name, error_code=error)
 
 
-ROUTE: Final = Route(api_key=15, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, DescribeGroupsRequest]] = Route(BrokerView, DescribeGroupsRequest, handle)

@@ -1,18 +1,19 @@
-"""DescribeLogDirs (key 35), v0-5: the log directories of this broker, and how large its replicas are. KIP-113, KIP-827.
+"""DescribeLogDirs (key 35), v0-5: this broker's log directories, and the sizes of its replicas. KIP-113, KIP-827.
 
-Behaviour: needs DESCRIBE on CLUSTER, else no results and, from v3 on, CLUSTER_AUTHORIZATION_FAILED.
-KAFKA_STORAGE_ERROR for a directory that is offline; its space is that of the file system that it is on. Topics null:
-all replicas; those that are not here are left out.
-Version notes: v3 adds an error of the whole, v4 the space of each directory, v5 whether it is cordoned (KIP-1066).
+Behaviour: needs DESCRIBE on CLUSTER, else no results and, from v3 on, CLUSTER_AUTHORIZATION_FAILED. KAFKA_STORAGE_ERROR
+for a directory that is offline; its space is that of its file system. Null topics: all replicas; those that are not on
+this broker are left out.
+Version notes: v3 adds a top-level error, v4 the space of each directory, v5 whether it is cordoned (KIP-1066).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeLogDirsRequest, DescribeLogDirsResponse
 from falkirk.protocol.messages.describe_log_dirs_response import (
@@ -27,17 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.replication.replica_manager import ReplicaManager
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.storage.log.unified_log import UnifiedLog
 
 _NO_LAG: Final = -1
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> DescribeLogDirsResponse:
+def handle(view: BrokerView, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """Describe the directories."""
-    assert isinstance(request, DescribeLogDirsRequest)
     if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
         return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted = None
@@ -46,17 +45,16 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Des
     return DescribeLogDirsResponse(results=list(_directories(view, wanted)))
 
 
-def _directories(view: NodeView, wanted: AbstractSet[TopicPartition] | None) -> Iterator[DescribeLogDirsResult]:
-    assert view.replicas is not None, "only brokers serve it"
+def _directories(view: BrokerView, wanted: AbstractSet[TopicPartition] | None) -> Iterator[DescribeLogDirsResult]:
     logs: dict[str, list[UnifiedLog]] = {}
-    for log in view.replicas.logs.logs() if view.replicas.is_started else ():
+    for log in view.broker.replicas.logs.logs() if view.broker.replicas.is_started else ():
         if wanted is None or log.topic_partition in wanted:
             logs.setdefault(log.directory.rpartition("/")[0], []).append(log)
-    for log_dir, state in view.replicas.log_dirs().items():
+    for log_dir, state in view.broker.replicas.log_dirs().items():
         yield DescribeLogDirsResult(
             error_code=state.error,
             log_dir=log_dir,
-            topics=[] if state.error else _topics(view.replicas, logs.get(log_dir, ())),
+            topics=[] if state.error else _topics(view.broker.replicas, logs.get(log_dir, ())),
             total_bytes=state.total_bytes,
             usable_bytes=state.usable_bytes,
             is_cordoned=state.is_cordoned,
@@ -76,7 +74,7 @@ def _topics(replicas: ReplicaManager, logs: Iterable[UnifiedLog]) -> list[Descri
 
 
 def _lag(replicas: ReplicaManager, log: UnifiedLog) -> int:
-    """Give what a log lacks: one that moves, of the current one; that, of what is committed. -1 without that one."""
+    """Return the lag: of a future log behind the current one, of a current one behind the high watermark; or -1."""
     current = replicas.log(log.topic_partition)
     if isinstance(current, ErrorCode):
         return _NO_LAG
@@ -85,4 +83,4 @@ def _lag(replicas: ReplicaManager, log: UnifiedLog) -> int:
     return max(0, log.high_watermark - log.log_end_offset)
 
 
-ROUTE: Final = Route(api_key=35, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, DescribeLogDirsRequest]] = Route(BrokerView, DescribeLogDirsRequest, handle)

@@ -1,6 +1,6 @@
-"""DescribeProducers (key 61), v0: the idempotent producers that a partition remembers. KIP-664.
+"""DescribeProducers (key 61), v0: the active idempotent producers of partitions. KIP-664.
 
-Behaviour: needs READ on each topic, else TOPIC_AUTHORIZATION_FAILED for it; INVALID_TOPIC_EXCEPTION for what is no
+Behaviour: needs READ on each topic, else TOPIC_AUTHORIZATION_FAILED for it; INVALID_TOPIC_EXCEPTION for an invalid
 name, UNKNOWN_TOPIC_OR_PARTITION. Any replica answers, else NOT_LEADER_OR_FOLLOWER.
 Version notes: there is one.
 """
@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.metadata.controller.topic_names import why_invalid
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import TOPIC_AUTHORIZATION_FAILED
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import TOPIC_AUTHORIZATION_FAILED
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeProducersRequest, DescribeProducersResponse
 from falkirk.protocol.messages.describe_producers_response import PartitionResponse, ProducerState, TopicResponse
 from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
 
 _UNKNOWN: Final = "This server does not host this topic-partition."
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> DescribeProducersResponse:
+def handle(view: BrokerView, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """Describe the producers."""
-    assert isinstance(request, DescribeProducersRequest)
     topics = []
     for topic in request.topics:
         refused = _topic_error(view, context, topic.name)
@@ -41,8 +40,8 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Des
     return DescribeProducersResponse(topics=topics)
 
 
-def _topic_error(view: NodeView, context: RequestContext, name: str) -> tuple[ErrorCode, str] | None:
-    invalid = why_invalid(name)
+def _topic_error(view: BrokerView, context: RequestContext, name: str) -> tuple[ErrorCode, str] | None:
+    invalid = reason_invalid_name(name)
     if invalid is not None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
     if not view.authorizer.is_allowed(context, AclOperation.READ, ResourceType.TOPIC, name):
@@ -52,9 +51,8 @@ def _topic_error(view: NodeView, context: RequestContext, name: str) -> tuple[Er
     return None
 
 
-def _producers(view: NodeView, partition: TopicPartition) -> PartitionResponse:
-    assert view.replicas is not None, "only brokers serve it"
-    log = view.replicas.log(partition)
+def _producers(view: BrokerView, partition: TopicPartition) -> PartitionResponse:
+    log = view.broker.replicas.log(partition)
     if isinstance(log, ErrorCode):
         return PartitionResponse(partition.partition, log)
     producers = [
@@ -71,4 +69,4 @@ def _producers(view: NodeView, partition: TopicPartition) -> PartitionResponse:
     return PartitionResponse(partition.partition, active_producers=producers)
 
 
-ROUTE: Final = Route(api_key=61, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, DescribeProducersRequest]] = Route(BrokerView, DescribeProducersRequest, handle)

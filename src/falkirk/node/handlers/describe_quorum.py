@@ -1,26 +1,29 @@
-"""DescribeQuorum (key 55), v0-2: who leads the quorum, how far voters and observers are. KIP-595, KIP-836, KIP-853.
+"""DescribeQuorum (key 55), v0-2: the quorum's leader, and how far its replicas are. KIP-595, KIP-836, KIP-853.
 
 Behaviour: needs DESCRIBE on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
-Version notes: v1 adds the times of the last fetch and of the last time caught up; v2 directories, endpoints and
-error messages.
+Version notes: v1 adds the times of the last fetch and of the last time caught up; v2 directories, endpoints and error
+messages.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AskRaft
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
+from falkirk.protocol.messages import DescribeQuorumRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
-    """Let the replica answer."""
+def handle(view: NodeView, context: RequestContext, request: DescribeQuorumRequest) -> WireMessage | AskRaft:
+    """Check authorization; the replica of the metadata log does the rest."""
     return refusal(view, context, request, AclOperation.DESCRIBE) or ASK_RAFT
 
 
-ROUTE: Final = Route(api_key=55, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeQuorumRequest]] = Route(NodeView, DescribeQuorumRequest, handle)

@@ -1,9 +1,10 @@
 """DescribeTopicPartitions (key 75), v0: topics page by page, with eligible leader replicas. KIP-966.
 
-Behaviour: brokers tell what they know of, topics in the order of their names, as many partitions as the request wants
-and max.request.partition.size.limit allows, from the cursor on; the answer's cursor says where to go on. Without topics
-all are told that may be seen. Needs DESCRIBE on a topic, else TOPIC_AUTHORIZATION_FAILED for it, whether it is there or
-not; such topics stand at the end of every page. A cursor of a topic that was not asked for is INVALID_REQUEST.
+Behaviour: brokers answer, from their image: topics sorted by name, from the cursor on, with at most as many partitions
+as the request and max.request.partition.size.limit allow. The response's cursor is the start of the next page. No
+topics in the request stand for all that the client may describe. Needs DESCRIBE on a topic, else
+TOPIC_AUTHORIZATION_FAILED for it, whether it exists or not; such topics are at the end of every page. INVALID_REQUEST
+for a cursor whose topic is not in the request.
 Version notes: there is one.
 """
 
@@ -12,13 +13,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.topic_names import why_invalid
-from falkirk.node.broker_configs import static_value
-from falkirk.node.handlers.authorized_operations import authorized_topic_operations
-from falkirk.node.handlers.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.node.config.static_configs import static_value
+from falkirk.node.handlers.parts.authorized_operations import authorized_topic_operations
+from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
@@ -29,16 +31,15 @@ from falkirk.protocol.messages.describe_topic_partitions_response import (
 )
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell a page."""
-    assert isinstance(request, DescribeTopicPartitionsRequest)
-    reason = _why_cursor_is_invalid(request)
+def handle(view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest) -> WireMessage:
+    """Return one page."""
+    reason = _reason_cursor_invalid(request)
     if reason is not None:
         return error_response(request, context.api_version, ErrorCode.INVALID_REQUEST, reason)
     start = "" if request.cursor is None else request.cursor.topic_name
@@ -58,7 +59,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     return page.response
 
 
-def _why_cursor_is_invalid(request: DescribeTopicPartitionsRequest) -> str | None:
+def _reason_cursor_invalid(request: DescribeTopicPartitionsRequest) -> str | None:
     cursor = request.cursor
     if cursor is None:
         return None
@@ -70,7 +71,7 @@ def _why_cursor_is_invalid(request: DescribeTopicPartitionsRequest) -> str | Non
 
 
 class _Page:
-    """An answer as it fills."""
+    """A response that is being filled."""
 
     def __init__(self, view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest) -> None:
         self.response = DescribeTopicPartitionsResponse(topics=[])
@@ -83,14 +84,14 @@ class _Page:
         self._left = max(min(most, request.response_partition_limit), 1)
 
     def add(self, name: str) -> bool:
-        """Tell a topic as far as there is room, or say that it comes next; True if nothing more goes on the page."""
+        """Add a topic as far as the limit allows, or set the cursor to it; return True if the page is full."""
         topic = self._view.image.topics.topic(name)
         if self.response.next_cursor is not None:
             return True
         if self._left == 0:
             self.response.next_cursor = Cursor(name, 0)
         elif topic is None:
-            is_possible = why_invalid(name) is None
+            is_possible = reason_invalid_name(name) is None
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_possible else ErrorCode.INVALID_TOPIC_EXCEPTION
             refused = self.refuse(name, code)
             refused.is_internal = name in self._view.release.internal_topics
@@ -100,7 +101,7 @@ class _Page:
         return self.response.next_cursor is not None
 
     def refuse(self, name: str, error_code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
-        """Tell nothing but an error."""
+        """Add a topic with an error."""
         topic = DescribeTopicPartitionsResponseTopic(error_code=error_code, name=name)
         self.response.topics.append(topic)
         return topic
@@ -139,4 +140,4 @@ def _describe(brokers: BrokerEndpoints, index: int, partition: Partition) -> Des
     )
 
 
-ROUTE: Final = Route(api_key=75, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeTopicPartitionsRequest]] = Route(NodeView, DescribeTopicPartitionsRequest, handle)

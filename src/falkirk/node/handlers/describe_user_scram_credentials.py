@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials (key 50), v0: mechanisms and iterations of users' SCRAM credentials. KIP-554.
 
-Behaviour: needs DESCRIBE on CLUSTER; every node answers, from what is published. Without users all are told; one who
-stands twice in the request is refused. Differs from Kafka: its controllers offer this API and fail at it.
+Behaviour: needs DESCRIBE on CLUSTER; every node answers, from its image. No users in the request stand for all; one
+that is named twice is refused. Differs from Kafka: its controllers offer this API and fail at it.
 Version notes: v0 is flexible.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image.scram import ScramUser
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
 from falkirk.protocol.messages.describe_user_scram_credentials_response import (
@@ -22,14 +23,15 @@ from falkirk.protocol.messages.describe_user_scram_credentials_response import (
 )
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.image.scram import ScramImage
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
+_MECHANISMS: Final = (1, 2)
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell what may be told of the credentials."""
-    assert isinstance(request, DescribeUserScramCredentialsRequest)
+
+def handle(view: NodeView, context: RequestContext, request: DescribeUserScramCredentialsRequest) -> WireMessage:
+    """Return the credentials without their secrets."""
     refused = refusal(view, context, request, AclOperation.DESCRIBE)
     if refused is not None:
         return refused
@@ -39,9 +41,6 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         times = Counter({user.name for user in scram.credentials})
     results = [_describe(scram, name, is_repeated=times[name] > 1) for name in sorted(times)]
     return DescribeUserScramCredentialsResponse(results=results)
-
-
-_MECHANISMS: Final = (1, 2)
 
 
 def _describe(scram: ScramImage, name: str, *, is_repeated: bool) -> DescribeUserScramCredentialsResult:
@@ -60,4 +59,6 @@ def _describe(scram: ScramImage, name: str, *, is_repeated: bool) -> DescribeUse
     return DescribeUserScramCredentialsResult(name, credential_infos=infos)
 
 
-ROUTE: Final = Route(api_key=50, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, DescribeUserScramCredentialsRequest]] = Route(
+    NodeView, DescribeUserScramCredentialsRequest, handle
+)

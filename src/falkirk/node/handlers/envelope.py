@@ -1,9 +1,9 @@
-"""Envelope (key 58), v0: a broker passes on a client's request to the active controller. KIP-590.
+"""Envelope (key 58), v0: a broker forwards a client's request to the active controller. KIP-590.
 
 Behaviour: needs CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED. The request inside (header and body, as
-the client sent them) is answered for the principal and address that the envelope names; what is wrong with that
-request is told inside, what is wrong with the envelope (an API that may not be forwarded, a request or a principal
-that cannot be read) or with its address (NOT_CONTROLLER: this is not the active controller) in its own error code.
+the client sent them) is handled for the principal and address that the envelope names, and its errors are in the
+response inside. The envelope's own error code reports a node that is not the active controller (NOT_CONTROLLER), an API
+that may not be forwarded, and a request or principal that cannot be read.
 Version notes: there is one.
 """
 
@@ -12,29 +12,28 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.request_context import Principal, RequestContext
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route, Unwrapped
-from falkirk.protocol import codec
-from falkirk.protocol.connection import RequestReceived, read_request, response_header
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.requests.request_context import RequestContext
+from falkirk.node.connections.envelopes import read_principal
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import Unwrapped
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView, NodeView
+from falkirk.protocol.connection import RequestReceived, read_request
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.messages import DefaultPrincipalData, EnvelopeRequest, EnvelopeResponse
+from falkirk.protocol.messages import EnvelopeRequest, EnvelopeResponse
 
 if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
-API_KEY: Final = 58
 
-
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | Unwrapped:
-    """Take the request out of its envelope."""
-    assert isinstance(request, EnvelopeRequest)
+def handle(view: NodeView, context: RequestContext, request: EnvelopeRequest) -> WireMessage | Unwrapped:
+    """Return the request inside."""
     refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
     if refused is not None:
         return refused
-    if view.controller is None:
+    if not isinstance(view, ControllerView):
         return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
     principal = read_principal(request.request_principal)
     if principal is None:
@@ -60,30 +59,8 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     )
 
 
-def wrap(request: RequestReceived, body: bytes) -> EnvelopeResponse:
-    """Put the answer to the request inside, header and body, into an envelope."""
-    return EnvelopeResponse(response_data=response_header(request) + body)
-
-
-def read_principal(data: bytes | None) -> Principal | None:
-    """Read a principal as DefaultKafkaPrincipalBuilder writes it; None if it is not one."""
-    if data is None or data[:2] != _PRINCIPAL_VERSION:
-        return None
-    try:
-        found = codec.decode(DefaultPrincipalData, 0, data[2:])
-    except RemoteProtocolError:
-        return None
-    return Principal(found.type, found.name, found.token_authenticated)
-
-
-def write_principal(principal: Principal) -> bytes:
-    """Write a principal as DefaultKafkaPrincipalBuilder does."""
-    data = DefaultPrincipalData(principal.type, principal.name, principal.is_token_authenticated)
-    return _PRINCIPAL_VERSION + codec.encode(data, 0)
-
-
 def _read_inner(view: NodeView, data: bytes) -> RequestReceived | ErrorCode:
-    """Read the request's header. What cannot be read, or is not served, is an unsupported version, as in Kafka."""
+    """Read the request inside, header first. Unreadable and unserved ones are UNSUPPORTED_VERSION, as in Kafka."""
     try:
         inner = read_request(data, view.api_ranges)
     except (RemoteProtocolError, KeyError):
@@ -101,6 +78,4 @@ def _read_address(data: bytes) -> str | None:
         return None
 
 
-_PRINCIPAL_VERSION: Final = b"\0\0"
-
-ROUTE: Final = Route(api_key=API_KEY, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, EnvelopeRequest]] = Route(NodeView, EnvelopeRequest, handle)

@@ -1,17 +1,17 @@
-"""Fetch (key 1), v0-18: records are read, by consumers, followers, and replicas of the metadata log.
+"""Fetch (key 1), v0-18: consumers, followers, and replicas of the metadata log read records.
 
 KIP-227, KIP-320, KIP-392, KIP-516, KIP-595, KIP-853, KIP-903, KIP-951, KIP-1166.
 
 Behaviour on listeners of the controller role: needs CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the
-replica of the metadata log answers. On those of the broker role it is a topic like any that does not exist.
+replica of the metadata log answers. On those of the broker role the metadata topic is unknown.
 Consumers need READ on each topic, followers CLUSTER_ACTION on CLUSTER, else TOPIC_AUTHORIZATION_FAILED for each
-partition; UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID if the topic was made anew. The whole is
-refused with the errors of fetch sessions (`node.fetch_sessions`).
-Version notes: v0-3 get message sets of magic 0 (up to v1) and 1; v3 limits the bytes of all, and gives one batch
-however large; v4 adds isolation, v5 log starts, v7 sessions, v9 leader epochs, v10 zstd (before it, in releases until
-3.9, UNSUPPORTED_COMPRESSION_TYPE for topics of it), v11 racks and preferred replicas; v12 has what the quorum needs
-(epochs, cluster id); v13 topic ids; v15 the replica's state; v16 who leads instead; v17 its directory; v18 the high
-watermark that it has. Up to v5 KAFKA_STORAGE_ERROR is told as NOT_LEADER_OR_FOLLOWER.
+partition; UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID if the topic was recreated. Errors of
+fetch sessions (`node.broker.fetch_sessions`) refuse the whole request.
+Version notes: v0-3 get message sets of magic 0 (up to v1) and 1; v3 adds a limit for the whole response, and returns at
+least one batch however large; v4 adds isolation, v5 log start offsets, v7 sessions, v9 leader epochs, v10 zstd (before
+it, in releases up to 3.9, UNSUPPORTED_COMPRESSION_TYPE for topics that use it), v11 racks and preferred replicas; v12
+what the quorum needs (epochs, cluster id); v13 topic ids; v15 the replica's state; v16 the current leader's endpoint;
+v17 the replica's directory; v18 its high watermark. Up to v5 NOT_LEADER_OR_FOLLOWER stands for KAFKA_STORAGE_ERROR.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.fetch_sessions import PartitionKey
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed, refusal
-from falkirk.node.handlers.fetched_partitions import fetched_partition, refused_partition, response
-from falkirk.node.handlers.handler import ASK_RAFT, AnswerLater, AskRaft, InPieces, NodeView, Route
-from falkirk.node.replication.fetch_params import CONSUMER_REPLICA_ID, FetchParams, FetchPartition
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.fetch_sessions import FetchPartitionKey
+from falkirk.node.broker.replication.fetch_params import CONSUMER_REPLICA_ID, FetchParams, FetchPartition
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed, refusal
+from falkirk.node.handlers.parts.fetched_partitions import fetched_partition, refused_partition, response
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AnswerLater, AskRaft, InPieces
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView, NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest
 from falkirk.protocol.schema import ZERO_UUID
@@ -34,11 +36,11 @@ from falkirk.storage.log.read import FetchIsolation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.fetch_sessions import FetchContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.node.handlers.partition_leaders import LeaderNode
-    from falkirk.node.replication.fetch_params import PartitionFetched
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.fetch_sessions import FetchContext
+    from falkirk.node.broker.replication.fetch_params import PartitionFetched
+    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.handlers.parts.partition_leaders import LeaderNode
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.schema import WireMessage
 
@@ -48,18 +50,16 @@ _RACKS_SINCE: Final = 11
 _SOFT_LIMITS_SINCE: Final = 3
 _FUTURE_LOCAL_REPLICA: Final = -3
 _READ_COMMITTED: Final = 1
-# What a request says that does not tell a high watermark.
+# The default of requests without a high watermark.
 _NO_HIGH_WATERMARK: Final = 2**63 - 1
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft | AnswerLater:
-    """Let the replica of the metadata log answer, or those of the broker."""
-    assert isinstance(request, FetchRequest)
-    if not view.is_broker:
+def handle(view: NodeView, context: RequestContext, request: FetchRequest) -> WireMessage | AskRaft | AnswerLater:
+    """Have the replica of the metadata log answer, or read from the broker's partitions."""
+    if not isinstance(view, BrokerView):
         return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
-    assert view.fetch_sessions is not None, "a broker has them"
     params = _params(view, context, request)
-    fetch = view.fetch_sessions.begin(
+    fetch = view.broker.fetch_sessions.begin(
         session_id=request.session_id,
         epoch=request.session_epoch,
         partitions=dict(_asked(request)),
@@ -71,27 +71,26 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     return AnswerLater(partial(_fetch, view, context, params, fetch))
 
 
-def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: FetchContext, answer: Answer) -> None:
-    """Read what may be read, and answer."""
-    assert view.replicas is not None, "only brokers come here"
+def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch: FetchContext, answer: Answer) -> None:
+    """Read the partitions that the client may read, and answer."""
     access = _Access(view, context, params)
-    reads: dict[TopicIdPartition, tuple[PartitionKey, FetchPartition]] = {}
-    unknown: dict[PartitionKey, PartitionData] = {}
-    refused: dict[PartitionKey, PartitionData] = {}
+    reads: dict[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]] = {}
+    unknown: dict[FetchPartitionKey, PartitionData] = {}
+    refused: dict[FetchPartitionKey, PartitionData] = {}
     topics = view.image.topics
     for key, name, asked in fetch.partitions(topics.names):
-        why = access.why_refused(key, name)
-        if why is ErrorCode.UNKNOWN_TOPIC_ID:
-            unknown[key] = refused_partition(key.partition, why)
-        elif why is not ErrorCode.NONE:
-            refused[key] = refused_partition(key.partition, why)
+        error = access.partition_error(key, name)
+        if error is ErrorCode.UNKNOWN_TOPIC_ID:
+            unknown[key] = refused_partition(key.partition, error)
+        elif error is not ErrorCode.NONE:
+            refused[key] = refused_partition(key.partition, error)
         else:
             assert name is not None, "else it is refused"
             reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, asked)
 
     def done(fetched: Sequence[tuple[TopicIdPartition, PartitionFetched]]) -> None:
         leaders: dict[int, LeaderNode] = {}
-        results: dict[PartitionKey, PartitionData] = {}
+        results: dict[FetchPartitionKey, PartitionData] = {}
         for partition, result in fetched:
             key, asked = reads[partition]
             results[key] = fetched_partition(
@@ -102,15 +101,17 @@ def _fetch(view: NodeView, context: RequestContext, params: FetchParams, fetch: 
         answer(InPieces(response(fetch.answer(results), {} if params.is_from_follower else leaders)))
 
     if reads:
-        view.replicas.fetch_records(params, [(partition, asked) for partition, (_, asked) in reads.items()], done)
+        view.broker.replicas.fetch_records(
+            params, [(partition, asked) for partition, (_, asked) in reads.items()], done
+        )
     else:
         done(())
 
 
-def _params(view: NodeView, context: RequestContext, request: FetchRequest) -> FetchParams:
+def _params(view: BrokerView, context: RequestContext, request: FetchRequest) -> FetchParams:
     version = context.api_version
     replica_id = request.replica_id if version < _REPLICA_STATE_SINCE else request.replica_state.replica_id
-    max_bytes = min(request.max_bytes, view.fetch_bytes_max)
+    max_bytes = min(request.max_bytes, view.broker.fetch_bytes_max)
     if replica_id >= 0 or replica_id == _FUTURE_LOCAL_REPLICA:
         isolation = FetchIsolation.LOG_END
     elif request.isolation_level == _READ_COMMITTED:
@@ -131,12 +132,12 @@ def _params(view: NodeView, context: RequestContext, request: FetchRequest) -> F
     )
 
 
-def _asked(request: FetchRequest) -> Iterator[tuple[PartitionKey, FetchPartition]]:
+def _asked(request: FetchRequest) -> Iterator[tuple[FetchPartitionKey, FetchPartition]]:
     for topic in request.topics:
         for partition in topic.partitions:
             high_watermark = partition.high_watermark
             yield (
-                PartitionKey(topic.topic_id, topic.topic, partition.partition),
+                FetchPartitionKey(topic.topic_id, topic.topic, partition.partition),
                 FetchPartition(
                     fetch_offset=partition.fetch_offset,
                     max_bytes=partition.partition_max_bytes,
@@ -148,16 +149,16 @@ def _asked(request: FetchRequest) -> Iterator[tuple[PartitionKey, FetchPartition
             )
 
 
-def _forgotten(request: FetchRequest) -> Iterator[PartitionKey]:
+def _forgotten(request: FetchRequest) -> Iterator[FetchPartitionKey]:
     for topic in request.forgotten_topics_data:
         for partition in topic.partitions:
-            yield PartitionKey(topic.topic_id, topic.topic, partition)
+            yield FetchPartitionKey(topic.topic_id, topic.topic, partition)
 
 
 class _Access:
-    """Who may fetch which partition; each topic is looked at once in a request."""
+    """Decides which partitions a client may fetch; checks each topic once in a request."""
 
-    def __init__(self, view: NodeView, context: RequestContext, params: FetchParams) -> None:
+    def __init__(self, view: BrokerView, context: RequestContext, params: FetchParams) -> None:
         self._topics = view.image.topics
         self._authorizer = view.authorizer
         self._context = context
@@ -167,8 +168,8 @@ class _Access:
         )
         self._allowed: dict[str, bool] = {}
 
-    def why_refused(self, key: PartitionKey, name: str | None) -> ErrorCode:
-        """Give the error of a partition; NONE if it may be read."""
+    def partition_error(self, key: FetchPartitionKey, name: str | None) -> ErrorCode:
+        """Return the error of a partition; NONE if it may be read."""
         if self._is_follower and not self._may_replicate:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if name is None:
@@ -190,4 +191,4 @@ class _Access:
         return allowed
 
 
-ROUTE: Final = Route(api_key=1, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, FetchRequest]] = Route(NodeView, FetchRequest, handle)

@@ -1,25 +1,28 @@
-"""FetchSnapshot (key 59), v0-1: replicas of the metadata log fetch a snapshot piece by piece. KIP-630, KIP-853.
+"""FetchSnapshot (key 59), v0-1: replicas of the metadata log fetch a snapshot in chunks. KIP-630, KIP-853.
 
 Behaviour: needs CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED; the replica of the metadata log answers.
-Version notes: v1 names the replica's directory and gives the leader's endpoints.
+Version notes: v1 names the replica's directory and has the leader's endpoints.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AskRaft
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
+from falkirk.protocol.messages import FetchSnapshotRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
-    """Let the replica answer."""
+def handle(view: NodeView, context: RequestContext, request: FetchSnapshotRequest) -> WireMessage | AskRaft:
+    """Check authorization; the replica of the metadata log does the rest."""
     return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
 
 
-ROUTE: Final = Route(api_key=59, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, FetchSnapshotRequest]] = Route(NodeView, FetchSnapshotRequest, handle)

@@ -1,24 +1,25 @@
-"""FindCoordinator (key 10), v0-6: who coordinates a group, or a transaction. KIP-699, KIP-932.
+"""FindCoordinator (key 10), v0-6: the coordinator of a group or a transaction. KIP-699, KIP-932.
 
 Behaviour: needs DESCRIBE on the group or the transactional id, else GROUP_AUTHORIZATION_FAILED,
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The leader of the key's partition is told, COORDINATOR_NOT_AVAILABLE while there
-is none. `__consumer_offsets` is created if it is not there. INVALID_REQUEST for share coordinators, which a broker
-without share groups has not, and for types that nobody knows.
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The coordinator is the leader of the key's partition; COORDINATOR_NOT_AVAILABLE
+while there is none. `__consumer_offsets` is created if it does not exist. INVALID_REQUEST for share coordinators, which
+a broker without share groups lacks, and for unknown types.
 Differs from Kafka: brokers of ours coordinate no transactions, so `__transaction_state` is not created; where brokers
-of Kafka have created it, its leaders are told.
-Version notes: v1 adds the type, v4 takes many keys, v6 the share coordinators.
+of Kafka have created it, its leaders are returned.
+Version notes: v1 adds the type, v4 accepts many keys, v6 adds share coordinators.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.group_coordinator.group_coordinator import abs_hash
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.group_requests import GROUP_AUTHORIZATION_FAILED, groups_of, is_group_allowed
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.partition_leaders import LeaderNode, leader_node
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.group_coordinator.group_coordinator import abs_hash
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED, is_group_allowed
+from falkirk.node.handlers.parts.partition_leaders import LeaderNode, leader_node
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -28,7 +29,7 @@ from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 GROUP: Final = 0
@@ -37,11 +38,18 @@ SHARE: Final = 2
 _MANY_SINCE: Final = 4
 _SHARE_SINCE: Final = 6
 _NO_NODE: Final = LeaderNode(-1, "", -1, None)
+_MESSAGES: Final[Mapping[ErrorCode, str]] = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.INVALID_REQUEST: "There is no such coordinator.",
+}
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell the coordinators."""
-    assert isinstance(request, FindCoordinatorRequest)
+def handle(view: BrokerView, context: RequestContext, request: FindCoordinatorRequest) -> WireMessage:
+    """Return the coordinators."""
     error = _whole_error(view, context, request)
     if error is not ErrorCode.NONE:
         return error_response(request, context.api_version, error, _MESSAGES[error])
@@ -61,14 +69,14 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
     return FindCoordinatorResponse(coordinators=coordinators)
 
 
-def _whole_error(view: NodeView, context: RequestContext, request: FindCoordinatorRequest) -> ErrorCode:
+def _whole_error(view: BrokerView, context: RequestContext, request: FindCoordinatorRequest) -> ErrorCode:
     if request.key_type == SHARE and context.api_version >= _SHARE_SINCE:
         is_allowed = is_cluster_operation_allowed(view, context, AclOperation.CLUSTER_ACTION)
         return ErrorCode.NONE if is_allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return ErrorCode.NONE if request.key_type in {GROUP, TRANSACTION, SHARE} else ErrorCode.INVALID_REQUEST
 
 
-def _find(view: NodeView, context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, LeaderNode]:
+def _find(view: BrokerView, context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, LeaderNode]:
     if key_type == SHARE:
         return ErrorCode.INVALID_REQUEST, _NO_NODE
     if key_type == TRANSACTION:
@@ -78,24 +86,15 @@ def _find(view: NodeView, context: RequestContext, key_type: int, key: str) -> t
         return _leader(view, context, TRANSACTION_STATE, 0 if topic is None else abs_hash(key) % topic.partition_count)
     if not is_group_allowed(view, context, AclOperation.DESCRIBE, key):
         return ErrorCode.GROUP_AUTHORIZATION_FAILED, _NO_NODE
-    if view.image.topics.topic(CONSUMER_OFFSETS) is None and view.topic_creation is not None:
-        view.topic_creation.create_own(CONSUMER_OFFSETS)
-    return _leader(view, context, CONSUMER_OFFSETS, groups_of(view).partition_for(key))
+    if view.image.topics.topic(CONSUMER_OFFSETS) is None and view.broker.topic_creation is not None:
+        view.broker.topic_creation.create_internal(CONSUMER_OFFSETS)
+    return _leader(view, context, CONSUMER_OFFSETS, view.broker.groups.partition_for(key))
 
 
-def _leader(view: NodeView, context: RequestContext, topic: str, number: int) -> tuple[ErrorCode, LeaderNode]:
+def _leader(view: BrokerView, context: RequestContext, topic: str, number: int) -> tuple[ErrorCode, LeaderNode]:
     partition = view.image.topics.partition(topic, number)
     node = None if partition is None else leader_node(view, partition.leader, context.listener)
     return (ErrorCode.COORDINATOR_NOT_AVAILABLE, _NO_NODE) if node is None else (ErrorCode.NONE, node)
 
 
-_MESSAGES: Final[Mapping[ErrorCode, str]] = {
-    ErrorCode.NONE: "NONE",
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: GROUP_AUTHORIZATION_FAILED,
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
-    ErrorCode.INVALID_REQUEST: "There is no such coordinator.",
-}
-
-ROUTE: Final = Route(api_key=10, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, FindCoordinatorRequest]] = Route(BrokerView, FindCoordinatorRequest, handle)

@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs (key 44), v0-1: set, delete, append to and subtract from single configs. KIP-339.
 
 Behaviour: needs ALTER_CONFIGS on the topic or group, else on CLUSTER; served by the active controller. Each resource
-has an answer of its own; one that comes twice is refused. Log levels (BROKER_LOGGER) are not changed by controllers.
+has its own result; one that is named twice is refused. Log levels (BROKER_LOGGER) are not changed by controllers.
 Version notes: v1 is the first flexible version.
 """
 
@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.config_resources import sort_changes
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.node.handlers.parts.config_resources import sort_changes
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from falkirk.protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ControllerResult[WireMessage]:
-    """Change the configs that may be changed."""
-    assert isinstance(request, IncrementalAlterConfigsRequest)
-    assert view.controller is not None
+def handle(
+    view: ControllerView, context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> ControllerResult[WireMessage]:
+    """Change the configs that the client may alter."""
     accepted, refused = sort_changes(view, context, request.resources)
     changes = {
         resource: {config.name: (config.config_operation, config.value) for config in given.configs}
@@ -39,4 +40,6 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Con
     )
 
 
-ROUTE: Final = Route(api_key=44, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, IncrementalAlterConfigsRequest]] = Route(
+    ControllerView, IncrementalAlterConfigsRequest, handle
+)

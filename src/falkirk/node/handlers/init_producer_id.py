@@ -1,45 +1,42 @@
-"""InitProducerId (key 22), v0-6: a producer gets an id, so that what it sends twice is kept once. KIP-98, KIP-360.
+"""InitProducerId (key 22), v0-6: a producer gets an id, by which its duplicates are recognized. KIP-98, KIP-360.
 
 Behaviour: without a transactional id needs IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic (KIP-679), else
-CLUSTER_AUTHORIZATION_FAILED; every broker gives ids out of blocks of the active controller,
-COORDINATOR_LOAD_IN_PROGRESS while it has none. INVALID_REQUEST for an id without an epoch, or the other way round.
+CLUSTER_AUTHORIZATION_FAILED; every broker hands out ids from blocks of the active controller,
+COORDINATOR_LOAD_IN_PROGRESS while it has none. INVALID_REQUEST for an id without an epoch, or an epoch without an id.
 With a transactional id: needs WRITE on it, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED; INVALID_REQUEST if it is empty.
-Differs from Kafka: brokers of ours coordinate no transactions, so they all answer NOT_COORDINATOR, as a broker of
-Kafka does that does not coordinate this one.
-Version notes: v2 adds flexible fields, v3 the id and epoch that the producer has, v4 tells PRODUCER_FENCED, v6
-two-phase commit.
+Differs from Kafka: brokers of ours coordinate no transactions, so they all answer NOT_COORDINATOR, as a broker of Kafka
+does that does not coordinate this one.
+Version notes: v2 adds flexible fields, v3 the producer's current id and epoch, v4 PRODUCER_FENCED, v6 two-phase commit.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import InitProducerIdRequest, InitProducerIdResponse
 from falkirk.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.metadata.requests.request_context import RequestContext
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> InitProducerIdResponse:
-    """Give an id, or say why not."""
-    assert isinstance(request, InitProducerIdRequest)
-    assert view.producer_ids is not None, "only brokers serve it"
+def handle(view: BrokerView, context: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    """Return an id, or an error."""
     error = _refusal(view, context, request)
     if error is not ErrorCode.NONE:
         return _failed(error)
-    producer_id = view.producer_ids.next_id()
+    producer_id = view.broker.producer_ids.next_id()
     if producer_id is None:
         return _failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
-def _refusal(view: NodeView, context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
+def _refusal(view: BrokerView, context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
     name = request.transactional_id
     if name is not None:
         if not view.authorizer.is_allowed(context, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
@@ -59,4 +56,4 @@ def _failed(error: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 
-ROUTE: Final = Route(api_key=22, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, InitProducerIdRequest]] = Route(BrokerView, InitProducerIdRequest, handle)

@@ -1,32 +1,33 @@
 """JoinGroup (key 11), v0-9: a client becomes, or stays, a member of a classic group. KIP-62, KIP-345, KIP-394.
 
-Behaviour: needs READ on the group, else GROUP_AUTHORIZATION_FAILED; INVALID_GROUP_ID without one. The answer comes
-when the group has been rebalanced.
+Behaviour: needs READ on the group, else GROUP_AUTHORIZATION_FAILED; INVALID_GROUP_ID without one. The response is sent
+when the rebalance completes.
 Version notes: v1 adds the rebalance timeout, v4 MEMBER_ID_REQUIRED for an empty member id, v5 the group instance id, v7
-the protocol type and a protocol name that may be null, v8 the reason, v9 says whether to skip the assignment.
+the protocol type and a nullable protocol name, v8 the reason, v9 whether to skip the assignment.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.group_requests import ask_group, client_of, why_refused
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR
 from falkirk.protocol.messages import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.protocol.schema import WireMessage
 
 _NULL_PROTOCOL_SINCE: Final = 7
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the group's shard answer."""
-    assert isinstance(request, JoinGroupRequest)
-    error = why_refused(view, context, AclOperation.READ, request.group_id)
+def handle(view: BrokerView, context: RequestContext, request: JoinGroupRequest) -> WireMessage | AnswerLater:
+    """Have the group's shard process the request."""
+    error = group_error(view, context, AclOperation.READ, request.group_id)
     if error is not NO_ERROR:
         return _fit(JoinGroupResponse(error_code=error, protocol_name=None, member_id=request.member_id), context)
     client = client_of(context)
@@ -41,11 +42,11 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
 
 
 def _fit(response: WireMessage, context: RequestContext) -> WireMessage:
-    """Write no protocol as older versions can."""
+    """Replace a missing protocol by the empty name, for versions where it is not nullable."""
     assert isinstance(response, JoinGroupResponse)
     if response.protocol_name is None and context.api_version < _NULL_PROTOCOL_SINCE:
         response.protocol_name = ""
     return response
 
 
-ROUTE: Final = Route(api_key=11, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, JoinGroupRequest]] = Route(BrokerView, JoinGroupRequest, handle)

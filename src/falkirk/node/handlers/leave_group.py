@@ -1,7 +1,7 @@
-"""LeaveGroup (key 13), v0-5: members leave a group, by themselves or by an administrator's hand. KIP-345.
+"""LeaveGroup (key 13), v0-5: members leave a group, or an administrator removes them. KIP-345.
 
 Behaviour: needs READ on the group, else GROUP_AUTHORIZATION_FAILED; INVALID_GROUP_ID without one.
-Version notes: v0-2 name one member, and its error is that of the whole; v3 takes many, v5 the reason.
+Version notes: v0-2 name one member, whose error is the top-level one; v3 accepts many, v5 adds the reason.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.group_requests import ask_group, client_of, why_refused
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR
 from falkirk.protocol.messages import LeaveGroupRequest, LeaveGroupResponse
 from falkirk.protocol.messages.leave_group_request import MemberIdentity
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.protocol.schema import WireMessage
 
 _MEMBERS_SINCE: Final = 3
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the group's shard answer."""
-    assert isinstance(request, LeaveGroupRequest)
-    error = why_refused(view, context, AclOperation.READ, request.group_id)
+def handle(view: BrokerView, context: RequestContext, request: LeaveGroupRequest) -> WireMessage | AnswerLater:
+    """Have the group's shard remove the members."""
+    error = group_error(view, context, AclOperation.READ, request.group_id)
     if error is not NO_ERROR:
         return LeaveGroupResponse(error_code=error)
     client = client_of(context)
@@ -45,7 +46,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
 
 
 def _fit(response: WireMessage, context: RequestContext) -> WireMessage:
-    """Tell the error of the one member as that of the whole."""
+    """Move the error of the single member to the top level, for versions without members."""
     assert isinstance(response, LeaveGroupResponse)
     if context.api_version >= _MEMBERS_SINCE:
         return response
@@ -53,4 +54,4 @@ def _fit(response: WireMessage, context: RequestContext) -> WireMessage:
     return LeaveGroupResponse(error_code=next((error for error in errors if error), NO_ERROR))
 
 
-ROUTE: Final = Route(api_key=13, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, LeaveGroupRequest]] = Route(BrokerView, LeaveGroupRequest, handle)

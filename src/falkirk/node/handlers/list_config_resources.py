@@ -1,20 +1,21 @@
-"""ListConfigResources (key 74), v0-1: which resources can have configs. KIP-1000, KIP-1142.
+"""ListConfigResources (key 74), v0-1: the resources that can have configs. KIP-1000, KIP-1142.
 
-Behaviour: needs DESCRIBE_CONFIGS on CLUSTER; brokers answer, from what is published: all topics, all registered brokers
-that have the listener where the request came in (their loggers, too), and of groups and client metrics those that have
-configs. No types stand for all; a type that is not one of these is UNSUPPORTED_VERSION.
-Version notes: v0 is ListClientMetricsResources and knows of client metrics alone.
+Behaviour: needs DESCRIBE_CONFIGS on CLUSTER; brokers answer, from their image: all topics, all registered brokers that
+have the listener of the request (and their loggers), and those groups and client metrics that have configs. No types in
+the request stand for all; UNSUPPORTED_VERSION for any other type.
+Version notes: v0 is ListClientMetricsResources and returns client metrics only.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from falkirk.node.handlers.broker_endpoints import broker_endpoints
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.node.handlers.parts.broker_endpoints import broker_endpoints
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ListConfigResourcesRequest, ListConfigResourcesResponse
@@ -23,13 +24,15 @@ from falkirk.protocol.messages.list_config_resources_response import ConfigResou
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
+# In Kafka's order.
+_TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage:
-    """Tell their names."""
-    assert isinstance(request, ListConfigResourcesRequest)
+
+def handle(view: NodeView, context: RequestContext, request: ListConfigResourcesRequest) -> WireMessage:
+    """Return their names."""
     refused = refusal(view, context, request, AclOperation.DESCRIBE_CONFIGS)
     if refused is not None:
         return refused
@@ -55,7 +58,4 @@ def _names(view: NodeView, context: RequestContext, resource_type: int) -> Itera
     return sorted(name for kind, name in view.image.configs.resources if kind == resource_type)
 
 
-# In the order in which Kafka tells them.
-_TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
-
-ROUTE: Final = Route(api_key=74, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, ListConfigResourcesRequest]] = Route(NodeView, ListConfigResourcesRequest, handle)

@@ -1,15 +1,15 @@
 """ListOffsets (key 2), v0-11: offsets by timestamp, first and last ones. KIP-79, KIP-207, KIP-320, KIP-734, KIP-405.
 
-Behaviour: needs DESCRIBE on each topic, else TOPIC_AUTHORIZATION_FAILED for it. The leader answers, to a debugging
+Behaviour: needs DESCRIBE on each topic, else TOPIC_AUTHORIZATION_FAILED for it. The leader answers, for a debugging
 client (replica id -2) any replica: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR,
-FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH. A partition that is named twice is INVALID_REQUEST. Consumers are told of
-nothing behind the high watermark, or the first open transaction; OFFSET_NOT_AVAILABLE while the high watermark of a new
-leader lags behind its own beginning.
-Timestamps that are none: -1 the end, -2 the start, -3 (v7) the record of the largest timestamp, -4 (v8) the start of
-what is local, -5 (v9) the end of what is in remote storage, -6 (v11) the first offset to go there: of the last two
-nothing is known here, as in a Kafka without remote storage. Others below 0 are UNSUPPORTED_VERSION.
-Version notes: v0 gives a list of offsets, those of segments; v1 one offset and its timestamp; v2 adds isolation, v4
-leader epochs; below v5 OFFSET_NOT_AVAILABLE is told as LEADER_NOT_AVAILABLE; v10 adds a timeout for remote storage.
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH. INVALID_REQUEST for a partition that is named twice. Consumers see nothing
+beyond the high watermark, or the first open transaction; OFFSET_NOT_AVAILABLE while the high watermark of a new leader
+is below the start of its epoch.
+Special timestamps: -1 the end, -2 the start, -3 (v7) the record with the largest timestamp, -4 (v8) the start of what
+is local, -5 (v9) the end of what is in remote storage, -6 (v11) the first offset still to be uploaded; the last two are
+unknown here, as in a Kafka without remote storage. Other negative ones are UNSUPPORTED_VERSION.
+Version notes: v0 returns a list of offsets, those of segments; v1 one offset and its timestamp; v2 adds isolation, v4
+leader epochs; below v5 LEADER_NOT_AVAILABLE stands for OFFSET_NOT_AVAILABLE; v10 adds a timeout for remote storage.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.partition_leaders import current_leader
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.partition_leaders import current_leader
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
 from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
@@ -29,9 +30,8 @@ from falkirk.storage.log.read import TimestampOffset
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition
-    from falkirk.protocol.schema import WireMessage
     from falkirk.storage.log.unified_log import UnifiedLog
 
 LATEST: Final = -1
@@ -56,11 +56,15 @@ _NAMED_SINCE: Final[Mapping[int, int]] = {
 }
 _EPOCHS_SINCE: Final = 4
 _OFFSET_NOT_AVAILABLE_SINCE: Final = 5
+_NEVER: Final = 2**15
+_NO_EPOCH: Final = -1
+# Found whatever the high watermark is; and those that may equal the visible end.
+_CERTAIN: Final = (EARLIEST, EARLIEST_LOCAL)
+_BOUNDS: Final = (LATEST, EARLIEST, EARLIEST_LOCAL)
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> ListOffsetsResponse:
-    """Look the offsets up."""
-    assert isinstance(request, ListOffsetsRequest)
+def handle(view: BrokerView, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Look up the offsets."""
     counts = Counter(partition for partition, _ in _asked(request))
     topics: dict[str, ListOffsetsTopicResponse] = {}
     answered: set[TopicPartition] = set()
@@ -94,17 +98,16 @@ def _error(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitio
 
 
 def _log(
-    view: NodeView, request: ListOffsetsRequest, partition: TopicPartition, asked: ListOffsetsPartition
+    view: BrokerView, request: ListOffsetsRequest, partition: TopicPartition, asked: ListOffsetsPartition
 ) -> UnifiedLog | ErrorCode:
-    """Give the log to look at, the leader's or, for debugging, any."""
-    assert view.replicas is not None, "only brokers serve it"
+    """Return the leader's log, for debugging that of any replica."""
     if request.replica_id == DEBUGGING_CONSUMER:
-        return view.replicas.log(partition)
-    return view.replicas.leader_log(partition, asked.current_leader_epoch)
+        return view.broker.replicas.log(partition)
+    return view.broker.replicas.leader_log(partition, asked.current_leader_epoch)
 
 
 def _answered(
-    view: NodeView,
+    view: BrokerView,
     context: RequestContext,
     request: ListOffsetsRequest,
     partition: TopicPartition,
@@ -118,8 +121,7 @@ def _answered(
             return _find_old_style(log, request, asked, view.now_ms)
         return _find(log, context, request, asked, leader_epoch=current_leader(view, *partition)[1])
     except OSError as error:
-        assert view.replicas is not None, "only brokers serve it"
-        view.replicas.disk_failed(log, error)
+        view.broker.replicas.disk_failed(log, error)
         return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
@@ -131,7 +133,7 @@ def _find(
     *,
     leader_epoch: int,
 ) -> ListOffsetsPartitionResponse:
-    """Give an offset with its timestamp."""
+    """Return an offset with its timestamp."""
     visible_end = _visible_end(log, request)
     is_behind = request.replica_id == CONSUMER and _epoch_start(log, leader_epoch) > log.high_watermark
     found = _offset(log, asked.timestamp, leader_epoch, visible_end)
@@ -157,7 +159,7 @@ def _visible_end(log: UnifiedLog, request: ListOffsetsRequest) -> int:
 
 
 def _epoch_start(log: UnifiedLog, leader_epoch: int) -> int:
-    """Give where the leader's epoch begins in its log: where the one before it ends."""
+    """Return the first offset of the leader's epoch in its log, which is the end of the epoch before."""
     before = log.end_offset_for_epoch(leader_epoch - 1) if leader_epoch > 0 else None
     return 0 if before is None else before.offset
 
@@ -178,10 +180,10 @@ def _offset(log: UnifiedLog, timestamp: int, leader_epoch: int, visible_end: int
 def _find_old_style(
     log: UnifiedLog, request: ListOffsetsRequest, asked: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
-    """Give where segments begin, and the end, from the last one on that is not of a later time, downwards.
+    """Return base offsets of segments and the log's end, in descending order from the last one of at most that time.
 
-    Consumers are told the high watermark in place of all that is behind it. Source: UnifiedLog.legacyFetchOffsetsBefore
-    and Partition.legacyFetchOffsetsForTimestamp.
+    Consumers get the high watermark in place of all offsets above it. Source: UnifiedLog.legacyFetchOffsetsBefore and
+    Partition.legacyFetchOffsetsForTimestamp.
     """
     starts = log.segment_starts(now_ms)
     if asked.timestamp == EARLIEST:
@@ -195,10 +197,4 @@ def _find_old_style(
     return ListOffsetsPartitionResponse(asked.partition_index, old_style_offsets=tuple(offsets))
 
 
-_NEVER: Final = 2**15
-_NO_EPOCH: Final = -1
-# What is found however far the high watermark is, and what may be the visible end itself.
-_CERTAIN: Final = (EARLIEST, EARLIEST_LOCAL)
-_BOUNDS: Final = (LATEST, EARLIEST, EARLIEST_LOCAL)
-
-ROUTE: Final = Route(api_key=2, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, ListOffsetsRequest]] = Route(BrokerView, ListOffsetsRequest, handle)

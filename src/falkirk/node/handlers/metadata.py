@@ -1,33 +1,34 @@
-"""Metadata (key 3), v0-13: brokers, topics, and who leads their partitions. KIP-4, KIP-430, KIP-516, KIP-590, KIP-1102.
+"""Metadata (key 3), v0-13: brokers, topics, and leaders of partitions. KIP-4, KIP-430, KIP-516, KIP-590, KIP-1102.
 
-Behaviour: brokers tell what they know of; endpoints are those of the listener where the request came in, fenced brokers
-are left out. The controller is any broker that is alive: every broker passes on what is for the controller. Needs
-DESCRIBE on a topic, else TOPIC_AUTHORIZATION_FAILED for it, whether it is there or not; who asks for all topics is told
-those that it may see. A topic that is not there is UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION if it could
-not be; meanwhile it is created if asker and auto.create.topics.enable want that (needs CREATE on CLUSTER or on the
-topic). A partition has LEADER_NOT_AVAILABLE without a leader that is registered.
-Differs from Kafka: topics and brokers are sorted; the controller is chosen anew when the answer is made, which the same
-request gets as long as neither topics nor brokers change; a topic without name and id is INVALID_REQUEST.
-Version notes: v0 has no null for all topics (an empty list is that), leaves out replicas that are offline, and says so
-(REPLICA_NOT_AVAILABLE); v1 adds controller, racks and internal topics; v2 the cluster's id; v4 says whether topics may
-be created; v5 offline replicas; from v6 on a leader without this listener is LISTENER_NOT_FOUND, before
-LEADER_NOT_AVAILABLE; v7 leader epochs; v8 to v10 the operations that the asker may do with the cluster; v8 those with
-topics; v10 tells topic ids, v12 may ask by id (UNKNOWN_TOPIC_ID), names besides do not count then; v13 adds an error
-for all.
+Behaviour: brokers answer, from their image; endpoints are those of the listener of the request, fenced brokers are left
+out. The controller is a random alive broker: every broker forwards requests for the controller. Needs DESCRIBE on a
+topic, else TOPIC_AUTHORIZATION_FAILED for it, whether it exists or not; a request for all topics gets those that the
+client may describe. A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION for an
+invalid name; it is created meanwhile if the request and auto.create.topics.enable allow that (needs CREATE on CLUSTER
+or on the topic). A partition whose leader is not registered has LEADER_NOT_AVAILABLE.
+Differs from Kafka: topics and brokers are sorted; the random controller changes only when the response is made anew,
+that is, when topics or brokers have changed; a topic with neither name nor id is INVALID_REQUEST.
+Version notes: v0 has no null for all topics (an empty list is that), and leaves out offline replicas with
+REPLICA_NOT_AVAILABLE; v1 adds controller, racks and internal topics; v2 the cluster id; v4 whether topics may be
+created; v5 offline replicas; from v6 on a leader without this listener is LISTENER_NOT_FOUND, before it
+LEADER_NOT_AVAILABLE; v7 adds leader epochs; v8 to v10 authorized operations on the cluster; v8 those on topics; v10
+returns topic ids, v12 accepts them (UNKNOWN_TOPIC_ID), ignoring names; v13 adds a top-level error.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.metadata.controller.topic_names import why_invalid
-from falkirk.node.handlers.authorized_operations import authorized_cluster_operations, authorized_topic_operations
-from falkirk.node.handlers.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.encoded_topics import encode_response, encode_topic, encoded_topics
-from falkirk.node.handlers.handler import EncodedResponse, NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.node.handlers.parts.authorized_operations import authorized_cluster_operations, authorized_topic_operations
+from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic, encoded_topics
+from falkirk.node.handlers.parts.handler_result import EncodedResponse
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse
@@ -41,23 +42,22 @@ from falkirk.protocol.schema import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from falkirk.metadata.controller.request_context import RequestContext
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 API_KEY: Final = 3
-_ASKS_BY_ID_SINCE: Final = 12
-_TELLS_LISTENER_NOT_FOUND_SINCE: Final = 6
-TELLS_OPERATIONS_SINCE: Final = 8
-TELLS_CLUSTER_OPERATIONS: Final = range(8, 11)
+_TOPIC_IDS_SINCE: Final = 12
+_LISTENER_NOT_FOUND_SINCE: Final = 6
+TOPIC_OPERATIONS_SINCE: Final = 8
+CLUSTER_OPERATIONS: Final = range(8, 11)
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | EncodedResponse:
-    """Tell what is asked for, and see to it that what is not there comes to be."""
-    assert isinstance(request, MetadataRequest)
+def handle(view: BrokerView, context: RequestContext, request: MetadataRequest) -> WireMessage | EncodedResponse:
+    """Describe the requested topics, and have missing ones created."""
     version = context.api_version
-    reason = why_unanswerable(request, version)
+    reason = reason_invalid(request, version)
     if reason is not None:
         return error_response(request, version, ErrorCode.INVALID_REQUEST, reason)
     answer = _Answer(view, context, request)
@@ -65,15 +65,15 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         answer.add_all()
     else:
         answer.add_asked([(topic.name, topic.topic_id) for topic in request.topics])
-    # Before a client is authenticated it must not be answered unread, and what one may see is not for another.
+    # A client that is not yet authenticated must not get a kept response, nor a client what another may see.
     is_own = view.authorizer.is_configured or answer.creates_topics or context.security_protocol.startswith("SASL")
     return EncodedResponse(answer.body(), is_for_all=not is_own)
 
 
-def why_unanswerable(request: MetadataRequest, version: int) -> str | None:
-    """Say why a request is INVALID_REQUEST as a whole; None if it is not."""
+def reason_invalid(request: MetadataRequest, version: int) -> str | None:
+    """Return why the whole request is INVALID_REQUEST; None if it is valid."""
     for topic in request.topics or ():
-        if version < _ASKS_BY_ID_SINCE and topic.topic_id != ZERO_UUID:
+        if version < _TOPIC_IDS_SINCE and topic.topic_id != ZERO_UUID:
             return f"Topic IDs are not supported in requests for version {version}"
         if topic.name is None and topic.topic_id == ZERO_UUID:
             return f"Topic name can not be null for version {version}"
@@ -81,9 +81,9 @@ def why_unanswerable(request: MetadataRequest, version: int) -> str | None:
 
 
 class _Answer:
-    """An answer: topics that are there come first, then the others, each in the order of the request."""
+    """A response being made: existing topics first, then the others, each in the order of the request."""
 
-    def __init__(self, view: NodeView, context: RequestContext, request: MetadataRequest) -> None:
+    def __init__(self, view: BrokerView, context: RequestContext, request: MetadataRequest) -> None:
         self.creates_topics = False
         self._view = view
         self._context = context
@@ -94,7 +94,7 @@ class _Answer:
         self._refused: list[MetadataResponseTopic] = []
 
     def add_all(self) -> None:
-        """Tell all topics that may be seen."""
+        """Add all topics that the client may describe."""
         names = sorted(self._topics.by_name)
         if self._view.authorizer.is_configured:
             allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, names)
@@ -102,7 +102,7 @@ class _Answer:
         self._add_found(self._topics.by_name[name] for name in names)
 
     def add_asked(self, asked: list[tuple[str | None, bytes]]) -> None:
-        """Tell these topics, given by name or id; if there is an id, names do not count."""
+        """Add these topics, given by name or id; if there is an id, names are ignored."""
         ids = {topic_id: None for _, topic_id in asked if topic_id != ZERO_UUID}
         if not ids:
             self._add_names({name: None for name, _ in asked if name is not None})
@@ -117,9 +117,8 @@ class _Answer:
                 self._refuse(None, ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic_id)
 
     def body(self) -> bytes:
-        """Give the whole."""
+        """Return the encoded response."""
         view, version = self._view, self._context.api_version
-        assert view.random is not None, "a node has its chance"
         response = MetadataResponse(
             brokers=[
                 MetadataResponseBroker(broker.broker_id, broker.host, broker.port, broker.rack)
@@ -128,7 +127,7 @@ class _Answer:
             cluster_id=view.cluster_id,
             controller_id=self._brokers.random_alive(view.random),
         )
-        if version in TELLS_CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
+        if version in CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = authorized_cluster_operations(view, self._context)
         refused = [encode_topic(topic, version) for topic in self._refused]
         return encode_response(response, self._found + refused, version)
@@ -147,11 +146,13 @@ class _Answer:
             else:
                 found.append(topic)
         self._add_found(found)
-        creation = view.topic_creation if self._request.allow_auto_topic_creation else None
+        creation = view.broker.topic_creation if self._request.allow_auto_topic_creation else None
         if missing and creation is not None and creation.is_enabled:
             self.creates_topics = True
             may_create = self._creatable(missing)
-            creation.create([name for name in missing if name in may_create and why_invalid(name) is None], context)
+            creation.create(
+                [name for name in missing if name in may_create and reason_invalid_name(name) is None], context
+            )
             for name in missing:
                 if name not in may_create:
                     self._refuse(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -177,7 +178,7 @@ class _Answer:
             self._found.append(encode_topic(described, version))
 
     def _add_missing(self, name: str) -> None:
-        is_possible = why_invalid(name) is None
+        is_possible = reason_invalid_name(name) is None
         topic = self._refuse(
             name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_possible else ErrorCode.INVALID_TOPIC_EXCEPTION
         )
@@ -186,7 +187,7 @@ class _Answer:
 
     @property
     def _wants_operations(self) -> bool:
-        is_known = self._context.api_version >= TELLS_OPERATIONS_SINCE
+        is_known = self._context.api_version >= TOPIC_OPERATIONS_SINCE
         return is_known and self._request.include_topic_authorized_operations
 
     def _refuse(self, name: str | None, error_code: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
@@ -197,20 +198,18 @@ class _Answer:
 
 
 class _Description:
-    """Describes topics as a version has them."""
+    """Describes topics in the form of a version."""
 
     def __init__(self, brokers: BrokerEndpoints, version: int, internal_topics: frozenset[str]) -> None:
         self._brokers = brokers
         self._internal_topics = internal_topics
         self._has_offline_replicas = version > 0
         self._unreachable = (
-            ErrorCode.LISTENER_NOT_FOUND
-            if version >= _TELLS_LISTENER_NOT_FOUND_SINCE
-            else ErrorCode.LEADER_NOT_AVAILABLE
+            ErrorCode.LISTENER_NOT_FOUND if version >= _LISTENER_NOT_FOUND_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
         )
 
     def describe(self, topic: Topic) -> MetadataResponseTopic:
-        """Describe a topic, without the operations that anybody may do with it."""
+        """Describe a topic, without authorized operations."""
         return MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -234,4 +233,4 @@ class _Description:
         )
 
 
-ROUTE: Final = Route(api_key=API_KEY, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, MetadataRequest]] = Route(BrokerView, MetadataRequest, handle)

@@ -1,8 +1,8 @@
-"""OffsetDelete (key 47), v0: offsets of topics that a group reads no more are forgotten. KIP-496.
+"""OffsetDelete (key 47), v0: delete offsets of topics that a group no longer consumes. KIP-496.
 
 Behaviour: needs DELETE on the group, else GROUP_AUTHORIZATION_FAILED, and READ on each topic, else
 TOPIC_AUTHORIZATION_FAILED for it; INVALID_GROUP_ID, UNKNOWN_TOPIC_OR_PARTITION, and from the group
-GROUP_SUBSCRIBED_TO_TOPIC, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. An error of the group is told instead of all others.
+GROUP_SUBSCRIBED_TO_TOPIC, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. An error of the group replaces all others.
 Version notes: there is one.
 """
 
@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.group_requests import ask_group, client_of, why_refused
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
-from falkirk.node.handlers.topic_partition_refusals import sort_topics
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
+from falkirk.node.handlers.parts.requested_topics import sort_topics
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR
 from falkirk.protocol.messages import OffsetDeleteRequest, OffsetDeleteResponse
 from falkirk.protocol.messages.offset_delete_response import OffsetDeleteResponsePartition, OffsetDeleteResponseTopic
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the group's shard answer for the topics that are there and may be read."""
-    assert isinstance(request, OffsetDeleteRequest)
-    error = why_refused(view, context, AclOperation.DELETE, request.group_id)
+def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteRequest) -> WireMessage | AnswerLater:
+    """Have the group's shard delete the offsets of existing topics that the client may read."""
+    error = group_error(view, context, AclOperation.DELETE, request.group_id)
     if error is not NO_ERROR:
         return OffsetDeleteResponse(error_code=error)
     sorted_ = sort_topics(view, context, request.topics)
@@ -57,7 +58,7 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
 
 
 def _topic(response: OffsetDeleteResponse, name: str) -> OffsetDeleteResponseTopic:
-    """Give the topic's place in the answer."""
+    """Return the topic in the response, added if it is missing."""
     for topic in reversed(response.topics):
         if topic.name == name:
             return topic
@@ -65,4 +66,4 @@ def _topic(response: OffsetDeleteResponse, name: str) -> OffsetDeleteResponseTop
     return response.topics[-1]
 
 
-ROUTE: Final = Route(api_key=47, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, OffsetDeleteRequest]] = Route(BrokerView, OffsetDeleteRequest, handle)

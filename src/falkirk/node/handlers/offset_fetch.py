@@ -1,10 +1,10 @@
-"""OffsetFetch (key 9), v0-10: how far groups are. KIP-88, KIP-447, KIP-709, KIP-848.
+"""OffsetFetch (key 9), v0-10: the committed offsets of groups. KIP-88, KIP-447, KIP-709, KIP-848.
 
-Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it, and on each topic: named ones that may
-not be described are TOPIC_AUTHORIZATION_FAILED, of all topics they are left out. UNKNOWN_TOPIC_ID for an id that nobody
-knows. v0 is UNSUPPORTED_VERSION: its offsets were ZooKeeper's.
-Version notes: v2 takes null for all topics and tells an error of the group, v5 tells leader epochs, v7 waits for open
-transactions if asked to; v8 takes many groups, v9 names the member that asks, v10 names topics by id.
+Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it, and on each topic: named topics are
+TOPIC_AUTHORIZATION_FAILED without it, of all topics they are left out. UNKNOWN_TOPIC_ID for an unknown id. v0 is
+UNSUPPORTED_VERSION: its offsets were stored in ZooKeeper.
+Version notes: v2 accepts null for all topics and adds an error of the group, v5 leader epochs, v7 waits for open
+transactions on request; v8 accepts many groups, v9 adds the member, v10 names topics by id.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.group_coordinator.operation_errors import fetch_error
-from falkirk.node.handlers.group_requests import Gathered, client_of, groups_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
-from falkirk.node.handlers.topic_authorization import allowed_topics
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
+from falkirk.node.handlers.parts.group_requests import Gathered, client_of, is_group_allowed
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import OffsetFetchRequest, OffsetFetchResponse
@@ -35,8 +37,8 @@ from falkirk.protocol.schema import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.protocol.schema import WireMessage, WireStruct
 
 _COORDINATOR_SINCE: Final = 1
@@ -45,15 +47,14 @@ _GROUPS_SINCE: Final = 8
 _IDS_SINCE: Final = 10
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the shards of the groups answer."""
-    assert isinstance(request, OffsetFetchRequest)
+def handle(view: BrokerView, context: RequestContext, request: OffsetFetchRequest) -> WireMessage | AnswerLater:
+    """Have the shards of the groups answer."""
     if context.api_version < _COORDINATOR_SINCE:
         return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
     return AnswerLater(partial(_fetch, view, context, request))
 
 
-def _fetch(view: NodeView, context: RequestContext, request: OffsetFetchRequest, answer: Answer) -> None:
+def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchRequest, answer: Answer) -> None:
     version = context.api_version
     groups = request.groups if version >= _GROUPS_SINCE else [_only_group(request)]
 
@@ -72,7 +73,7 @@ def _fetch(view: NodeView, context: RequestContext, request: OffsetFetchRequest,
 
 
 def _ask(
-    view: NodeView,
+    view: BrokerView,
     context: RequestContext,
     request: OffsetFetchRequest,
     group: OffsetFetchRequestGroup,
@@ -99,7 +100,7 @@ def _ask(
                 result = replace(result, topics=[*result.topics, *(_refused(*each) for each in refused)])
         gathered.put(place, result)
 
-    groups_of(view).ask(
+    view.broker.groups.schedule(
         group.group_id,
         lambda shard, token: shard.fetch_offsets(client, asked, token, is_stable_required=request.require_stable),
         done,
@@ -117,7 +118,7 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 
 def _as_only_group(asked: OffsetFetchRequestGroup, part: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:
     if version < _GROUP_ERROR_SINCE and part.error_code:
-        # It can be told for each partition only.
+        # This version has no error for the group.
         return OffsetFetchResponse(
             topics=[
                 OffsetFetchResponseTopic(
@@ -149,15 +150,15 @@ def _as_only_group(asked: OffsetFetchRequestGroup, part: OffsetFetchResponseGrou
     return OffsetFetchResponse(topics=topics, error_code=part.error_code)
 
 
-def _named(view: NodeView, topic: OffsetFetchRequestTopics, version: int) -> OffsetFetchRequestTopics:
-    """Give a topic with the name that belongs to its id; none if nobody knows it."""
+def _named(view: BrokerView, topic: OffsetFetchRequestTopics, version: int) -> OffsetFetchRequestTopics:
+    """Return a topic with the name of its id, without one if the id is unknown."""
     if version < _IDS_SINCE:
         return topic
     return replace(topic, name=view.image.topics.names.get(topic.topic_id, ""))
 
 
 def _sort_out(
-    view: NodeView, context: RequestContext, topics: Sequence[OffsetFetchRequestTopics]
+    view: BrokerView, context: RequestContext, topics: Sequence[OffsetFetchRequestTopics]
 ) -> tuple[list[OffsetFetchRequestTopics], list[tuple[OffsetFetchRequestTopics, ErrorCode]]]:
     may_see = allowed_topics(view, context, AclOperation.DESCRIBE, {topic.name for topic in topics})
     allowed, refused = [], []
@@ -179,9 +180,9 @@ def _refused(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchRe
 
 
 def _visible(
-    view: NodeView, context: RequestContext, topics: Sequence[OffsetFetchResponseTopics]
+    view: BrokerView, context: RequestContext, topics: Sequence[OffsetFetchResponseTopics]
 ) -> list[OffsetFetchResponseTopics]:
-    """Give the topics that may be described; where they go by id, those that still have one."""
+    """Return the topics that the client may describe; in versions with ids, those that still have one."""
     may_see = allowed_topics(view, context, AclOperation.DESCRIBE, {topic.name for topic in topics})
     seen = [topic for topic in topics if topic.name in may_see]
     if context.api_version < _IDS_SINCE:
@@ -201,4 +202,4 @@ def _failed(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResp
     return OffsetFetchResponseGroup(group.group_id, [], error)
 
 
-ROUTE: Final = Route(api_key=9, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, OffsetFetchRequest]] = Route(BrokerView, OffsetFetchRequest, handle)

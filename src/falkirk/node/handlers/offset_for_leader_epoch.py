@@ -1,9 +1,9 @@
-"""OffsetForLeaderEpoch (key 23), v0-4: where the records of a leader epoch end. KIP-101, KIP-279, KIP-320.
+"""OffsetForLeaderEpoch (key 23), v0-4: the end offsets of leader epochs. KIP-101, KIP-279, KIP-320.
 
 Behaviour: needs CLUSTER_ACTION on CLUSTER, or DESCRIBE on each topic, else TOPIC_AUTHORIZATION_FAILED for it. The
 leader answers: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH. Epoch and offset are -1 if the epoch is not known.
-Version notes: v1 tells which epoch was found, v2 takes the epoch that the client thinks is current, v3 the
+UNKNOWN_LEADER_EPOCH. Epoch and offset are -1 for an unknown epoch.
+Version notes: v1 returns the epoch that was found, v2 adds the epoch that the client takes for current, v3 the
 replica's id.
 """
 
@@ -11,23 +11,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.handler import NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from falkirk.protocol.messages.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderTopicResult
 from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderPartition
-    from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> OffsetForLeaderEpochResponse:
-    """Look the epochs up."""
-    assert isinstance(request, OffsetForLeaderEpochRequest)
+def handle(
+    view: BrokerView, context: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
+    """Look up the epochs."""
     may_replicate = is_cluster_operation_allowed(view, context, AclOperation.CLUSTER_ACTION)
     topics = []
     for topic in request.topics:
@@ -44,9 +45,8 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Off
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _end_offset(view: NodeView, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    assert view.replicas is not None, "only brokers serve it"
-    log = view.replicas.leader_log(TopicPartition(topic, asked.partition), asked.current_leader_epoch)
+def _end_offset(view: BrokerView, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    log = view.broker.replicas.leader_log(TopicPartition(topic, asked.partition), asked.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return EpochEndOffset(log, asked.partition)
     end = log.end_offset_for_epoch(asked.leader_epoch)
@@ -55,4 +55,4 @@ def _end_offset(view: NodeView, topic: str, asked: OffsetForLeaderPartition) -> 
     return EpochEndOffset(ErrorCode.NONE, asked.partition, end.epoch, end.offset)
 
 
-ROUTE: Final = Route(api_key=23, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, OffsetForLeaderEpochRequest]] = Route(BrokerView, OffsetForLeaderEpochRequest, handle)

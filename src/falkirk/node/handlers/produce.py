@@ -1,24 +1,31 @@
-"""Produce (key 0), v0-13: records are appended to partitions. KIP-98, KIP-467, KIP-516, KIP-951.
+"""Produce (key 0), v0-13: append records to partitions. KIP-98, KIP-467, KIP-516, KIP-951.
 
 Behaviour: needs WRITE on each topic, else TOPIC_AUTHORIZATION_FAILED for it; for transactional batches WRITE on the
 transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all. UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID; one
-batch of magic 2 in a partition, else INVALID_RECORD; INVALID_REQUIRED_ACKS unless acks is -1, 0 or 1. With acks 0 there
-is no answer, and an error closes the connection. Bytes that cannot be read fail the whole with CORRUPT_MESSAGE.
+batch of magic 2 for each partition, else INVALID_RECORD; INVALID_REQUIRED_ACKS unless acks is -1, 0 or 1. With acks 0
+there is no response, and an error closes the connection. Unreadable bytes fail the whole request with CORRUPT_MESSAGE.
 Differs from Kafka: no transaction is ever begun here, so transactional batches are refused with INVALID_TXN_STATE.
-Version notes: v0-2 take message sets of magic 0 and 1; v1 adds the throttle time, v2 the append time, v3 transactions,
-v5 the log start, v7 zstd (before it UNSUPPORTED_COMPRESSION_TYPE), v8 what is wrong with which record, v10 who leads
-instead; v13 names topics by id.
+Version notes: v0-2 accept message sets of magic 0 and 1; v1 adds the throttle time, v2 the append time, v3
+transactions, v5 the log start, v7 zstd (before it UNSUPPORTED_COMPRESSION_TYPE), v8 errors of single records, v10 the
+current leader; v13 names topics by id.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.handler import AnswerLater, NoAnswer, NodeView, Route
-from falkirk.node.handlers.partition_leaders import current_leader, leader_node
-from falkirk.node.handlers.produced_records import UnreadableBatchError, batch_heads, has_transactional, why_refused
-from falkirk.node.replication.answers import PartitionProduced
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.replication.answers import PartitionProduced
+from falkirk.node.handlers.parts.handler_result import AnswerLater, NoAnswer
+from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
+from falkirk.node.handlers.parts.produced_records import (
+    UnreadableBatchError,
+    batch_error,
+    batch_heads,
+    has_transactional,
+)
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ProduceRequest, ProduceResponse
@@ -36,30 +43,29 @@ from falkirk.storage.log.append import AppendOrigin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.node.handlers.partition_leaders import LeaderNode
-    from falkirk.node.handlers.produced_records import BatchHead
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.handlers.parts.partition_leaders import LeaderNode
+    from falkirk.node.handlers.parts.produced_records import BatchHead
     from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
     from falkirk.protocol.schema import WireMessage
 
     _TopicHeads = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
-"""Who calls itself so may write to internal topics."""
+"""A client of this id may write to internal topics."""
 _TOPIC_IDS_SINCE: Final = 13
 _LEADER_HINTS_SINCE: Final = 10
 _REQUIRED_ACKS: Final = (-1, 0, 1)
-# Looking up a member of an enumeration takes eight times as long as a name of the module.
+# An enumeration's member takes eight times as long to look up as a global.
 _WRITE: Final = AclOperation.WRITE
 _TOPIC: Final = ResourceType.TOPIC
 _CLIENT: Final = AppendOrigin.CLIENT
 _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater | NoAnswer:
-    """Append what may be appended, and answer when the acknowledgements are there."""
-    assert isinstance(request, ProduceRequest)
+def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> WireMessage | AnswerLater | NoAnswer:
+    """Append to the accepted partitions, and answer when the required acks have arrived."""
     try:
         heads = [
             (topic, [(partition, batch_heads(partition.records or b"")) for partition in topic.partition_data])
@@ -76,14 +82,14 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
 def _refuse(
     context: RequestContext, request: ProduceRequest, error: ErrorCode, message: str | None = None
 ) -> WireMessage | NoAnswer:
-    """Give the answer to a request that is refused as a whole."""
+    """Return the response to a request that is refused as a whole."""
     if request.acks == 0:
         return NoAnswer(close=True)
     return error_response(request, context.api_version, error, message)
 
 
 def _may_write_transactions(
-    view: NodeView, context: RequestContext, request: ProduceRequest, topics: Sequence[_TopicHeads]
+    view: BrokerView, context: RequestContext, request: ProduceRequest, topics: Sequence[_TopicHeads]
 ) -> bool:
     first_heads = [heads[0] for _, partitions in topics for _, heads in partitions if heads]
     if not has_transactional(first_heads):
@@ -95,9 +101,9 @@ def _may_write_transactions(
 
 
 def _sort_out(
-    view: NodeView, context: RequestContext, acks: int, topics: Sequence[_TopicHeads]
+    view: BrokerView, context: RequestContext, acks: int, topics: Sequence[_TopicHeads]
 ) -> tuple[dict[TopicIdPartition, bytes], dict[TopicIdPartition, PartitionProduced]]:
-    """Give (records that may be appended, answers for those that may not)."""
+    """Return (records to append, results of refused partitions)."""
     records: dict[TopicIdPartition, bytes] = {}
     refused: dict[TopicIdPartition, PartitionProduced] = {}
     for topic, partitions in topics:
@@ -105,17 +111,17 @@ def _sort_out(
         error = _topic_error(view, context, name)
         for partition, heads in partitions:
             key = TopicIdPartition(topic_id, name, partition.index)
-            why = error or _partition_error(view, context, key, heads, acks)
-            if why is NO_ERROR and heads:
+            partition_error = error or _partition_error(view, context, key, heads, acks)
+            if partition_error is NO_ERROR and heads:
                 records[key] = partition.records or b""
             else:
-                message = _NO_TRANSACTION if why is ErrorCode.INVALID_TXN_STATE else None
-                refused[key] = PartitionProduced(error_code=why, error_message=message)
+                message = _NO_TRANSACTION if partition_error is ErrorCode.INVALID_TXN_STATE else None
+                refused[key] = PartitionProduced(error_code=partition_error, error_message=message)
     return records, refused
 
 
-def _name_and_id(view: NodeView, topic: TopicProduceData) -> tuple[str, bytes]:
-    """Give a topic's name ("" if its id is unknown) and id (zero if its name is)."""
+def _name_and_id(view: BrokerView, topic: TopicProduceData) -> tuple[str, bytes]:
+    """Return a topic's name ("" if its id is unknown) and id (zero if its name is)."""
     topics = view.image.topics
     if topic.topic_id != ZERO_UUID:
         return topics.names.get(topic.topic_id, topic.name), topic.topic_id
@@ -123,7 +129,7 @@ def _name_and_id(view: NodeView, topic: TopicProduceData) -> tuple[str, bytes]:
     return topic.name, ZERO_UUID if known is None else known.topic_id
 
 
-def _topic_error(view: NodeView, context: RequestContext, name: str) -> ErrorCode:
+def _topic_error(view: BrokerView, context: RequestContext, name: str) -> ErrorCode:
     if not name and context.api_version >= _TOPIC_IDS_SINCE:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not view.authorizer.is_allowed(context, _WRITE, _TOPIC, name):
@@ -132,11 +138,11 @@ def _topic_error(view: NodeView, context: RequestContext, name: str) -> ErrorCod
 
 
 def _partition_error(
-    view: NodeView, context: RequestContext, key: TopicIdPartition, heads: Sequence[BatchHead], acks: int
+    view: BrokerView, context: RequestContext, key: TopicIdPartition, heads: Sequence[BatchHead], acks: int
 ) -> ErrorCode:
     if view.image.topics.partition(key.topic, key.partition) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    error = why_refused(heads, context.api_version)
+    error = batch_error(heads, context.api_version)
     if error is not NO_ERROR:
         return error
     if has_transactional(heads):
@@ -145,7 +151,7 @@ def _partition_error(
 
 
 def _append(
-    view: NodeView,
+    view: BrokerView,
     context: RequestContext,
     request: ProduceRequest,
     answer: Answer,
@@ -163,8 +169,7 @@ def _append(
     if not records:
         done({})
         return
-    assert view.replicas is not None, "only brokers serve it"
-    view.replicas.append_records(
+    view.broker.replicas.append_records(
         records,
         required_acks=request.acks,
         timeout_ms=request.timeout_ms,
@@ -175,7 +180,7 @@ def _append(
 
 
 def _response(
-    view: NodeView, context: RequestContext, results: Mapping[TopicIdPartition, PartitionProduced]
+    view: BrokerView, context: RequestContext, results: Mapping[TopicIdPartition, PartitionProduced]
 ) -> ProduceResponse:
     topics: dict[tuple[str, bytes], TopicProduceResponse] = {}
     leaders: dict[int, LeaderNode] = {}
@@ -204,4 +209,4 @@ def _response(
     )
 
 
-ROUTE: Final = Route(api_key=0, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, ProduceRequest]] = Route(BrokerView, ProduceRequest, handle)

@@ -1,7 +1,7 @@
-"""RenewDelegationToken (key 39), v0-2: let a token live on. KIP-48, KIP-900.
+"""RenewDelegationToken (key 39), v0-2: extend the life of a token. KIP-48, KIP-900.
 
-Behaviour: for the token's owner and its renewers; not over PLAINTEXT, nor by a token. Served by the active controller,
-from metadata.version 3.6-IV2 on, where a secret key is configured.
+Behaviour: for the token's owner and its renewers; not over PLAINTEXT, nor for a client that authenticated with a token.
+Served by the active controller, from metadata.version 3.6-IV2 on, where a secret key is configured.
 Version notes: v2 is the first flexible version.
 """
 
@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.result import ControllerResult
-from falkirk.node.handlers.handler import NodeView, Route
-from falkirk.node.handlers.token_authorization import may_use_tokens
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.token_authorization import may_use_tokens
+from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import RenewDelegationTokenRequest, RenewDelegationTokenResponse
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+
+_NO_TIMESTAMP: Final = -1
 
 
 def handle(
-    view: NodeView, context: RequestContext, request: WireMessage
+    view: ControllerView, context: RequestContext, request: RenewDelegationTokenRequest
 ) -> WireMessage | ControllerResult[WireMessage]:
     """Change when the token expires."""
-    assert isinstance(request, RenewDelegationTokenRequest)
-    assert view.controller is not None
     if not may_use_tokens(context):
         return RenewDelegationTokenResponse(
             error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=_NO_TIMESTAMP
@@ -40,6 +41,6 @@ def handle(
     )
 
 
-_NO_TIMESTAMP: Final = -1
-
-ROUTE: Final = Route(api_key=39, handler=handle, needs_controller=True)
+ROUTE: Final[Route[ControllerView, RenewDelegationTokenRequest]] = Route(
+    ControllerView, RenewDelegationTokenRequest, handle
+)

@@ -1,8 +1,8 @@
-"""Which handler answers which API."""
+"""The routes of all APIs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.node.handlers import (
     add_raft_voter,
@@ -79,10 +79,13 @@ from falkirk.node.handlers import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from falkirk.node.handlers.handler import Route
+    from falkirk.node.handlers.parts.route import Route
+
+    # Any: each route has its own classes of view and request; the dispatcher checks them before it calls the handler.
+    AnyRoute = Route[Any, Any]
 
 # One line for each handler: `<api>.ROUTE`, in order of the API keys.
-_ROUTES: Iterable[Route] = (
+_ROUTES: Iterable[AnyRoute] = (
     produce.ROUTE,
     fetch.ROUTE,
     list_offsets.ROUTE,
@@ -154,4 +157,4 @@ _ROUTES: Iterable[Route] = (
     unregister_controller.ROUTE,
 )
 
-ROUTES: Final[Mapping[int, Route]] = {route.api_key: route for route in _ROUTES}
+ROUTES: Final[Mapping[int, AnyRoute]] = {route.api_key: route for route in _ROUTES}

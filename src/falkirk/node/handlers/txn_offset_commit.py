@@ -1,44 +1,45 @@
-"""TxnOffsetCommit (key 28), v0-6: how far a group is once a transaction is committed. KIP-98, KIP-447, KIP-890.
+"""TxnOffsetCommit (key 28), v0-6: commit a group's offsets with a transaction. KIP-98, KIP-447, KIP-890.
 
 Behaviour: needs WRITE on the transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED, READ on the group, else
 GROUP_AUTHORIZATION_FAILED, and READ on each topic, else TOPIC_AUTHORIZATION_FAILED for it; INVALID_GROUP_ID,
-UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION. The offsets are pending until the transaction's marker comes.
+UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION. The offsets are pending until the transaction's marker arrives.
 Differs from Kafka: no transaction coordinator is asked whether the transaction is open.
-Version notes: v2 adds leader epochs, and knows COORDINATOR_LOAD_IN_PROGRESS (before it COORDINATOR_NOT_AVAILABLE), v3
-adds the member and its generation; v6 names topics by id.
+Version notes: v2 adds leader epochs and COORDINATOR_LOAD_IN_PROGRESS (before it COORDINATOR_NOT_AVAILABLE), v3 the
+member and its generation; v6 names topics by id.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation, ResourceType
-from falkirk.node.group_coordinator.operation_errors import commit_error
-from falkirk.node.handlers.committed_topics import commit_topics
-from falkirk.node.handlers.group_requests import client_of, groups_of, is_group_allowed
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.group_coordinator.operation_errors import commit_error
+from falkirk.node.handlers.parts.committed_topics import commit_topics
+from falkirk.node.handlers.parts.group_requests import client_of, is_group_allowed
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.protocol.schema import WireMessage
 
 _LOADING_SINCE: Final = 2
 _IDS_SINCE: Final = 6
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
-    """Let the group's shard answer for the topics that are there and may be read."""
-    assert isinstance(request, TxnOffsetCommitRequest)
+def handle(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRequest) -> WireMessage | AnswerLater:
+    """Have the group's shard commit the offsets of existing topics that the client may read."""
     version = context.api_version
     error = _refusal(view, context, request)
     if error is not ErrorCode.NONE:
         return error_response(request, version, error)
-    kind, client = groups_of(view).kind, client_of(context)
+    kind, client = view.broker.groups.kind, client_of(context)
 
-    def told(failure: ErrorCode) -> ErrorCode:
+    def client_error(failure: ErrorCode) -> ErrorCode:
         if failure is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return commit_error(failure, kind)
@@ -50,11 +51,11 @@ def handle(view: NodeView, context: RequestContext, request: WireMessage) -> Wir
         TxnOffsetCommitResponse(topics=[]),
         by_id=version >= _IDS_SINCE,
         operation=lambda shard, asked, token: shard.commit_transactional_offsets(client, asked, token),
-        told=told,
+        client_error=client_error,
     )
 
 
-def _refusal(view: NodeView, context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
+def _refusal(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
     kind, name = ResourceType.TRANSACTIONAL_ID, request.transactional_id
     if not view.authorizer.is_allowed(context, AclOperation.WRITE, kind, name):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -63,4 +64,4 @@ def _refusal(view: NodeView, context: RequestContext, request: TxnOffsetCommitRe
     return ErrorCode.NONE if request.group_id else ErrorCode.INVALID_GROUP_ID
 
 
-ROUTE: Final = Route(api_key=28, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, TxnOffsetCommitRequest]] = Route(BrokerView, TxnOffsetCommitRequest, handle)

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.handlers.cluster_authorization import refusal
-from falkirk.node.handlers.handler import ASK_RAFT, AskRaft, NodeView, Route
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AskRaft
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import NodeView
+from falkirk.protocol.messages import VoteRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.request_context import RequestContext
+    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AskRaft:
-    """Let the replica answer."""
+def handle(view: NodeView, context: RequestContext, request: VoteRequest) -> WireMessage | AskRaft:
+    """Check authorization; the replica of the metadata log does the rest."""
     return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
 
 
-ROUTE: Final = Route(api_key=52, handler=handle, needs_controller=False)
+ROUTE: Final[Route[NodeView, VoteRequest]] = Route(NodeView, VoteRequest, handle)

@@ -1,8 +1,8 @@
 """WriteTxnMarkers (key 27), v0-2: a transaction coordinator ends transactions in partitions. KIP-98, KIP-890.
 
-Behaviour: needs ALTER or CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED. Each partition has its result:
-UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED. In
-`__consumer_offsets` the group coordinator writes the marker, and what was pending in the transaction counts or goes.
+Behaviour: needs ALTER or CLUSTER_ACTION on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED. Each partition has its own
+result: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED. In
+`__consumer_offsets` the group coordinator writes the marker, and commits or drops the pending offsets.
 Version notes: v1 adds flexible fields, v2 the transaction version.
 """
 
@@ -11,14 +11,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.shard.outcome import Producer
-from falkirk.metadata.acl_types import AclOperation
-from falkirk.node.broker_configs import static_value
-from falkirk.node.group_coordinator.operation_errors import marker_error
-from falkirk.node.group_coordinator.record_batches import end_marker
-from falkirk.node.handlers.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.group_requests import Gathered, groups_of
-from falkirk.node.handlers.handler import AnswerLater, NodeView, Route
+from falkirk.coordinator.runtime.outcome import Producer
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.group_coordinator.operation_errors import marker_error
+from falkirk.node.broker.group_coordinator.record_batches import end_marker
+from falkirk.node.config.static_configs import static_value
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.group_requests import Gathered
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import WriteTxnMarkersRequest, WriteTxnMarkersResponse
@@ -34,24 +36,25 @@ from falkirk.versions.release import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from falkirk.metadata.controller.request_context import RequestContext
-    from falkirk.node.handlers.handler import Answer
-    from falkirk.node.replication.answers import PartitionProduced
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.replication.answers import PartitionProduced
+    from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker
     from falkirk.protocol.schema import WireMessage
 
     _Result = tuple[WritableTxnMarker, str, int, ErrorCode]
 
+_OPERATIONS: Final = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
 
-def handle(view: NodeView, context: RequestContext, request: WireMessage) -> WireMessage | AnswerLater:
+
+def handle(view: BrokerView, context: RequestContext, request: WriteTxnMarkersRequest) -> WireMessage | AnswerLater:
     """Write the markers, and answer when they are committed."""
-    assert isinstance(request, WriteTxnMarkersRequest)
     if not any(is_cluster_operation_allowed(view, context, each) for each in _OPERATIONS):
         return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return AnswerLater(partial(_write_all, view, request))
 
 
-def _write_all(view: NodeView, request: WriteTxnMarkersRequest, answer: Answer) -> None:
+def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer) -> None:
     asked = [
         (marker, topic.name, index)
         for marker in request.markers
@@ -72,7 +75,7 @@ def _put(gathered: Gathered[_Result], place: int, asked: tuple[WritableTxnMarker
 
 
 def _write(
-    view: NodeView, marker: WritableTxnMarker, topic: str, index: int, done: Callable[[ErrorCode], None]
+    view: BrokerView, marker: WritableTxnMarker, topic: str, index: int, done: Callable[[ErrorCode], None]
 ) -> None:
     known = view.image.topics.topic(topic)
     if known is None or known.partition(index) is None:
@@ -80,7 +83,7 @@ def _write(
         return
     producer = Producer(marker.producer_id, marker.producer_epoch)
     if topic == CONSUMER_OFFSETS:
-        groups_of(view).end_transaction(
+        view.broker.groups.end_transaction(
             index,
             producer,
             marker.coordinator_epoch,
@@ -91,12 +94,11 @@ def _write(
     key = TopicIdPartition(known.topic_id, topic, index)
     timeout_ms = static_value(view.static_configs, view.release, "request.timeout.ms")
     assert isinstance(timeout_ms, int), "a number"
-    assert view.replicas is not None, "only brokers serve it"
 
     def appended(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
         done(produced[key].error_code)
 
-    view.replicas.append_records(
+    view.broker.replicas.append_records(
         {key: end_marker(producer, marker.coordinator_epoch, view.now_ms, is_commit=marker.transaction_result)},
         required_acks=-1,
         timeout_ms=timeout_ms,
@@ -121,6 +123,4 @@ def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:
     )
 
 
-_OPERATIONS: Final = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
-
-ROUTE: Final = Route(api_key=27, handler=handle, needs_controller=False)
+ROUTE: Final[Route[BrokerView, WriteTxnMarkersRequest]] = Route(BrokerView, WriteTxnMarkersRequest, handle)

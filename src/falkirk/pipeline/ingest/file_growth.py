@@ -1,4 +1,4 @@
-"""Whether a file has only grown since its bytes went into a table."""
+"""Detect whether a file has only grown since its bytes went into a table."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.pipeline.filesystem import Location
-    from falkirk.pipeline.ingest.manifest import Piece
+    from falkirk.pipeline.warehouse.manifest import Piece
 
 CHECKED_BYTES: Final = 4096
-"""So many bytes before an end tell whether everything before it is as it was: logs are appended to, or written anew."""
+"""Logs are either appended to or written anew, so this many bytes before an end identify everything before it."""
 
 
 def end_crc(location: Location, end: int) -> int:
-    """Give the CRC of the last bytes before `end`."""
+    """Return the CRC of the last CHECKED_BYTES before `end`."""
     start = max(end - CHECKED_BYTES, 0)
     return crc32(location.disk.read(location.path, start, end - start))
 
 
 def has_only_grown(location: Location, size: int, piece: Piece) -> bool:
-    """Say whether the file still has, up to the piece's end, the bytes that the piece was made of."""
+    """Return whether the file still has, up to the piece's end, the bytes that the piece was made of."""
     return size >= piece.end and end_crc(location, piece.end) == piece.end_crc
 
 
 def fingerprint(locations: Iterable[Location], *facts: object) -> str:
-    """Give a text that is another one as soon as a file, its size or its last bytes are others, or a fact is."""
+    """Return a text that changes when a file, its size, its last bytes or one of the facts changes."""
     parts = [repr(fact) for fact in facts]
     for location in locations:
         size = location.disk.size(location.path)

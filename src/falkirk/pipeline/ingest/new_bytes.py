@@ -1,4 +1,4 @@
-"""What of the files of a kind is not in the tables yet: which pieces stay, and which ranges are to be read."""
+"""Compare files with the pieces made of them: which pieces stay, and which ranges are still to be read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from falkirk.pipeline.filesystem import Location
-    from falkirk.pipeline.ingest.manifest import Piece
+    from falkirk.pipeline.warehouse.manifest import Piece
 
 SMALL_PIECES_MAX: Final = 16
-"""So many small pieces of one file may there be; with more, the file is read anew into large ones."""
+"""A file with more small pieces than this is read again into large ones."""
 SMALL_BYTES: Final = 1 << 20
 HEAD_BYTES: Final = 512
-"""So many bytes tell request logs apart, whatever they are called: a log that is full gets another name."""
+"""The first bytes that identify a request log whatever its name: a full log is renamed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class SourceFile:
     is_snapshot: bool = False
 
     def unit(self, start: int, end: int) -> Unit:
-        """Make the work of a range of it."""
+        """Make the unit of work for a range of bytes."""
         return Unit(
             kind=self.kind,
             cluster=self.cluster,
@@ -50,7 +50,7 @@ class SourceFile:
 
 @dataclass(slots=True, kw_only=True)
 class NewBytes:
-    """What stays of a kind, and what is to be done."""
+    """Pieces of one kind that stay, and the work that is left."""
 
     kept: list[Piece] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
@@ -61,9 +61,9 @@ def new_bytes(
     pieces: Sequence[Piece],
     split: Callable[[Location, int, int], Sequence[tuple[int, int]]],
 ) -> NewBytes:
-    """Compare files with the pieces that are made of them; pieces of files that are gone do not stay.
+    """Compare files with the pieces made of them; pieces of deleted files do not stay.
 
-    `split(location, start, end)` cuts a range into those that workers read.
+    `split(location, start, end)` cuts a range into the ranges of single units.
     """
     by_source: dict[str, list[Piece]] = {}
     for piece in sorted(pieces, key=lambda piece: piece.start):
@@ -80,7 +80,7 @@ def new_bytes(
 
 
 def _pieces_of(file: SourceFile, size: int, by_source: dict[str, list[Piece]]) -> list[Piece]:
-    """Give the pieces that still hold: none if the file was written anew, or has too many small ones."""
+    """Return the pieces that are still valid: none if the file was written anew, or has too many small ones."""
     pieces = by_source.get(file.location.uri, [])
     if file.kind is UnitKind.REQUESTS and not _holds(file, size, pieces):
         renamed = next((each for each in by_source.values() if _holds(file, size, each)), [])
@@ -99,10 +99,10 @@ def _holds(file: SourceFile, size: int, pieces: Sequence[Piece]) -> bool:
         return False
     if file.kind is not UnitKind.REQUESTS:
         return True
-    # Lines end alike more often than batches do.
+    # Equal ends are more frequent among lines than among batches.
     return pieces[0].fingerprint == head_fingerprint(file.location, pieces[0].end)
 
 
 def head_fingerprint(location: Location, end: int) -> str:
-    """Tell how a file begins, as far as its first piece goes."""
+    """Identify a file by its first bytes, as far as its first piece goes."""
     return f"{end_crc(location, min(end, HEAD_BYTES)):08x}"

@@ -1,4 +1,4 @@
-"""One ingest: look at all clusters, read what is new, commit cluster by cluster."""
+"""One ingest: survey all clusters, read what is new, commit cluster by cluster."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.fleet import FleetCluster
-from falkirk.pipeline.ingest.manifest import Manifest, Piece
 from falkirk.pipeline.ingest.run_unit import run_unit
-from falkirk.pipeline.ingest.spark_tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
 from falkirk.pipeline.inventory import UNKNOWN_CLUSTER
+from falkirk.pipeline.spark.tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.manifest import Manifest, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
-    from falkirk.pipeline.ingest.warehouse import Warehouse
     from falkirk.pipeline.inventory import Fleet
+    from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """What an ingest did. `rows` counts what the warehouse holds of the clusters now, `new_rows` what came in."""
+    """Result of an ingest. `rows` counts what the warehouse now holds of the clusters, `new_rows` what was added."""
 
     clusters: int
     changed: tuple[str, ...]
@@ -37,7 +37,7 @@ class IngestReport:
     new_rows: dict[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give the document of `fleet ingest --json`."""
+        """Return the document of `fleet ingest --json`."""
         return {
             "clusters": self.clusters,
             "changed": list(self.changed),
@@ -57,7 +57,7 @@ def ingest(
 ) -> IngestReport:
     """Bring the tables of a fleet up to its files; clusters of the warehouse that are not in the fleet stay.
 
-    Reads only what is new. Until a cluster's manifest is replaced its tables are as they were. Raises WarehouseError.
+    Reads only what is new. The tables of a cluster change when its manifest is replaced. Raises WarehouseError.
     """
     progress = NoProgress() if progress is None else progress
     with warehouse.writing():
@@ -83,7 +83,7 @@ def ingest(
 
 
 def _with_unknown(fleet: Fleet, warehouse: Warehouse) -> Fleet:
-    """Ask anew about directories that did not say whose they are, if the last run told of some."""
+    """Survey UNKNOWN_CLUSTER again if the last run recorded problems there, so that solved ones go."""
     if UNKNOWN_CLUSTER in fleet.problems or warehouse.manifest(UNKNOWN_CLUSTER) is None:
         return fleet
     return replace(fleet, problems=fleet.problems | {UNKNOWN_CLUSTER: []})
@@ -98,7 +98,7 @@ def _survey(spark: SparkSession, fleet: Fleet, options: IngestOptions, progress:
         spark,
         lambda item: survey_cluster(*item, options),
         work,
-        [1] * len(work),  # to look up how much there is to read takes longer than to be wrong
+        [1] * len(work),  # looking up the sizes takes longer than a bad distribution costs
         title="looking at clusters",
         progress=progress,
     )

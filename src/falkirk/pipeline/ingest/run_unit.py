@@ -1,29 +1,29 @@
-"""Does one unit of an ingest, in a worker: reads bytes, writes the data files of one piece."""
+"""Run one unit of an ingest in a worker: read bytes, write the data files of one piece."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from falkirk.columnar.report import ReadReport
-from falkirk.pipeline.ingest.data_files import DataFileWriter
 from falkirk.pipeline.ingest.file_growth import end_crc
-from falkirk.pipeline.ingest.manifest import Piece
 from falkirk.pipeline.ingest.new_bytes import head_fingerprint
 from falkirk.pipeline.ingest.unit import STATES, Unit, UnitKind
-from falkirk.pipeline.ingest.warehouse import Warehouse
 from falkirk.pipeline.readers.chunks import iter_chunks
+from falkirk.pipeline.readers.coordinator_segments import CHUNK_BYTES
 from falkirk.pipeline.readers.group_records import read_group_records
 from falkirk.pipeline.readers.lines import iter_line_chunks
 from falkirk.pipeline.readers.metadata_records import read_metadata_records
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.readers.requests import RequestReport, read_requests
-from falkirk.pipeline.state.coordinator_segments import CHUNK_BYTES
-from falkirk.pipeline.state.group_state import group_state
+from falkirk.pipeline.state.groups.group_state import group_state
 from falkirk.pipeline.state.transactions import transaction_state
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.groups import TRANSACTIONS
 from falkirk.pipeline.tables.requests import REQUESTS
+from falkirk.pipeline.warehouse.data_files import DataFileWriter
+from falkirk.pipeline.warehouse.manifest import Piece
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 
 def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
-    """Make the piece of a unit; give it with the name of its cluster.
+    """Make the piece of a unit; returns (cluster name, piece).
 
-    What cannot be read becomes rows of `problems`: those of a state tell of all its files, so ranges of the same files
-    say nothing. Data files are in the run's staging directory, and count once the manifest names them.
+    Data files are in the run's staging directory, and count once the manifest names them. What cannot be read becomes
+    rows of `problems`. Units of ranges of a log write no problems, because the unit of the state reads the same files
+    and does.
     """
     warehouse = Warehouse(options.warehouse)
     crc = 0
@@ -75,7 +76,7 @@ def _records(unit: Unit, writer: DataFileWriter) -> None:
 
 
 def _requests(unit: Unit, writer: DataFileWriter) -> None:
-    """Write the requests of a range of lines, and what was wrong with lines."""
+    """Write the requests of a range of lines, and problems with lines."""
     report = RequestReport()
     origin = Origin(source=unit.location.uri, node_id=unit.node_id)
     chunks = iter_line_chunks(unit.location.disk, unit.location.path, start=unit.start, end=unit.end)
@@ -85,7 +86,7 @@ def _requests(unit: Unit, writer: DataFileWriter) -> None:
 
 
 def _group_state(unit: Unit, writer: DataFileWriter) -> None:
-    """Write the groups of a partition as they are at its end."""
+    """Write the state of a partition's groups at its end."""
     tables, problems = group_state(unit.location, unit.partition, unit.node_id)
     for table, found in tables.items():
         if table in unit.tables:
@@ -95,7 +96,7 @@ def _group_state(unit: Unit, writer: DataFileWriter) -> None:
 
 
 def _transactions(unit: Unit, writer: DataFileWriter) -> None:
-    """Write the transactional ids of a partition as they are at its end."""
+    """Write the state of a partition's transactional ids at its end."""
     found, problems = transaction_state(unit.location, unit.partition, unit.node_id)
     for rows in found.to_batches():
         writer.write(TRANSACTIONS.name, rows)

@@ -1,26 +1,26 @@
-"""First look at a cluster, in a worker: which log counts, its state, and what of its files is not in the tables yet."""
+"""Survey a cluster in a worker: choose its metadata log, make its state, and list what is not in the tables yet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.pipeline.ingest.data_files import DataFileWriter
 from falkirk.pipeline.ingest.file_growth import fingerprint
-from falkirk.pipeline.ingest.manifest import Manifest, Piece
 from falkirk.pipeline.ingest.new_bytes import SourceFile, new_bytes
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
-from falkirk.pipeline.ingest.warehouse import Warehouse
+from falkirk.pipeline.readers.coordinator_segments import segments_of
 from falkirk.pipeline.readers.lines import last_line_end
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import UNREADABLE, problem_row
 from falkirk.pipeline.readers.splits import split_batches, split_lines
-from falkirk.pipeline.state.coordinator_segments import segments_of
-from falkirk.pipeline.state.group_state import coordinator_replicas
-from falkirk.pipeline.state.log_dir_rows import log_dir_row
+from falkirk.pipeline.state.groups.group_state import coordinator_replicas
+from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
 from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUP_RECORDS, GROUPS, TRANSACTIONS
+from falkirk.pipeline.warehouse.data_files import DataFileWriter
+from falkirk.pipeline.warehouse.manifest import Manifest, Piece
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_DIRECTORY, TRANSACTIONS_TOPIC
 
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from falkirk.pipeline.fleet import FleetCluster, FleetNode, RequestLog
 
 GROUP_STATE_TABLES: Final = frozenset({GROUPS.name, GROUP_MEMBERS.name, COMMITTED_OFFSETS.name})
-# The data directories are a piece of their own, and problems are told whatever is wanted.
+# Data directories are a piece of their own, and problems are always recorded.
 _METADATA_TABLES: Final = STATE_TABLES - {LOG_DIRS.name, PROBLEMS.name}
 _TABLES_OF: Final = {UnitKind.GROUP_STATE: GROUP_STATE_TABLES, UnitKind.TRANSACTIONS: frozenset({TRANSACTIONS.name})}
+_METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """How to ingest: where to, under which name of a run, and which tables are wanted."""
+    """Warehouse URI, name of the run, wanted tables, and the bytes of one unit."""
 
     warehouse: str
     run: str
@@ -48,10 +49,7 @@ class IngestOptions:
 
 @dataclass(slots=True, kw_only=True)
 class ClusterSurvey:
-    """What is known of a cluster after the first look.
-
-    `pieces` are those that stay, and those that were made just now; `units` is the work that is left.
-    """
+    """Result of the survey: `pieces` stay or were just made; `units` is the work that is left."""
 
     cluster: str
     cluster_id: str | None
@@ -65,7 +63,7 @@ def survey_cluster(
     problems: Sequence[dict[str, Any]],  # Any: values of columns
     options: IngestOptions,
 ) -> ClusterSurvey:
-    """Look at a cluster; `problems` are rows on directories of it that could not be read."""
+    """Survey a cluster; `problems` are rows for its directories that could not be read."""
     return _Surveyor(cluster, options).survey(problems)
 
 
@@ -89,7 +87,7 @@ class _Surveyor:
         return self._found
 
     def _rows(self, key: str, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: same
-        """Make a piece of few rows; it stays as it is if they are the same."""
+        """Make a piece of a few rows; it stays if the rows are the same as before."""
         made_of = fingerprint([], *rows)
         if self._stays(key, made_of) or not rows:
             return
@@ -142,12 +140,12 @@ class _Surveyor:
         return piece
 
     def _state_tables(self, key: str, possible: frozenset[str]) -> tuple[str, ...]:
-        """Give the tables to make of a state: those that are wanted, and those that are there, so that all agree."""
+        """Return the tables to make of a state: the wanted ones and those already there, so that all agree."""
         there = self._before[key].tables if key in self._before else ()
         return tuple(sorted(possible & (self._options.tables | set(there))))
 
     def _metadata_files(self, metadata: Piece) -> Iterator[SourceFile]:
-        """Give the snapshot and the segments of the log that counted."""
+        """Yield the snapshot and the segments of the chosen log."""
         for node in self._cluster.nodes:
             if node.node_id != metadata.chosen_node or node.metadata_dir is None:
                 continue
@@ -212,7 +210,7 @@ class _Surveyor:
         self._rows("request_tails", PROBLEMS.name, tails)
 
     def _records(self, kind: UnitKind, files: list[SourceFile]) -> None:
-        """Find the new bytes of a kind; a table that is not wanted stays as it is."""
+        """Find the new bytes of one kind; a table that is not wanted stays as it is."""
         pieces = [piece for piece in self._before.values() if piece.kind == kind]
         if kind not in self._options.tables:
             self._found.pieces += pieces
@@ -226,7 +224,7 @@ class _Surveyor:
 
 
 def _metadata_locations(cluster: FleetCluster) -> list[Location]:
-    """Give the files that the state of the metadata is made of."""
+    """Return the files that the metadata state is made of."""
     found: list[Location] = []
     for node in cluster.nodes:
         for log_dir in node.log_dirs:
@@ -240,11 +238,8 @@ def _metadata_locations(cluster: FleetCluster) -> list[Location]:
     return found
 
 
-_METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
-
-
 def _unfinished_line(log: RequestLog) -> Iterator[dict[str, Any]]:  # Any: values of columns
-    """Tell of a last line without its end: it counts once it is written."""
+    """Yield a problem for a last line without its newline; it is read once it is complete."""
     disk, path = log.location.disk, log.location.path
     size = disk.size(path)
     end = last_line_end(disk, path, 0, size)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class UnitKind(enum.StrEnum):
-    """What is to be made of the bytes."""
+    """What is made of the bytes."""
 
     METADATA_RECORDS = "metadata_records"
     GROUP_RECORDS = "group_records"
@@ -22,7 +22,7 @@ class UnitKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Work for one worker. `location` is a file with a range of bytes, or (for a state) a partition's directory."""
+    """Work for one worker. `location` is a file with a range of bytes or, for a state, a partition's directory."""
 
     kind: UnitKind
     cluster: str
@@ -33,13 +33,13 @@ class Unit:
     # Partition of a coordinator's topic.
     partition: int = 0
     is_snapshot: bool = False
-    # Of a state: what its files are, and the tables to make.
+    # Of a state: identity of its files, and the tables to make.
     fingerprint: str = ""
     tables: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
-        """Give the name of the piece."""
+        """Name of the piece."""
         if self.kind in STATES:
             return f"{self.kind} {self.partition}"
         return f"{self.kind} {self.location.uri} {self.start}"

@@ -1,1 +1,1 @@
-"""Logs of running clusters, fetched into files of Kafka's own form, which the pipeline reads as it reads all others."""
+"""Logs of running clusters, fetched into Kafka's own files, which the pipeline reads like all others."""

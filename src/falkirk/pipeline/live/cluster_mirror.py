@@ -1,10 +1,10 @@
 """A running cluster as one data directory: its metadata log, and the topics of its coordinators.
 
     mirror = ClusterMirror(Path("warehouse-live"), LiveSource(brokers=parse_servers("broker:9092")))
-    directory = mirror.refresh()        # to be read as a node's data directory; again and again, it grows
+    directory = mirror.refresh()        # read it as a node's data directory; each refresh makes it grow
 
-Whose directory it is: that of the node that led the quorum when it was begun. All of it is committed, so it stands for
-the whole cluster, whoever else votes (`log_dir_names.LIVE_MARKER`).
+The directory is that of the node that led the quorum when it was created. Everything in it is committed, so it stands
+for the whole cluster, whoever the other voters are (`log_dir_names.LIVE_MARKER`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.config import ClientConfig
 from falkirk.client.errors import ConnectionFailedError, NoControllerError, NodeRefusedError, NoNodeReachedError
 from falkirk.client.event_loop import run
-from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.pipeline.live.metadata_mirror import mirror_metadata
 from falkirk.pipeline.live.partition_mirror import PartitionMirror
 from falkirk.pipeline.live.topic_mirror import MOVED, TopicMirrors
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.endpoint import Endpoint
 
-# How long a cluster may be without a leader, or out of reach, before we give up: a roll takes as long for each node.
+# How long a cluster may be without a leader, or unreachable, before we give up: rolling a node takes as long.
 PATIENCE_S: Final = 60.0
 _BACKOFF_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSource:
-    """Whom to ask. Without `controllers` brokers are asked where these are; without `brokers` no topic is fetched."""
+    """Bootstrap servers. Without `controllers`, brokers are asked for them; without `brokers`, no topic is fetched."""
 
     brokers: tuple[Endpoint, ...] = ()
     controllers: tuple[Endpoint, ...] = ()
@@ -50,10 +50,10 @@ class LiveSource:
 
 
 class ClusterMirror:
-    """`folder` gets a directory for the cluster, named by its id."""
+    """Mirrors one cluster into a directory below `folder` that is named after its id."""
 
     def __init__(self, folder: Path, source: LiveSource) -> None:
-        assert source.brokers or source.controllers, "there is somebody to ask"
+        assert source.brokers or source.controllers, "brokers or controllers are named"
         self._folder = folder
         self._source = source
         self._directory: Path | None = None
@@ -61,7 +61,7 @@ class ClusterMirror:
         self._topics: TopicMirrors | None = None
 
     def refresh(self) -> Path:
-        """Fetch what is new; give the directory. Raises ClientError, LiveSourceError, OSError."""
+        """Fetch what is new; return the directory. Raises ClientError, LiveSourceError, OSError."""
         return run(self._refresh())
 
     async def _refresh(self) -> Path:
@@ -71,12 +71,12 @@ class ClusterMirror:
                 async with AsyncExitStack() as stack:
                     return await self._refresh_once(stack)
             except (ConnectionFailedError, NoNodeReachedError, NoControllerError) as error:
-                # Who was never reached is most likely no such cluster.
+                # A cluster that was never reached is most likely misspelled.
                 if self._directory is None or time.monotonic() > deadline_s:
                     raise
                 del error
-            except NodeRefusedError as error:
-                if error.error_code not in MOVED or time.monotonic() > deadline_s:
+            except NodeRefusedError as refusal:
+                if refusal.error_code not in MOVED or time.monotonic() > deadline_s:
                     raise
             await asyncio.sleep(_BACKOFF_S)
 
@@ -93,7 +93,7 @@ class ClusterMirror:
         leader, cluster_id = cluster.node(quorum.leader_id), cluster.cluster_id
         if leader is None:
             raise NoControllerError((await controllers.any_node()).endpoint)
-        assert cluster_id is not None, "a cluster of this kind has one"
+        assert cluster_id is not None, "a KRaft cluster has an id"
         if brokers is not None:
             other = (await brokers.describe_cluster()).cluster_id
             if other != cluster_id:
@@ -101,7 +101,7 @@ class ClusterMirror:
         directory = self._open(cluster_id, quorum.leader_id)
         assert self._metadata is not None
         assert self._topics is not None
-        # First what refers to the other: a group's topic may be gone meanwhile, but is known.
+        # Groups first, for they refer to topics: a topic deleted meanwhile is still in the metadata log.
         if brokers is not None:
             await self._topics.refresh(brokers)
         await mirror_metadata(controllers.connection(leader.endpoint), cluster_id, quorum.leader_epoch, self._metadata)
@@ -136,8 +136,8 @@ class ClusterMirror:
 
 
 async def _controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
-    """Ask a broker where the controllers listen; brokers before 3.9 do not know."""
-    assert brokers is not None, "there is somebody to ask"
+    """Ask a broker for the controllers' endpoints; brokers before 3.9 do not know them."""
+    assert brokers is not None, "brokers or controllers are named"
     found = tuple((await brokers.describe_quorum()).voter_endpoints.values())
     if not found:
         raise LiveSourceError(

@@ -1,7 +1,7 @@
-"""The metadata log of a running cluster, from its leader: Fetch and, where the log begins later, FetchSnapshot.
+"""The metadata log of a running cluster, from its leader: Fetch, and FetchSnapshot where the log begins later.
 
-Asked as a consumer (replica id -1), which counts for nothing in the quorum: the leader notes no progress, and nobody
-waits for us. Kafka wants CLUSTER_ACTION on CLUSTER for it. Only what is committed is written. Source: KIP-595, KIP-630.
+Fetches as a consumer does (replica id -1), so the leader records no progress and waits for nobody. Kafka requires
+CLUSTER_ACTION on CLUSTER for it. Only committed batches are written. Source: KIP-595, KIP-630.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.client.errors import NodeRefusedError
-from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer", "PartitionData", "fetch_snapshot_response.PartitionSnapshot")
 TOPIC: Final = "__cluster_metadata"
 TOPIC_ID: Final = bytes(15) + b"\x01"
-# The quorum knows its topic by id alone.
+# From version 13 on a topic is named by its id.
 _FETCH_VERSIONS: Final = SupportedRange(13, 18)
 _FETCH_BYTES: Final = 8 * 1024 * 1024
 _FETCH_WAIT_MS: Final = 500
-# A leader that begins an epoch does not know for a moment what is committed.
+# A leader at the start of its epoch does not know the high watermark for a moment.
 _UNKNOWN_MAX: Final = 20
 
 
 async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> None:
-    """Bring a mirror up to what was committed when we asked.
+    """Fetch up to the high watermark of the first response.
 
     Raises ClientError; LiveSourceError if the leader's log is not the one that was mirrored.
     """
@@ -116,7 +116,7 @@ async def _fetch_snapshot(
 
 
 def _only_partition(leader: NodeConnection, api_name: str, error_code: int, partitions: Sequence[_Answer]) -> _Answer:
-    """Give what was answered for the log's one partition. Raises NodeRefusedError for an error of it, or of all."""
+    """Return the response of the log's only partition. Raises NodeRefusedError for an error of either."""
     partition = partitions[0] if partitions else None
     error_code = error_code if partition is None else error_code or partition.error_code
     if partition is None or error_code != ErrorCode.NONE:

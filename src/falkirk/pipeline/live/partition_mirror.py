@@ -1,4 +1,4 @@
-"""A partition's log as files of Kafka's form, which grow by what is fetched. Nothing but whole batches is written."""
+"""A partition's log in Kafka's own files, which grow by whole batches as they are fetched."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PART_SUFFIX: Final = ".part"
 
 
 class PartitionMirror:
-    """`end_offset`: what is fetched next, `last_epoch`: that of the batch before it."""
+    """The files of one partition. `end_offset` is fetched next, `last_epoch` is the epoch of the batch before it."""
 
     def __init__(self, directory: Path) -> None:
-        """Open it, or make it; what a run that was cut off left unfinished goes. Raises OSError."""
+        """Open or create the directory; removes what an interrupted run left unfinished. Raises OSError."""
         self.directory = directory
         self.end_offset = 0
         self.last_epoch = 0
@@ -35,9 +35,9 @@ class PartitionMirror:
         self._find_end()
 
     def append(self, records: bytes | memoryview, high_watermark: int) -> bool:
-        """Take whole batches that are committed and not there yet; say whether there were any.
+        """Write the whole batches that are committed and new; returns whether there were any.
 
-        Raises RemoteProtocolError for bytes that are no batches, and OSError.
+        Raises RemoteProtocolError for bytes that are not batches, and OSError.
         """
         data, position, wanted = memoryview(records), 0, bytearray()
         start = self.end_offset
@@ -59,24 +59,24 @@ class PartitionMirror:
         return bool(wanted)
 
     def skip_to(self, offset: int) -> None:
-        """Go on behind a gap: what was there is gone at the source."""
-        assert offset > self.end_offset, "there is something between"
+        """Continue behind a gap: the source has deleted the records in between."""
+        assert offset > self.end_offset, "a gap is skipped forwards"
         self.end_offset = offset
         self._segment = None
 
     def begin_again(self) -> None:
-        """Forget what was fetched: the source's log is shorter than that, so it is another one."""
+        """Delete everything: the source's log is shorter than ours, so it is another log."""
         for base_offset in list_partition(PosixDisk(), str(self.directory)).segments:
             self._file(base_offset).unlink()
         self.end_offset = self.last_epoch = 0
         self._segment = None
 
     def begin_snapshot(self, snapshot: SnapshotId) -> Path:
-        """Give the file into which a snapshot is fetched."""
+        """Return the file that a snapshot is fetched into."""
         return self.directory / f"{format_snapshot_name(SnapshotName(id=snapshot))}{_PART_SUFFIX}"
 
     def install_snapshot(self, snapshot: SnapshotId) -> None:
-        """Put a snapshot that was fetched in the place of all that was there, as a follower does."""
+        """Replace everything by a fetched snapshot, as a follower does."""
         part = self.begin_snapshot(snapshot)
         part.rename(part.with_name(part.name.removesuffix(_PART_SUFFIX)))
         files = list_partition(PosixDisk(), str(self.directory))
@@ -88,16 +88,14 @@ class PartitionMirror:
         self.end_offset, self.last_epoch = snapshot.end_offset, snapshot.epoch
         self._segment = None
 
-    def be_of_topic(self, topic_id: bytes) -> None:
-        """Be the partition of a topic with this id; begin anew if it was another topic's of the same name."""
+    def set_topic_id(self, topic_id: bytes) -> None:
+        """Set the topic id; begin again if the files belong to another topic of the same name."""
         file = self.directory / PARTITION_METADATA
         data = format_partition_metadata(PartitionMetadata(topic_id=topic_id))
         if file.exists() and file.read_bytes() == data:
             return
         self.begin_again()
         file.write_bytes(data)
-
-    # --- Inside
 
     def _write(self, start: int, data: bytearray) -> None:
         if self._segment is None or self._segment.stat().st_size >= SEGMENT_BYTES_MAX:
@@ -115,7 +113,7 @@ class PartitionMirror:
         for base_offset in reversed(files.segments):
             file = self._file(base_offset)
             borders = [0, *iter_borders(disk, str(file), 0, file.stat().st_size)]
-            # A write that was cut off: behind it nothing could be read.
+            # An interrupted write: nothing behind it could be read.
             with file.open("r+b") as opened:
                 opened.truncate(borders[-1])
             if len(borders) > 1:

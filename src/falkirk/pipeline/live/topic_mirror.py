@@ -1,7 +1,6 @@
-"""Partitions of internal topics of a running cluster, from their leaders, by Fetch as consumers send it.
+"""Partitions of internal topics of a running cluster, fetched from their leaders as a consumer does.
 
-Of a log that was compacted comes what is left of it; what a mirror has of it already stays. Kafka wants READ on the
-topics for it.
+Of a compacted log only the remaining records come; records mirrored earlier stay. Kafka requires READ on the topics.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.errors import NodeRefusedError
 from falkirk.client.partitions import EARLIEST, LEADER_MOVED, describe_topics, list_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.pipeline.live.errors import LiveSourceError
+from falkirk.pipeline.errors import LiveSourceError
 from falkirk.pipeline.live.partition_mirror import PartitionMirror
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.messages.fetch_response import PartitionData
 
-# Versions that name topics, which every broker has.
+# Versions that name topics; every broker supports them.
 _FETCH_VERSIONS: Final = SupportedRange(4, 12)
 _FETCH_BYTES: Final = 32 * 1024 * 1024
 _PARTITION_BYTES: Final = 8 * 1024 * 1024
 _PARTITIONS_MAX: Final = 100
 MOVED: Final = LEADER_MOVED | {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-"""Somebody else leads, or nobody yet: it is to be asked again who."""
+"""Errors that mean another leader, or none yet: look the leader up again."""
 
 
 class TopicMirrors:
-    """The partitions of topics, each in a directory below `directory` that is called like it."""
+    """The partitions of some topics, each in a directory of its name below `directory`."""
 
     def __init__(self, directory: Path, topics: Sequence[str]) -> None:
         self._directory = directory
@@ -48,10 +47,10 @@ class TopicMirrors:
         self._mirrors: dict[TopicPartition, PartitionMirror] = {}
 
     async def refresh(self, admin: AsyncAdmin) -> None:
-        """Bring them up to what could be read when we asked; topics that are not there are none.
+        """Fetch every partition up to its high watermark at the first response; topics that do not exist have none.
 
-        Raises ClientError, NodeRefusedError with an error of MOVED among them; LiveSourceError for a partition that
-        nobody leads.
+        Raises ClientError, also NodeRefusedError with an error of MOVED; LiveSourceError for a log that cannot be
+        followed.
         """
         leaders = await self._leaders(admin)
         await asyncio.gather(
@@ -69,7 +68,7 @@ class TopicMirrors:
                 key = TopicPartition(name, number)
                 if leader is None:
                     raise await self._refused(admin, str(key), ErrorCode.LEADER_NOT_AVAILABLE)
-                self._mirror(key).be_of_topic(topic.topic_id)
+                self._mirror(key).set_topic_id(topic.topic_id)
                 leaders[leader.endpoint].append(key)
         return leaders
 
@@ -96,14 +95,14 @@ class TopicMirrors:
                     continue
                 if partition.error_code != ErrorCode.NONE:
                     raise NodeRefusedError(leader.endpoint, f"Fetch of {key}", partition.error_code)
-                # What comes later is for the next time, or a busy topic would have no end.
+                # Later records are for the next refresh, or a busy topic would never end.
                 target = targets.setdefault(key, partition.high_watermark)
                 has_moved_on |= mirror.append(partition.records or b"", partition.high_watermark)
                 if mirror.end_offset >= target:
                     left.remove(key)
                     has_moved_on = True
             if not has_moved_on:
-                # Nothing stands between what we have and the high watermark: records there were compacted away.
+                # No records are left between our end and the high watermark: they were compacted away.
                 left = left[len(asked) :]
 
     async def _fetch(
@@ -132,7 +131,7 @@ class TopicMirrors:
         ]
 
     async def _find_start(self, admin: AsyncAdmin, key: TopicPartition) -> None:
-        """Go on where the leader's log begins or, if ours is longer than its own, begin anew."""
+        """Continue at the start of the leader's log; begin again if our log is longer than the leader's."""
         start = (await list_offsets(admin, [key], EARLIEST))[key]
         if isinstance(start, Refusal):
             raise NodeRefusedError((await admin.any_node()).endpoint, f"ListOffsets of {key}", start.error_code)

@@ -1,7 +1,7 @@
-"""Where batches of a log file end, and what stands behind the last whole one.
+"""The ends of batches in a log file, and what follows the last whole one.
 
-Seventeen bytes of a batch tell its length and that it is one; nothing else of it is looked at here. Files are read in
-blocks: a request per batch would be slow on an object store.
+Only the first 17 bytes of a batch are read, which hold its length and magic. Files are read in blocks: a request per
+batch would be slow on an object store.
 """
 
 from __future__ import annotations
@@ -22,13 +22,19 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import ReadableDisk
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""So much is read at a time: on an object store a request takes about as long as reading it does."""
+"""Bytes per read: on an object store a request takes about as long as reading this much."""
 TAIL_BYTES_MAX: Final = 32 * 1024 * 1024
-"""So much behind the last whole batch is looked at to say what it is."""
+"""At most this many bytes behind the last whole batch are examined."""
+_length_at = Struct(">i").unpack_from
+_LENGTH_MIN: Final = HEADER_BYTES - LENGTH_END
+_Stop = tuple["ProblemKind", int, str]
+# Kafka may truncate a log, or replace it by a compacted one, at any time.
+_SHRUNK: Final[_Stop] = ("torn tail", 0, "the file became shorter while it was read")
+_CHANGED: Final[_Stop] = ("corrupt batch", 0, "the file became another one while it was read")
 
 
 def borders(data: memoryview, at: int = 0) -> Iterator[int]:
-    """Give the end of each whole batch from `at` on; ends where the next one is impossible or not all there."""
+    """Yield the end of each whole batch from `at` on; ends where the next one is impossible or incomplete."""
     limit = len(data)
     while at + HEADER_BYTES <= limit:
         (length,) = _length_at(data, at + 8)
@@ -41,7 +47,7 @@ def borders(data: memoryview, at: int = 0) -> Iterator[int]:
 def iter_borders(
     disk: ReadableDisk, path: str, start: int, end: int, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[int]:
-    """Give the byte behind each whole batch between two bytes of a file, the first of which is such a border."""
+    """Yield the end of each whole batch in a byte range of a file; a batch must begin at `start`."""
     position = start
     block, block_at = memoryview(b""), start
     while position + HEADER_BYTES <= end:
@@ -58,7 +64,7 @@ def iter_borders(
 
 
 def first_batch_bytes(data: memoryview) -> int | None:
-    """Give the size of the batch that begins here, whether it is all there or not; None if none does."""
+    """Return the size of the batch that begins here, complete or not; None if none does."""
     if len(data) < HEADER_BYTES or data[MAGIC_AT] != MAGIC:
         return None
     (length,) = _length_at(data, 8)
@@ -66,10 +72,10 @@ def first_batch_bytes(data: memoryview) -> int | None:
 
 
 def tail_problem(disk: ReadableDisk, path: str, position: int, end: int) -> Problem:
-    """Say why no whole batch stands between two bytes of a file, the first of which is behind a whole batch.
+    """Return why there is no whole batch in a byte range of a file that follows one.
 
-    A torn tail is what a write that never finished leaves, or zeros: all before it is sound, and Kafka cuts it off at
-    its next start. Everything else is a corrupt batch. Nothing from `position` on gives rows.
+    A torn tail is a write that never finished, or zeros: everything before it is valid, and Kafka truncates it at its
+    next start. Everything else is a corrupt batch. Nothing from `position` on has rows.
     """
     left = end - position
     tail = memoryview(disk.read(path, position, min(left, TAIL_BYTES_MAX)))
@@ -79,14 +85,6 @@ def tail_problem(disk: ReadableDisk, path: str, position: int, end: int) -> Prob
         kind, at, reason = _stop(tail, path) if left <= TAIL_BYTES_MAX else _long_stop(tail, left)
     detail = f"{reason}; the last {left} bytes of the file give no rows"
     return Problem(kind=kind, position=position + at, offset=None, reason=detail)
-
-
-_length_at = Struct(">i").unpack_from
-_LENGTH_MIN: Final = HEADER_BYTES - LENGTH_END
-_Stop = tuple["ProblemKind", int, str]
-# Kafka may cut a log, or put a compacted one in its place, at any time.
-_SHRUNK: Final[_Stop] = ("torn tail", 0, "the file became shorter while it was read")
-_CHANGED: Final[_Stop] = ("corrupt batch", 0, "the file became another one while it was read")
 
 
 def _stop(tail: memoryview, path: str) -> _Stop:
@@ -99,7 +97,7 @@ def _stop(tail: memoryview, path: str) -> _Stop:
 
 
 def _long_stop(tail: memoryview, left: int) -> _Stop:
-    """Say it of a tail that is too long to be searched for a batch behind the damage."""
+    """Return the reason for a tail that is too long to be searched for a batch behind the damage."""
     if not tail.tobytes().strip(b"\0"):
         return "torn tail", 0, "only zeros follow, as in a preallocated file"
     try:

@@ -35,8 +35,8 @@ def iter_chunks(
 ) -> Iterator[Chunk]:
     """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into buffers of whole batches.
 
-    A buffer has about `chunk_bytes`, or is one larger batch. What stands behind the last whole batch is told to
-    `report`, see `batch_borders.tail_problem`. Raises OSError.
+    A buffer has about `chunk_bytes`, or is one larger batch. What follows the last whole batch goes to `report`, see
+    `batch_borders.tail_problem`. Raises OSError.
     """
     end = disk.size(path) if end is None else end
     position = start
@@ -56,7 +56,7 @@ def iter_chunks(
 
 
 def _last_border(data: memoryview) -> int:
-    """Count the bytes at the head of a buffer that are whole batches."""
+    """Return the bytes of the whole batches at the start of a buffer."""
     last = 0
     for border in borders(data):
         last = border

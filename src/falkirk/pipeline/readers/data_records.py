@@ -1,4 +1,4 @@
-"""Records of any partition: what stands in the frames, keys, values and headers as they are."""
+"""Records of any partition with the fields of their frames; keys, values and headers as bytes."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ DATA_RECORDS: Final = Table(
         ]
     ),
 )
+_AS_THEY_ARE: Final = ("position", "offset", "epoch", "producer_id", "producer_epoch")
 
 
 def read_data_records(chunks: Iterable[Chunk], origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a segment in file order; problems go to `report`."""
+    """Yield the rows of a segment in file order; problems go to `report`."""
     for chunk in chunks:
         for rows in records(chunk.data, headers=True, report=report, file_position=chunk.position):
             yield _rows(rows, origin)
 
 
 def frame_columns(rows: pa.RecordBatch) -> Arrays:
-    """Give what stands in the frames of records, of a batch of `columnar.records`, under its own names."""
+    """Return the frame columns of a batch of `columnar.records`, under the names that the tables use."""
     arrays = {name: rows.column(name) for name in _AS_THEY_ARE}
     attributes = rows.column("attributes").to_numpy(zero_copy_only=False)
     return arrays | {
@@ -64,9 +65,6 @@ def frame_columns(rows: pa.RecordBatch) -> Arrays:
         "key": rows.column("key").cast(pa.binary()),
         "value": rows.column("value").cast(pa.binary()),
     }
-
-
-_AS_THEY_ARE: Final = ("position", "offset", "epoch", "producer_id", "producer_epoch")
 
 
 def _rows(rows: pa.RecordBatch, origin: Origin) -> pa.RecordBatch:

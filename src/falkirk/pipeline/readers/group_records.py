@@ -1,7 +1,7 @@
 """Segments of `__consumer_offsets` as rows of the table `group_records`: one for every record.
 
-Offset commits have their fields in columns. All records keep their bytes, because what a value means depends on the
-release; so a record of a type or version that no release has is a row as well, and a problem beside it.
+Offset commits have their fields in columns. All records keep their bytes, because the meaning of a value depends on the
+release; so a record of a type or version that no release has is a row too, and also a problem.
 """
 
 from __future__ import annotations
@@ -39,24 +39,9 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, pa.Array[Any]]  # Any: of the column's own type
 
-
-def read_group_records(chunks: Iterable[Chunk], origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a segment in file order, some ten thousand at a time; problems go to `report`."""
-    for chunk in chunks:
-        # What is wrong with frames is told by the second reader.
-        frames = list(records(chunk.data, report=ReadReport(), file_position=chunk.position))
-        typed: dict[str, list[pa.RecordBatch]] = {OFFSETS: [], GROUPS: []}
-        for table, rows in iter_group_tables(chunk.data, report=report, file_position=chunk.position):
-            typed[table].append(rows)
-        if frames:
-            rows = _ChunkRows(frames, typed, report).rows(origin)
-            for start in range(0, rows.num_rows, _ROWS):
-                yield rows.slice(start, _ROWS)
-
-
 _ROWS: Final = 32768
 _OFFSET_TYPES: Final = (0, 1)
-_NONE: Final = -(1 << 20)  # in place of a number that is not there
+_NONE: Final = -(1 << 20)  # in place of an absent number
 # Column of OFFSET_COMMITS -> field of the column `offset_commit`.
 _COMMIT_FIELDS: Final = {
     "topic": "topic",
@@ -72,8 +57,22 @@ _NO_UUID: Final = "A" * TEXT_CHARACTERS
 _NAMES: Final = {number: name.removesuffix("Key") for number, name in GROUP_COORDINATOR_KEYS.items()}
 
 
+def read_group_records(chunks: Iterable[Chunk], origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a segment in file order, some ten thousand at a time; problems go to `report`."""
+    for chunk in chunks:
+        # The second reader reports problems with frames.
+        frames = list(records(chunk.data, report=ReadReport(), file_position=chunk.position))
+        typed: dict[str, list[pa.RecordBatch]] = {OFFSETS: [], GROUPS: []}
+        for table, rows in iter_group_tables(chunk.data, report=report, file_position=chunk.position):
+            typed[table].append(rows)
+        if frames:
+            rows = _ChunkRows(frames, typed, report).rows(origin)
+            for start in range(0, rows.num_rows, _ROWS):
+                yield rows.slice(start, _ROWS)
+
+
 class _ChunkRows:
-    """The records of a chunk, and those of them that could be read as offset commits or as records of groups."""
+    """The records of a chunk, matched with those that parse as offset commits or group records."""
 
     def __init__(
         self, frames: list[pa.RecordBatch], typed: dict[str, list[pa.RecordBatch]], report: ReadReport
@@ -91,7 +90,7 @@ class _ChunkRows:
         self._groups, self._group_rows = self._matched(typed[GROUPS], np.flatnonzero(~is_commit & ~is_control))
 
     def rows(self, origin: Origin) -> pa.RecordBatch:
-        """Give all rows."""
+        """Return all rows."""
         directory = parse_partition_directory(origin.directory_name)
         partition = None if directory is None else directory.partition
         arrays = origin_columns(origin, self._count) | self._frames
@@ -111,7 +110,7 @@ class _ChunkRows:
     def _matched(
         self, parts: list[pa.RecordBatch], candidates: NDArray[np.int64]
     ) -> tuple[Arrays | None, NDArray[np.int64]]:
-        """Find the rows that a table's rows belong to: both are in file order, and those that failed are missing."""
+        """Find the rows of a table's records: both are in file order, and records that do not parse are missing."""
         if not parts:
             return None, np.empty(0, np.int64)
         table = _joined([dict(zip(part.schema.names, part.columns, strict=True)) for part in parts])
@@ -149,7 +148,7 @@ class _ChunkRows:
         return pa.array(counts, pa.int32(), mask=counts == _NONE)
 
     def _unknown_tags_in(self, row: int, value: bytes) -> int:
-        """Count the tagged fields that no layout of the value has; `_NONE` where none can read it."""
+        """Count the tagged fields that no layout of the value has; _NONE if no layout can read it."""
         type_ = int(self._type[row])
         position, offset = (self._frames[name][row].as_py() for name in ("position", "offset"))
         starts = LAYOUT_STARTS.get(GROUP_COORDINATOR_VALUES[type_])
@@ -179,13 +178,13 @@ class _ChunkRows:
 
 
 def _joined(parts: list[Arrays]) -> Arrays:
-    """Put the rows of several parts behind each other."""
+    """Concatenate the rows of several parts."""
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """The two int16 that keys (values: the one that they) begin with; _NONE where there are too few bytes."""
+    """The first two int16 of each key (of a value only the first is used); _NONE where bytes are missing."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -212,7 +211,7 @@ def _scattered(
     count: int,
     type_: pa.DataType,  # Any: of the type
 ) -> pa.Array[Any]:  # Any: same
-    """Put values into the rows that they belong to; the other rows are null."""
+    """Put values into their rows; the other rows are null."""
     if len(parts) == 1 and len(parts[0][1]) == count:
         return parts[0][0]
     index = np.full(count, -1)

@@ -1,4 +1,4 @@
-"""A byte range of a text log as buffers of whole lines, and ranges that end where lines end."""
+"""A byte range of a text log as buffers of whole lines, and ranges that end at line ends."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import ReadableDisk
 
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""What is longer is given in pieces: it is no text, and memory must stay within bounds."""
+"""A longer line is yielded in pieces: it is not text, and memory must stay bounded."""
 BLOCK_BYTES: Final = 256 * 1024
-"""So much is read at a time to find the end of a line."""
+"""Bytes per read in the search for a line end."""
 
 
 def iter_line_chunks(
@@ -44,7 +44,7 @@ def iter_line_chunks(
 
 
 def next_line(disk: ReadableDisk, path: str, position: int, end: int) -> int:
-    """Give the byte behind the first line end at or behind `position`; `end` where there is none before."""
+    """Return the byte behind the first line end at or behind `position`; `end` if there is none before."""
     while position < end:
         data = disk.read(path, position, min(BLOCK_BYTES, end - position))
         found = data.find(b"\n")
@@ -57,7 +57,7 @@ def next_line(disk: ReadableDisk, path: str, position: int, end: int) -> int:
 
 
 def last_line_end(disk: ReadableDisk, path: str, start: int, end: int) -> int:
-    """Give the byte behind the last line end between two bytes; `start` where there is none."""
+    """Return the byte behind the last line end in a range; `start` if there is none."""
     position = end
     while position > start:
         low = max(start, position - BLOCK_BYTES)

@@ -1,9 +1,8 @@
 """Metadata logs and snapshots as rows of the table `metadata_records`.
 
-Each batch of rows has one type of record, or all those that have no columns of their own: in a block of some ten
-thousand records the rows of one type come in the order of their offsets, the types behind each other. To have the
-types in turn would take as long as decoding them. Control records (leader changes, voters, a snapshot's header and
-footer) are no metadata, and give no rows.
+Each Arrow batch has one type of record, or all types without columns of their own: within a block of some ten thousand
+records, the rows of one type come in offset order, one type after the other. Interleaving them would take as long as
+decoding them. Control records (leader changes, voters, a snapshot's header and footer) have no rows.
 """
 
 from __future__ import annotations
@@ -36,17 +35,28 @@ if TYPE_CHECKING:
     Arrays = dict[str, pa.Array[Any]]  # Any: of the column's own type
 
 SNAPSHOT_SUFFIX: Final = ".checkpoint"
+_NUMBERS: Final = {name: number for number, name in messages.METADATA_RECORDS.items()}
+# Table of columnar -> column, and its type.
+_TYPED: Final = {
+    "PartitionRecord": ("partition", PARTITION_TYPE),
+    "PartitionChangeRecord": ("partition_change", PARTITION_CHANGE_TYPE),
+    "TopicRecord": ("topic", TOPIC_TYPE),
+    "ConfigRecord": ("config", CONFIG_TYPE),
+}
+_UUID: Final = pa.binary(16)
+# Fields of a change that cannot be null on the wire -> their value for "as before".
+_AS_BEFORE: Final = {"leader": -2, "leader_recovery_state": -1}
 
 
 def read_metadata_records(chunks: Iterable[Chunk], origin: Origin, report: ReadReport) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a metadata log or snapshot; problems go to `report`."""
+    """Yield the rows of a metadata log or snapshot; problems go to `report`."""
     for chunk in chunks:
         for table, rows in iter_metadata_tables(chunk.data, report=report, file_position=chunk.position):
             yield metadata_rows(table, rows, origin)
 
 
 def metadata_rows(table: str, rows: pa.RecordBatch, origin: Origin) -> pa.RecordBatch:
-    """Give one of the tables of `columnar.metadata_tables` as rows of `metadata_records`."""
+    """Convert rows of one of the tables of `columnar.metadata_tables` to rows of `metadata_records`."""
     count = rows.num_rows
     arrays: Arrays = origin_columns(origin, count) | {
         "is_snapshot": constant_array(origin.source.endswith(SNAPSHOT_SUFFIX), count, pa.bool_()),
@@ -68,19 +78,6 @@ def metadata_rows(table: str, rows: pa.RecordBatch, origin: Origin) -> pa.Record
         for field in METADATA_RECORDS.schema
     ]
     return pa.RecordBatch.from_arrays(found, schema=METADATA_RECORDS.schema)
-
-
-_NUMBERS: Final = {name: number for number, name in messages.METADATA_RECORDS.items()}
-# Table of columnar -> column, and its type.
-_TYPED: Final = {
-    "PartitionRecord": ("partition", PARTITION_TYPE),
-    "PartitionChangeRecord": ("partition_change", PARTITION_CHANGE_TYPE),
-    "TopicRecord": ("topic", TOPIC_TYPE),
-    "ConfigRecord": ("config", CONFIG_TYPE),
-}
-_UUID: Final = pa.binary(16)
-# Fields of a change that cannot be null on the wire -> what stands there for "as before".
-_AS_BEFORE: Final = {"leader": -2, "leader_recovery_state": -1}
 
 
 def _struct(rows: pa.RecordBatch, type_: pa.StructType) -> pa.StructArray:

@@ -1,4 +1,4 @@
-"""What a row says of the file that it comes from."""
+"""The file that rows come from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The file by its full name, and the node in whose directories it stands, where one is known."""
+    """A file by its full name, and the node that owns its data directory, if known."""
 
     source: str
     node_id: int | None = None

@@ -1,4 +1,4 @@
-"""What a read met besides rows, as rows of the table `problems`."""
+"""Problems of a read as rows of the table `problems`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     Row = dict[str, Any]  # Any: values of columns
 
 UNREADABLE: Final = "unreadable file"
+_UNKNOWN: Final = "unknown record"
 
 
 def problem_rows(report: ReadReport, origin: Origin) -> list[Row]:
-    """Give a row for each problem; unknown records have one for each type and version, with how many there are."""
+    """Return a row for each problem, and one with a count for each unknown type and version."""
     found = [row_of(problem, origin) for problem in report.problems if problem.kind != _UNKNOWN]
     first = {(each.position, each.reason): each.offset for each in report.problems if each.kind == _UNKNOWN}
     for unknown in report.unknown.values():
@@ -27,7 +28,7 @@ def problem_rows(report: ReadReport, origin: Origin) -> list[Row]:
 
 
 def row_of(problem: Problem, origin: Origin) -> Row:
-    """Give the row of one problem with batches or records."""
+    """Return the row of one problem with batches or records."""
     kind: str = problem.kind
     reason = problem.reason
     if kind == "corrupt batch" and problem.offset is None and problem.position <= MAGIC_AT:
@@ -36,14 +37,14 @@ def row_of(problem: Problem, origin: Origin) -> Row:
 
 
 def unreadable_row(origin: Origin, detail: str) -> Row:
-    """Give the row of a file that could not be read at all."""
+    """Return the row of a file that could not be read at all."""
     return problem_row(origin, UNREADABLE, detail)
 
 
 def problem_row(
     origin: Origin, kind: str, detail: str, *, position: int | None = None, offset: int | None = None
 ) -> Row:
-    """Give a row about a place in a file."""
+    """Return a row about a position in a file."""
     return {
         "node_id": origin.node_id,
         "source": origin.source,
@@ -53,6 +54,3 @@ def problem_row(
         "count": 1,
         "detail": detail,
     }
-
-
-_UNKNOWN: Final = "unknown record"

@@ -1,9 +1,9 @@
 """Request logs as rows of the table `requests`: lines of Kafka's request logger, and falkirk's own.
 
-Kafka's logger (`kafka.request.logger` at DEBUG) writes `Completed request:` and a JSON object; what stands before and
-behind it on the line is up to the node's log configuration. A time before it is taken if there is one with a date;
-unless it has a zone it is the node's local time, and the reader has to be told which that is. Falkirk's lines are the
-object alone, with time and node inside (`storage.request_log`). Lines of other loggers are skipped and counted.
+Kafka's logger (`kafka.request.logger` at DEBUG) writes `Completed request:` and a JSON object; the rest of the line
+depends on the node's log configuration. A time with a date before the object is used if there is one; without a zone it
+is the node's local time, and the caller must name the zone. Falkirk's lines are the object alone, with time and node
+inside (`storage.request_log`). Lines of other loggers are skipped and counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from falkirk.pipeline.readers.problem_rows import problem_row
 from falkirk.pipeline.readers.row_columns import TIME_END, TIME_MIN
 from falkirk.pipeline.tables.requests import REQUESTS as TABLE
 from falkirk.protocol.messages import REQUESTS
-from falkirk.storage.request_log import UNKNOWN
+from falkirk.storage.request_line import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,12 +34,20 @@ if TYPE_CHECKING:
     from falkirk.pipeline.readers.problem_rows import Row
 
 BAD_LINES_MAX: Final = 100
-"""So many bad lines of a range are told one by one, the others by their count."""
+"""Bad lines of a range that are reported one by one; beyond that they are counted."""
+_Int16 = Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)]
+_Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
+_Milliseconds = Annotated[int, msgspec.Meta(ge=TIME_MIN, lt=TIME_END)]
+_MARK: Final = b"Completed request:"
+_API_NAMES: Final = {key: name.removesuffix("Request") for key, name in REQUESTS.items()}
+_TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|[+-]\d\d:?\d\d))?")
+_CONNECTION: Final = re.compile(r".*:\d+-(.*):\d+(?:-\d+){1,2}")
+_BRACE: Final = ord("{")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLine:
-    """A line that says it is a request's and is none, or (`is_torn`) one whose end is not written yet."""
+    """A line that is marked as a request but does not parse, or (`is_torn`) the last one without its line end."""
 
     position: int
     reason: str
@@ -48,7 +56,7 @@ class BadLine:
 
 @dataclass(slots=True, kw_only=True)
 class RequestReport:
-    """Filled while `read_requests` runs, complete when it is exhausted."""
+    """Filled while `read_requests` runs; complete when it is exhausted."""
 
     requests: int = 0
     # Lines of other loggers.
@@ -58,14 +66,14 @@ class RequestReport:
     more_bad_lines: int = 0
 
     def add(self, line: BadLine) -> None:
-        """Take note of a bad line."""
+        """Keep or count a bad line."""
         if len(self.bad_lines) < BAD_LINES_MAX or line.is_torn:
             self.bad_lines.append(line)
         else:
             self.more_bad_lines += 1
 
     def problem_rows(self, origin: Origin) -> list[Row]:
-        """Give rows of the table `problems`."""
+        """Return rows of the table `problems`."""
         rows = [
             problem_row(origin, "torn tail" if line.is_torn else "bad line", line.reason, position=line.position)
             for line in self.bad_lines
@@ -82,9 +90,9 @@ class RequestReport:
 def read_requests(
     chunks: Iterable[Chunk], origin: Origin, report: RequestReport, *, zone: tzinfo = UTC
 ) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a request log, a batch for each chunk; `zone` is that of times without one.
+    """Yield the rows of a request log, an Arrow batch for each chunk; `zone` applies to times without one.
 
-    A last line without its end is left for later: it is in `report`, and no row.
+    A last line without its line end is not a row: it is in `report`, and is read when it is complete.
     """
     for chunk in chunks:
         rows = [
@@ -96,11 +104,6 @@ def read_requests(
             columns = zip(*rows, strict=True)
             arrays = [pa.array(values, each.type) for values, each in zip(columns, TABLE.schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=TABLE.schema)
-
-
-_Int16 = Annotated[int, msgspec.Meta(ge=-(1 << 15), lt=1 << 15)]
-_Int32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
-_Milliseconds = Annotated[int, msgspec.Meta(ge=TIME_MIN, lt=TIME_END)]
 
 
 class _Header(msgspec.Struct, rename="camel"):
@@ -125,7 +128,7 @@ class _Transaction(msgspec.Struct, rename="camel"):
 
 
 class _Request(msgspec.Struct, rename="camel"):
-    """What is wanted of the requests of all APIs; each has a few of these, or none."""
+    """The wanted fields of all APIs' requests; each request has some of them, or none."""
 
     group_id: str | None = None
     # OffsetFetch 8 and later, and others; of DescribeGroups these are names.
@@ -142,7 +145,7 @@ class _Response(msgspec.Struct, rename="camel"):
 
 
 class _BareLine(msgspec.Struct, rename="camel"):
-    """A line without request and response: should a release have other types there, the rest can be read."""
+    """A line without request and response, for releases in which these have other types."""
 
     request_header: _Header
     timestamp: _Milliseconds | None = None
@@ -161,17 +164,13 @@ class _Line(_BareLine, rename="camel"):
     response: _Response | None = None
 
 
-_MARK: Final = b"Completed request:"
 _DECODER: Final = msgspec.json.Decoder(_Line)
 _BARE_DECODER: Final = msgspec.json.Decoder(_BareLine)
 _NO_REQUEST: Final = _Request()
-_API_NAMES: Final = {key: name.removesuffix("Request") for key, name in REQUESTS.items()}
-_TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|[+-]\d\d:?\d\d))?")
-_CONNECTION: Final = re.compile(r".*:\d+-(.*):\d+(?:-\d+){1,2}")
 
 
 def _lines(text: bytes, position: int, report: RequestReport) -> Iterator[tuple[int, bytes, _BareLine]]:
-    """Give (byte of the file, what stands before the object, object) of each line that is a request's."""
+    """Yield (byte of the file, text before the object, object) of each request."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start)
@@ -190,13 +189,10 @@ def _lines(text: bytes, position: int, report: RequestReport) -> Iterator[tuple[
         start = end + 1
 
 
-_BRACE: Final = ord("{")
-
-
 def _object(text: bytes, position: int, report: RequestReport) -> _BareLine | None:
     try:
         try:
-            # A logger's pattern may put its name behind the message, seldom braces.
+            # A logger's pattern may append its name, but hardly ever braces.
             return _DECODER.decode(text[: text.rfind(b"}") + 1])
         except msgspec.DecodeError:
             return _BARE_DECODER.decode(_first_object(text))
@@ -206,14 +202,14 @@ def _object(text: bytes, position: int, report: RequestReport) -> _BareLine | No
 
 
 def _first_object(text: bytes) -> bytes:
-    """Cut off what stands behind a JSON object. Raises ValueError if there is none."""
+    """Cut off what follows a JSON object. Raises ValueError if there is none."""
     decoded = text.decode()
     _, end = JSONDecoder().raw_decode(decoded)
     return decoded[:end].encode()
 
 
 def _row(line: _BareLine, origin: Origin, position: int, time: int | None) -> tuple[Any, ...]:  # Any: values of columns
-    """Give the values of a row in the order of the table's columns."""
+    """Return the values of a row in the order of the table's columns."""
     header = line.request_header
     request = (isinstance(line, _Line) and line.request) or _NO_REQUEST
     response = line.response if isinstance(line, _Line) else None
@@ -260,7 +256,7 @@ def _client_host(connection: str) -> str | None:
 
 
 def _time(prefix: bytes, zone: tzinfo) -> int | None:
-    """Find a time with its date; give milliseconds since 1970."""
+    """Find a time with a date; return milliseconds since 1970."""
     found = _TIME.search(prefix)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Byte ranges of a file that end where batches or lines end, so that several workers can read one file."""
+"""Byte ranges of a file that end at batch or line borders, so that several workers can read one file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.filesystem import Location
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
-"""Size of a range: what a worker reads at a time anyway."""
+"""Size of a range: as much as a worker reads at a time."""
 
 
 class FileRange(NamedTuple):
@@ -26,8 +26,8 @@ class FileRange(NamedTuple):
 def split_batches(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
     """Cut the bytes from `start`, where a batch begins, up to the last whole batch before `end` into ranges.
 
-    Each but the last has at least `split_bytes`, and ends with the batch that reaches them. For files that grow: what
-    stands behind the ranges is told by `batch_borders.tail_problem`. Raises OSError.
+    Each but the last has at least `split_bytes`, and ends with the batch that reaches them. For files that grow: see
+    `batch_borders.tail_problem` for what follows the ranges. Raises OSError.
     """
     return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
 
@@ -37,8 +37,8 @@ def split_file(
 ) -> list[FileRange]:
     """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into ranges.
 
-    As `split_batches`, but the last range has all bytes to `end`, also what is no batch, so that its reader tells of
-    it; and what is small is not read at all. Raises OSError.
+    Like `split_batches`, but the last range has all bytes to `end`, so that its reader reports what is not a batch; and
+    a small file is not read at all. Raises OSError.
     """
     end = location.disk.size(location.path) if end is None else end
     borders = iter_borders(location.disk, location.path, start, end) if end - start > split_bytes else ()
@@ -65,7 +65,7 @@ def split_text_file(
 ) -> list[FileRange]:
     """Cut the bytes from `start`, where a line begins, to `end` (None: the file's end) into ranges of whole lines.
 
-    The last one has a line without an end, too. Raises OSError.
+    The last range includes a line without its end. Raises OSError.
     """
     end = location.disk.size(location.path) if end is None else end
     return _to_end(split_lines(location, start, end, split_bytes), start, end)
@@ -84,7 +84,7 @@ def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange
 
 
 def _to_end(ranges: list[FileRange], start: int, end: int) -> list[FileRange]:
-    """Have the last range reach to the end."""
+    """Extend the last range to the end."""
     if start >= end:
         return []
     return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(start, end)]

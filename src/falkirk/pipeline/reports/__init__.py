@@ -1,1 +1,1 @@
-"""What people read: one page, JSON, Parquet."""
+"""Reports for people and scripts: one page, JSON, Parquet."""

@@ -1,4 +1,4 @@
-"""The answers of the transforms for one target: each computed once, kept as Parquet, and read from there."""
+"""The answers of the transforms for one target, each computed once, stored as Parquet, and read from there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyarrow import parquet
 
-from falkirk.pipeline.state.group_answers import GROUP_ANSWERS
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage
@@ -35,16 +35,31 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from falkirk.pipeline.ingest.spark_tasks import Progress
+    from falkirk.pipeline.spark.tasks import Progress
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
 Row = dict[str, Any]  # Any: values of columns
+_TITLE: Final = "asking the tables"
+_SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
+    "levels": lambda _: levels(),
+    "minimum_versions": lambda _: minimum_version(),
+    "points_of_no_return": lambda _: point_of_no_return(),
+    "blockers": lambda question: blockers(
+        question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
+    ),
+    "forgotten_finalisations": lambda _: forgotten_finalisations(),
+    "client_changes": lambda question: client_changes(question.release),
+    "feature_use": lambda _: feature_use(),
+    "problems": lambda _: lambda tables: tables[PROBLEMS.name],
+    "feature_levels": lambda _: lambda tables: tables["feature_levels"],
+}
+"""Answers that need only the tables; the last two are tables repeated in the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Where a report asks to go, and after how long a fenced broker counts as gone."""
+    """The target of a report, and after how many days a fenced broker counts as gone."""
 
     at: MetadataVersion
     release: Release
@@ -59,14 +74,14 @@ class Answers:
         self._folder = folder.resolve()
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Compute an answer, and give it as it is kept."""
+        """Compute an answer, store it, and return it as read back."""
         path = f"file://{self._folder / name}"
         frame.coalesce(1).write.parquet(path)
         return self._spark.read.schema(frame.schema).parquet(path)
 
     def rows(self, name: str, order: Sequence[str] = (), limit: int | None = None) -> tuple[list[Row], int]:
-        """Give the first rows of an answer in some order, or all of them, and how many it has."""
-        # To ask Spark takes a job for each question; the files are here.
+        """Return the first rows of an answer in some order (`limit` None: all), and how many it has."""
+        # Spark would need a job for each answer; the files are local.
         table = parquet.read_table(self._folder / name)
         if order:
             table = table.sort_by([(column, "ascending") for column in order])
@@ -99,23 +114,6 @@ def ask(
     return answers
 
 
-_TITLE: Final = "asking the tables"
-_SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
-    "levels": lambda _: levels(),
-    "minimum_versions": lambda _: minimum_version(),
-    "points_of_no_return": lambda _: point_of_no_return(),
-    "blockers": lambda question: blockers(
-        question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
-    ),
-    "forgotten_finalisations": lambda _: forgotten_finalisations(),
-    "client_changes": lambda question: client_changes(question.release),
-    "feature_use": lambda _: feature_use(),
-    "problems": lambda _: lambda tables: tables[PROBLEMS.name],
-    "feature_levels": lambda _: lambda tables: tables["feature_levels"],
-}
-"""Answers that need nothing but the tables; the last two are tables that the report repeats."""
-
-
 class _Steps:
     def __init__(self, answers: Answers, tables: Mapping[str, DataFrame], question: Question) -> None:
         self._answers = answers
@@ -123,8 +121,8 @@ class _Steps:
         self._question = question
 
     def groups(self) -> None:
-        asked = group_answers(self._question.release)(self._tables)
-        self._tables[GROUP_ANSWERS.name] = self._answers.keep(GROUP_ANSWERS.name, asked)
+        answers = group_answers(self._question.release)(self._tables)
+        self._tables[GROUP_ANSWERS.name] = self._answers.keep(GROUP_ANSWERS.name, answers)
         self._answers.keep("groups", group_readiness()(self._tables))
         self._answers.keep("group_partitions", partition_readiness()(self._tables))
         self._tables["group_losses"] = group_losses()(self._tables)

@@ -1,4 +1,4 @@
-"""The report on going to a level: one page, the same as JSON, and every answer whole as Parquet."""
+"""The report on a move to a level: one page, the same as JSON, and every answer in full as Parquet."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import msgspec
 
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
-from falkirk.pipeline.fleet_tables import FleetTables
-from falkirk.pipeline.ingest.spark_tasks import NoProgress
 from falkirk.pipeline.reports.answers import Question, ask
 from falkirk.pipeline.reports.page import Page, render_page
 from falkirk.pipeline.reports.sections import make_sections
 from falkirk.pipeline.reports.verdicts import BLOCKED, CLEAR, LOSSY, make_verdicts
+from falkirk.pipeline.spark.tasks import NoProgress
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from falkirk.pipeline.ingest.spark_tasks import Progress
-    from falkirk.pipeline.ingest.warehouse import Warehouse
     from falkirk.pipeline.reports.answers import Answers
     from falkirk.pipeline.reports.verdicts import Verdict
+    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.warehouse.warehouse import Warehouse
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
 ROWS_MAX: Final = 10_000
-"""Of each answer, in the JSON; all rows are in the Parquet files."""
+"""Rows of each answer in the JSON; all rows are in the Parquet files."""
 PAGE: Final = "report.html"
 DOCUMENT: Final = "report.json"
 TABLES: Final = "tables"
@@ -52,12 +52,12 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "feature_use": ("cluster", "feature"),
     "problems": ("cluster", "source", "position"),
 }
-"""Answer of the JSON -> the order of its rows."""
+"""Answer in the JSON -> the order of its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetReport:
-    """What the report says. `document` is what report.json holds."""
+    """The contents of the report. `document` is that of report.json."""
 
     document: dict[str, Any]  # Any: JSON values
     verdicts: list[dict[str, Any]]  # Any: same
@@ -65,7 +65,7 @@ class FleetReport:
 
     @property
     def status(self) -> int:
-        """Give the exit status: 1 if a cluster is blocked, else 3 if one would lose something, else 0."""
+        """Exit status: 1 if a cluster is blocked, else 3 if one would lose something, else 0."""
         words = {verdict["verdict"] for verdict in self.verdicts}
         return 1 if BLOCKED in words else 3 if LOSSY in words else 0
 
@@ -80,9 +80,9 @@ def make_report(
     ghost_days: int = 7,
     progress: Progress | None = None,
 ) -> FleetReport:
-    """Answer all questions and write the report to `out`, as a whole or not at all; an older report there goes.
+    """Answer all questions and write the report to `out`, whole or not at all, replacing an older report there.
 
-    Raises WarehouseError if `out` is something else than a report or an empty directory.
+    Raises WarehouseError if `out` is neither a report nor an empty directory.
     """
     if out.exists() and not (out / DOCUMENT).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise WarehouseError(f"{out}: not empty, and no report; name a new or empty directory")
@@ -109,7 +109,7 @@ def make_report(
 def _report(answers: Answers, question: Question) -> FleetReport:
     found = {name: answers.rows(name, order, ROWS_MAX) for name, order in ORDERS.items()}
     rows = {name: of_name for name, (of_name, _) in found.items()}
-    # A verdict goes by all rows, not only by those that are shown.
+    # Verdicts depend on all rows, not only on those shown.
     stopped, nodes, clients = (answers.rows(name)[0] for name in ("verdicts", "blockers", "client_changes"))
     verdicts = make_verdicts(question.at, stopped, nodes, clients, answers.counts("problems"))
     counts = Counter(verdict.word for verdict in verdicts)

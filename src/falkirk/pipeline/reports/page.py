@@ -1,4 +1,4 @@
-"""The report as one page of HTML that needs nothing from elsewhere: no scripts, styles and plots inside."""
+"""The report as one self-contained page of HTML: no scripts, styles and plots inside."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_ROWS_OPEN: Final = 15
+"""Tables with more rows are folded, except for the first of the page."""
+_EMPTY: Final = "–"  # noqa: RUF001 - a dash, as in a printed table
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("falkirk.pipeline.reports", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the page: what it answers, a plot, and rows of a table, of which there may be more than are shown."""
+    """A part of the page: title, text, a plot, and rows of a table, of which `rows_in_all` may exceed those shown."""
 
     title: str
     text: str
@@ -21,13 +32,13 @@ class Section:
     rows: Sequence[Sequence[Any]]  # Any: values of columns
     rows_in_all: int
     plot: str | None = None
-    # Said where there are no rows.
+    # Shown if there are no rows.
     nothing: str = "Nothing."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The whole page. `cards` are the numbers at its head: (number, what it counts, class of its colour)."""
+    """The whole page. `cards` are the numbers at its top: (number, what it counts, class of its colour)."""
 
     title: str
     headline: str
@@ -37,13 +48,8 @@ class Page:
 
 
 def render_page(page: Page) -> str:
-    """Give the page; whatever comes from a cluster is text in it, never markup."""
+    """Return the page; every text from a cluster is escaped."""
     return _TEMPLATES.get_template("report.html.j2").render(page=page, rows_open=_ROWS_OPEN)
-
-
-_ROWS_OPEN: Final = 15
-"""A table with more rows is folded, all but the first of the page."""
-_EMPTY: Final = "–"  # noqa: RUF001 - a dash, as in a printed table
 
 
 def _cell(value: Any) -> str:  # Any: a value of a column
@@ -62,12 +68,5 @@ def _is_number(value: Any) -> bool:  # Any: same
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_TEMPLATES: Final = Environment(
-    loader=PackageLoader("falkirk.pipeline.reports", "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _TEMPLATES.filters["cell"] = _cell
 _TEMPLATES.tests["numeric"] = _is_number

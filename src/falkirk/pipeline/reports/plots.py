@@ -1,4 +1,4 @@
-"""The plots of the report, as SVG that stands inside the page and needs nothing from elsewhere."""
+"""The plots of the report, as self-contained SVG for use inside the page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-# Told apart by people with any colour vision (Okabe and Ito).
+# Distinct for any colour vision (Okabe and Ito).
 CLEAR: Final = "#009e73"
 LOSSY: Final = "#e69f00"
 BLOCKED: Final = "#d55e00"
-# Names of clusters and clients may hold any character, and are no formulas.
+# Names of clusters and clients may have any characters, and are not formulas.
 _SETTINGS: Final[dict[Any, Any]] = {  # Any: Matplotlib's own names and values
     "font.family": "sans-serif",
     "font.size": 9,
@@ -35,6 +35,7 @@ _SETTINGS: Final[dict[Any, Any]] = {  # Any: Matplotlib's own names and values
 }
 _LINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _CLUSTERS_DRAWN_MAX: Final = 7
+_VERDICTS: Final = {"readable": CLEAR, "appears_empty": LOSSY, "unreadable": BLOCKED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +49,9 @@ class LevelChange:
 
 @mpl.rc_context(_SETTINGS)
 def levels_over_time(changes: Sequence[LevelChange], until: Mapping[str, datetime], target: int) -> str:
-    """Draw at which level each cluster was when; of many clusters, how many were at which.
+    """Draw the level of each cluster over time; for many clusters, how many were at each level.
 
-    `until` has the last time that is known of each cluster.
+    `until` has the last known time of each cluster.
     """
     by_cluster: dict[str, list[LevelChange]] = {}
     for change in sorted(changes, key=lambda change: change.time):
@@ -88,7 +89,7 @@ def losses_by_kind(counts: Mapping[str, int]) -> str:
 
 @mpl.rc_context(_SETTINGS)
 def groups_by_type(counts: Mapping[str, Mapping[str, int]]) -> str:
-    """Draw groups by type, and what they would be at the target: type -> verdict -> count."""
+    """Draw groups by type, and their verdicts at the target: type -> verdict -> count."""
     figure, axes = _figure(height=0.8 + 0.45 * len(counts))
     types = list(counts)
     left = [0] * len(types)
@@ -106,7 +107,7 @@ def groups_by_type(counts: Mapping[str, Mapping[str, int]]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersions:
-    """Versions of an API that a client's software uses, and whether the target takes all of them."""
+    """Versions of an API that a client's software uses, and whether the target offers all of them."""
 
     api: str
     software: str
@@ -116,7 +117,7 @@ class ApiVersions:
 
 @mpl.rc_context(_SETTINGS)
 def api_versions_by_client(cells: Sequence[ApiVersions]) -> str:
-    """Draw which software uses which versions of which API; what stops working stands out."""
+    """Draw which software uses which versions of which API; versions that stop working are highlighted."""
     apis = sorted({cell.api for cell in cells})
     software = sorted({cell.software for cell in cells})
     figure, axes = _figure(height=1.2 + 0.26 * len(apis), width=max(8.0, 2.2 + 1.5 * len(software)))
@@ -132,9 +133,6 @@ def api_versions_by_client(cells: Sequence[ApiVersions]) -> str:
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     return _svg(figure, "apis")
-
-
-_VERDICTS: Final = {"readable": CLEAR, "appears_empty": LOSSY, "unreadable": BLOCKED}
 
 
 def _level_counts(by_cluster: Mapping[str, Sequence[LevelChange]], until: Mapping[str, datetime]) -> str:
@@ -202,7 +200,7 @@ def _figure(*, height: float, width: float = 8.0) -> tuple[Figure, Axes]:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Give the picture as an element of a page: text stays text, and nothing is named that stands elsewhere."""
+    """Return the picture as an element of a page: text stays text, and nothing refers to other files."""
     out = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
@@ -210,5 +208,5 @@ def _svg(figure: Figure, name: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)
-    # The page says how large it is drawn.
+    # The page sets the size.
     return re.sub(r' (width|height)="[\d.]+pt"', "", text, count=2)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     Row = dict[str, Any]  # Any: same
 
 ROWS_SHOWN: Final = 200
-"""Of each table of the page: more than that nobody reads, and they are in the JSON."""
+"""Rows of each table on the page; nobody reads more, and all are in the JSON."""
 _LOSSES_SHOWN: Final = 5
 _APIS_SHOWN: Final = 40
 _CLIENTS_SHOWN: Final = 8
 
 
 def make_sections(document: Document) -> list[Section]:
-    """Give the sections in the order in which they are read."""
+    """Return the sections in page order."""
     makers = (
         _clusters,
         _levels,
@@ -96,12 +96,12 @@ def _levels(document: Document) -> Section:
     ]
     return _section(
         "How the levels got there",
-        "metadata.version over time, as far back as logs and snapshots tell, and every change of a feature level.",
+        "metadata.version over time, as far back as logs and snapshots go, and every change of a feature level.",
         ("cluster", "feature", "from", "to", "offset", "when"),
         rows,
         len(rows),
         plot=levels_over_time(changes, until, target) if changes else None,
-        nothing="No log tells of a change: what is finalized came with the oldest snapshot.",
+        nothing="No log has a change of a level: the levels come from the oldest snapshots.",
     )
 
 
@@ -149,7 +149,7 @@ def _returns(document: Document) -> Section:
         ("cluster", "from", "to", "upgraded", "first loss", "what", "offset", "when"),
         rows,
         document["rows_in_all"]["points_of_no_return"],
-        nothing="No log tells of an upgrade.",
+        nothing="No log has an upgrade.",
     )
 
 
@@ -211,8 +211,7 @@ def _groups(document: Document) -> Section:
     ]
     return _section(
         "Groups",
-        "What the target's group coordinator makes of each group (KIP-915); listed are those that are not the same "
-        "afterwards.",
+        "What the target's group coordinator would load of each group (KIP-915); listed are those that change.",
         ("cluster", "group", "type", "members", "offsets", "at the target", "what that means"),
         rows,
         len(rows),
@@ -300,7 +299,7 @@ def _clients(document: Document) -> Section:
         ("cluster", "stops working", "client software", "client id", "principal", "uses", "there", "what to do"),
         rows,
         document["rows_in_all"]["client_changes"],
-        nothing="The request logs tell of no client that would notice.",
+        nothing="No client in the request logs would notice.",
     )
 
 
@@ -319,11 +318,11 @@ def _features(document: Document) -> Section:
     ]
     return _section(
         "Features in use",
-        "Who really uses which feature, as groups, transactions, partitions, voters and request logs tell.",
+        "The users of each feature, from groups, transactions, partitions, voters and request logs.",
         ("cluster", "feature", "finalized", "needed", "used by", "how much", "last"),
         rows,
         document["rows_in_all"]["feature_use"],
-        nothing="Nothing tells of a use.",
+        nothing="No use is known.",
     )
 
 
@@ -334,7 +333,7 @@ def _problems(document: Document) -> Section:
     ]
     return _section(
         "Problems in files",
-        "Whatever gave no rows, or makes rows doubtful.",
+        "Bytes without rows, and facts that make rows doubtful.",
         ("cluster", "kind", "file", "byte", "how many", "what is wrong"),
         rows,
         document["rows_in_all"]["problems"],

@@ -1,10 +1,13 @@
-"""What becomes of each cluster: clear, lossy or blocked, and why, in a sentence."""
+"""Each cluster's verdict: clear, lossy or blocked, and the reason in a sentence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
+
+from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning
 from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
@@ -16,26 +19,27 @@ CLEAR: Final = "clear"
 LOSSY: Final = "lossy"
 BLOCKED: Final = "blocked"
 STATUSES: Final = {CLEAR: 0, LOSSY: 3, BLOCKED: 1}
-"""Word -> exit status."""
+"""Verdict -> exit status."""
 _REASONS_MAX: Final = 3
+_F = TypeVar("_F", Blocker, LedgerWarning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One cluster on its way to the target. `losses` counts by kind; `blockers` are sentences."""
+    """One cluster's way to the target. `losses` counts by kind."""
 
     cluster: str
     from_level: int | None
     target: MetadataVersion
     losses: Mapping[str, int] = field(default_factory=dict)
-    blockers: Sequence[str] = ()
-    warnings: Sequence[str] = ()
+    blockers: Sequence[Blocker] = ()
+    warnings: Sequence[LedgerWarning] = ()
     dropped_features: Sequence[str] = ()
     controller_quorum_voters: str | None = None
 
     @property
     def direction(self) -> str:
-        """Say where the target lies: `up`, `down`, `there` (already at it), or `unknown`."""
+        """`up`, `down`, `there` (already at the target), or `unknown`."""
         if self.from_level is None:
             return "unknown"
         if self.from_level == self.target.level:
@@ -44,25 +48,25 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """Say whether the cluster is clear, lossy or blocked."""
+        """`clear`, `lossy` or `blocked`."""
         if self.blockers:
             return BLOCKED
         return LOSSY if self.losses else CLEAR
 
     @property
     def summary(self) -> str:
-        """Say it in a sentence."""
+        """The verdict in a sentence."""
         if self.blockers:
             more = len(self.blockers) - _REASONS_MAX
-            told = "; ".join(self.blockers[:_REASONS_MAX])
-            return f"blocked: {told}" + (f"; and {more} more" if more > 0 else "")
+            reasons = "; ".join(blocker.text for blocker in self.blockers[:_REASONS_MAX])
+            return f"blocked: {reasons}" + (f"; and {more} more" if more > 0 else "")
         if self.losses:
             kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in sorted(self.losses.items()))
             return f"would lose {sum(self.losses.values()):,}: {kinds}"
         return {"there": "is there already", "up": "can go up"}.get(self.direction, "loses nothing")
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
-        """Give it as the report's JSON has it."""
+        """Return the verdict in the form of the report's JSON."""
         level = None if self.from_level is None else MetadataVersion.of_level(self.from_level)
         return {
             "cluster": self.cluster,
@@ -72,8 +76,8 @@ class Verdict:
             "direction": self.direction,
             "summary": self.summary,
             "losses": dict(sorted(self.losses.items())),
-            "blockers": list(self.blockers),
-            "warnings": list(self.warnings),
+            "blockers": [blocker.as_json() for blocker in self.blockers],
+            "warnings": [warning.as_json() for warning in self.warnings],
             "dropped_features": list(self.dropped_features),
             "controller_quorum_voters": self.controller_quorum_voters,
         }
@@ -86,14 +90,13 @@ def make_verdicts(
     client_changes: Iterable[Row],
     problems: Mapping[str, int],
 ) -> list[Verdict]:
-    """Bring together what stopped directories, running nodes and clients say; by cluster.
+    """Combine the findings on stopped directories, running nodes and clients; sorted by cluster.
 
-    Where the target is above a cluster, what counts is its nodes and clients: nothing is written at a lower level. A
-    directory that could not be read may be of a cluster that nobody knows: that blocks too. `problems` counts them by
-    cluster.
+    For a cluster below the target only its nodes and clients count: nothing is written at a lower level. A directory
+    that could not be read may belong to an unknown cluster: that blocks too. `problems` counts them by cluster.
     """
-    by_nodes = _sentences(node_blockers, _node_sentence)
-    by_clients = _sentences((row for row in client_changes if row["is_blocker"]), _client_sentence)
+    by_nodes = _by_cluster((row["cluster"], _node_blocker(row)) for row in node_blockers if row["feature"] is not None)
+    by_clients = _by_cluster((row["cluster"], _client_blocker(row)) for row in client_changes if row["is_blocker"])
     found = []
     for row in verdicts:
         cluster, level = row["cluster"], row["from_level"]
@@ -105,48 +108,56 @@ def make_verdicts(
                 from_level=level,
                 target=target,
                 losses={} if is_up else row["losses"],
-                blockers=[*([] if is_up else row["blockers"]), *blocking],
-                warnings=row["warnings"],
+                blockers=[*([] if is_up else _read_findings(row["blockers"], Blocker)), *blocking],
+                warnings=_read_findings(row["warnings"], LedgerWarning),
                 dropped_features=[] if is_up else row["dropped_features"],
                 controller_quorum_voters=row["controller_quorum_voters"],
             )
         )
     known = {verdict.cluster for verdict in found}
-    found += [
-        Verdict(cluster=cluster, from_level=None, target=target, blockers=[*by_clients.get(cluster, ()), *told])
-        for cluster, told in sorted(_unreadable(problems, known, by_clients).items())
-    ]
+    unread = {cluster: count for cluster, count in problems.items() if cluster not in known}
+    for cluster in sorted({*unread, *by_clients} - known):
+        blocking = [*by_clients.get(cluster, ())]
+        if cluster in unread:
+            blocking.append(_unreadable(unread[cluster]))
+        found.append(Verdict(cluster=cluster, from_level=None, target=target, blockers=blocking))
     return sorted(found, key=lambda verdict: verdict.cluster)
 
 
-def _sentences(rows: Iterable[Row], sentence: Any) -> dict[str, list[str]]:  # Any: a function of a row
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        told = sentence(row)
-        of_cluster = found.setdefault(row["cluster"], [])
-        if told is not None and told not in of_cluster:
-            of_cluster.append(told)
-    return found
+def _read_findings(rows: Iterable[Row], kind: type[_F]) -> list[_F]:
+    return [msgspec.convert({**row, "fields": msgspec.json.decode(row["fields"])}, kind) for row in rows]
 
 
-def _node_sentence(row: Row) -> str | None:
-    if row["feature"] is None:
-        return None  # a ghost that is in nobody's way yet
+def _by_cluster(found: Iterable[tuple[str, Blocker]]) -> dict[str, list[Blocker]]:
+    by_cluster: dict[str, list[Blocker]] = {}
+    for cluster, blocker in found:
+        of_cluster = by_cluster.setdefault(cluster, [])
+        if blocker not in of_cluster:
+            of_cluster.append(blocker)
+    return by_cluster
+
+
+def _node_blocker(row: Row) -> Blocker:
     node, feature, level = f"{row['role']} {row['node_id']}", row["feature"], row["level"]
+    text = f"{node} supports {feature} {row['min_supported']} to {row['max_supported']}, and {level} is needed"
     if row["max_supported"] is None:
-        return f"{node} does not know {feature}, and level {level} is needed"
-    return f"{node} supports {feature} {row['min_supported']} to {row['max_supported']}, and {level} is needed"
+        text = f"{node} does not know {feature}, and level {level} is needed"
+    names = ("role", "node_id", "feature", "level", "min_supported", "max_supported")
+    return Blocker(kind=BlockerKind.UNSUPPORTING_NODE, fields={name: row[name] for name in names}, text=text)
 
 
-def _client_sentence(row: Row) -> str | None:
-    who = row["software_name"] or row["client_id"] or row["principal"] or "a client"
-    return f"{who} stops working: it uses {row['api']} {row['api_version']}"
+def _client_blocker(row: Row) -> Blocker:
+    client = row["software_name"] or row["client_id"] or row["principal"] or "a client"
+    return Blocker(
+        kind=BlockerKind.UNSUPPORTED_CLIENT,
+        fields={"client": client, "api": row["api"], "api_version": row["api_version"]},
+        text=f"{client} stops working: it uses {row['api']} {row['api_version']}",
+    )
 
 
-def _unreadable(problems: Mapping[str, int], known: set[str], by_clients: Mapping[str, object]) -> dict[str, list[str]]:
-    """Give clusters of which no metadata was read, with what is told of them."""
-    found: dict[str, list[str]] = {cluster: [] for cluster in by_clients if cluster not in known}
-    for cluster, count in problems.items():
-        if cluster not in known:
-            found[cluster] = [f"{count:,} problem{'' if count == 1 else 's'}, and no metadata was read"]
-    return found
+def _unreadable(count: int) -> Blocker:
+    return Blocker(
+        kind=BlockerKind.UNREADABLE_METADATA,
+        fields={"problems": count},
+        text=f"{count:,} problem{'' if count == 1 else 's'}, and no metadata was read",
+    )

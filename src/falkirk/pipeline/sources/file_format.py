@@ -1,4 +1,4 @@
-"""What sources know of the files that they read: where they can be cut, and how bytes become rows."""
+"""Formats of source files: where they can be cut, and how bytes become rows."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ if TYPE_CHECKING:
 
 
 class FileFormat(Protocol):
-    """A kind of files, and the table that their bytes become. Positions are bytes of a file; all may raise OSError."""
+    """A kind of files, and the table of their rows. Positions are bytes of a file; all methods may raise OSError."""
 
     @property
     def table(self) -> Table:
-        """The table."""
+        """The table of the rows."""
         ...
 
     def split(self, location: Location, split_bytes: int, *, start: int = 0, end: int | None = None) -> list[FileRange]:
-        """Cut bytes of a file (None: to its end) into ranges, the last of which has also what is not whole."""
+        """Cut bytes of a file (None: to its end) into ranges, the last of which includes an incomplete end."""
         ...
 
     def whole_end(self, location: Location, start: int, size: int, bytes_max: int | None) -> int:
-        """Say how far a growing file of `size` bytes can be read now.
+        """Return how far a growing file of `size` bytes can be read now.
 
         That is a border behind `start`, at most `bytes_max` further unless one batch or line takes more; `start` if
-        nothing more is whole. What is damaged and not merely unfinished counts as whole: its reader tells of it.
+        nothing more is complete. Damaged bytes count as complete, unlike unfinished ones: their reader reports them.
         """
         ...
 
     def begins_at(self, location: Location, position: int) -> bool:
-        """Say whether a batch or line can begin there; if not, it is not the file that was read up to there."""
+        """Return whether a batch or line can begin there; if not, the file has been replaced."""
         ...
 
     def read(self, piece: FileSlice, problems: list[Row]) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a slice; `problems` is complete when they are exhausted."""
+        """Yield the rows of a slice; `problems` is complete when they are exhausted."""
         ...
 
     @property
     def restarts(self) -> bool:
-        """Whether a file that became shorter is a new one, to be read from its start; else it was cut off."""
+        """Whether a file that became shorter is a new one, to be read from its start; otherwise it was truncated."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BatchFormat:
-    """Logs and snapshots of batches; `rows` makes rows of them."""
+    """Logs and snapshots; `rows` converts their batches to rows."""
 
     table: Table
     rows: Callable[[Iterable[Chunk], Origin, ReadReport], Iterator[pa.RecordBatch]]
@@ -78,7 +78,7 @@ class BatchFormat:
         return split_file(location, split_bytes, start=start, end=end)
 
     def whole_end(self, location: Location, start: int, size: int, bytes_max: int | None) -> int:
-        """Find the last whole batch; behind it nothing follows, an unfinished one, or damage."""
+        """Return the end of the last whole batch; the end of the file if damage follows it."""
         disk, path = location.disk, location.path
         last = start
         for border in iter_borders(disk, path, start, size):
@@ -87,17 +87,17 @@ class BatchFormat:
             last = border
         if last == size:
             return last
-        # A snapshot gets its name when it is complete: nothing more will come.
+        # A snapshot gets its name when it is complete, and does not grow.
         is_complete = path.endswith(SNAPSHOT_SUFFIX)
         return size if is_complete or tail_problem(disk, path, last, size).kind != "torn tail" else last
 
     def begins_at(self, location: Location, position: int) -> bool:
-        """Nothing is known before the batch itself is read."""
+        """Return True: only reading the batch would show it."""
         del location, position
         return True
 
     def read(self, piece: FileSlice, problems: list[Row]) -> Iterator[pa.RecordBatch]:
-        """Read batches."""
+        """Yield the rows of the batches of a slice."""
         report, origin = ReadReport(), Origin(source=piece.uri, node_id=piece.node_id)
         location = open_location(piece.uri)
         chunks = iter_chunks(location.disk, location.path, report, start=piece.start, end=piece.end)
@@ -107,7 +107,7 @@ class BatchFormat:
 
 @dataclass(frozen=True, slots=True)
 class RequestLogFormat:
-    """Request logs; times without a zone are in `zone`."""
+    """Request logs; `zone` applies to times without one."""
 
     zone: tzinfo
     table: Table = REQUESTS
@@ -118,7 +118,7 @@ class RequestLogFormat:
         return split_text_file(location, split_bytes, start=start, end=end)
 
     def whole_end(self, location: Location, start: int, size: int, bytes_max: int | None) -> int:
-        """Find the last end of a line."""
+        """Return the end of the last whole line."""
         disk, path = location.disk, location.path
         limit = size if bytes_max is None else min(start + bytes_max, size)
         end = last_line_end(disk, path, start, limit)
@@ -128,11 +128,11 @@ class RequestLogFormat:
         return end
 
     def begins_at(self, location: Location, position: int) -> bool:
-        """Lines begin behind lines."""
+        """Return whether a line ends before the position."""
         return position == 0 or location.disk.read(location.path, position - 1, 1) == b"\n"
 
     def read(self, piece: FileSlice, problems: list[Row]) -> Iterator[pa.RecordBatch]:
-        """Read lines."""
+        """Yield the rows of the lines of a slice."""
         report, origin = RequestReport(), Origin(source=piece.uri, node_id=piece.node_id)
         location = open_location(piece.uri)
         chunks = iter_line_chunks(location.disk, location.path, start=piece.start, end=piece.end)

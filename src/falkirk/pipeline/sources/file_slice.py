@@ -1,4 +1,4 @@
-"""What a worker reads at a time: some bytes of a file."""
+"""The unit that one worker reads at a time: some bytes of a file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pyspark.sql.datasource import InputPartition
 
 @dataclass(frozen=True, kw_only=True)
 class FileSlice(InputPartition):
-    """Bytes of a file from `start` to `end`, both between batches or lines; or (`told`) what there is to say of it."""
+    """Bytes of a file from `start` to `end`, both at borders; or only a problem with the file (`problem`)."""
 
     uri: str
     node_id: int | None = None
     start: int = 0
     end: int = 0
     # A sentence for the table `problems`: the file is gone, or another one.
-    told: str | None = None
+    problem: str | None = None

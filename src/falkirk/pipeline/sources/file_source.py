@@ -1,4 +1,4 @@
-"""The part that our sources of files have in common: Spark asks for a schema, for slices, and for a slice's rows."""
+"""Base of the file sources: Spark asks for a schema, for slices, and for the rows of a slice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from falkirk.pipeline.sources.file_slice import FileSlice
 from falkirk.pipeline.sources.file_stream import FileStreamReader
 from falkirk.pipeline.sources.slice_reader import SliceReader
 from falkirk.pipeline.sources.source_options import parse_options
-from falkirk.pipeline.sources.spark_rows import spark_schema
+from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.tables.clusters import PROBLEMS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FileSource(DataSource):
-    """A source whose rows come from files, which can be cut into slices and may grow."""
+    """A data source on files, which can be cut into slices and may grow."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -38,27 +38,30 @@ class FileSource(DataSource):
         """Find the files. Raises InventoryError, and OSError."""
 
     @abstractmethod
-    def form(self) -> FileFormat:
-        """Say how they are read."""
+    def file_format(self) -> FileFormat:
+        """Return the format of the files."""
 
     def schema(self) -> StructType:
-        """Give the columns of the table, or of `problems`. Raises as `files` does."""
-        # A path that is wrong is told now, not when rows are asked for.
+        """Return the columns of the table, or of `problems`. Raises what `files` raises."""
+        # A wrong path is reported now, not when rows are read.
         self.files()
-        return spark_schema(PROBLEMS if self.settings.problems else self.form().table)
+        return spark_schema(PROBLEMS if self.settings.problems else self.file_format().table)
 
     def reader(self, schema: StructType) -> FileReader:
-        """Read what is there now."""
+        """Return the reader of a batch query."""
         return FileReader(self.files, self.settings, self._slices(schema, skips_unreadable=False))
 
     def streamReader(self, schema: StructType) -> FileStreamReader:  # noqa: N802 - Spark's name
-        """Read what is there, and what comes."""
+        """Return the reader of a streaming query."""
         slices = self._slices(schema, skips_unreadable=not self.settings.fail_on_data_loss)
         return FileStreamReader(self.files, self.settings, slices)
 
     def _slices(self, schema: StructType, *, skips_unreadable: bool) -> SliceReader:
         return SliceReader(
-            form=self.form(), schema=schema, problems=self.settings.problems, skips_unreadable=skips_unreadable
+            file_format=self.file_format(),
+            schema=schema,
+            problems=self.settings.problems,
+            skips_unreadable=skips_unreadable,
         )
 
 
@@ -75,9 +78,9 @@ class FileReader(DataSourceReader):
         return [
             FileSlice(uri=file.location.uri, node_id=file.node_id, start=start, end=end)
             for file in self._find()
-            for start, end in self._slices.form.split(file.location, self._settings.split_bytes)
+            for start, end in self._slices.file_format.split(file.location, self._settings.split_bytes)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a slice, in a worker."""
+        """Yield the rows of a slice, in a worker."""
         return self._slices.read(partition)

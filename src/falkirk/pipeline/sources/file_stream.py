@@ -1,9 +1,9 @@
-"""Files that grow as a stream: how far each was read is the stream's offset, a border of batches or lines.
+"""Growing files as a stream, whose offset is how far each file was read, always a border of batches or lines.
 
     {"/d0/__cluster_metadata-0/00000000000000000000.log": 1048576, ...}
 
-A file that is not among the offsets is read from its start. One that is gone, was cut off, or gave its name to another
-one stops the stream, or (option failOnDataLoss) is told in `problems`: then its offset vanishes, or falls.
+A file without an offset is read from its start. A file that is gone, was truncated, or was replaced stops the stream
+or, with option failOnDataLoss=false, is a row of `problems`: then its offset vanishes, or falls.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, find: Callable[[], list[LogFile]], settings: SourceOptions, slices: SliceReader) -> None:
         self._find = find
         self._settings = settings
-        self._form = slices.form
+        self._format = slices.file_format
         self._slices = slices
-        # With the trigger availableNow: sizes at its start, behind which nothing is read.
+        # With the trigger availableNow: sizes at its start; nothing behind them is read.
         self._limits: Offsets | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's names, here and below
-        """Begin at the start of every file. Raises InventoryError where there is none."""
+        """Begin at the start of every file. Raises InventoryError if there is none."""
         self._find()
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Say how much of the files a micro-batch takes."""
+        """Return how much a micro-batch reads."""
         limit = self._settings.bytes_per_trigger
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Keep the sizes of now."""
+        """Remember the current sizes as limits."""
         self._limits = {uri: _size(file.location) for uri, file in self._files().items()}
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """Say how far all files can be read now; a limit is exceeded by less than one batch or line."""
+        """Return how far all files can be read now; a limit is exceeded by less than one batch or line."""
         files = self._files()
         for uri in start.keys() - files.keys():
             self._lost(_gone(uri, start[uri]))
@@ -77,48 +77,48 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return offsets
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """Cut what is new into slices; what there is to tell of lost files is one, too."""
-        slices = [self._told(uri, _gone(uri, start[uri])) for uri in start.keys() - end.keys()]
+        """Cut the new bytes into slices; a lost file is a slice with a problem."""
+        slices = [self._problem(uri, _gone(uri, start[uri])) for uri in start.keys() - end.keys()]
         for uri, stop in end.items():
             begin = start.get(uri, 0)
             if stop < begin:
-                slices.append(self._told(uri, _cut(uri, begin)))
+                slices.append(self._problem(uri, _cut(uri, begin)))
             else:
                 slices += self._new(uri, begin, stop)
         return slices
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a slice, in a worker."""
+        """Yield the rows of a slice, in a worker."""
         return self._slices.read(partition)
 
     def _files(self) -> dict[str, LogFile]:
         try:
             found = {file.location.uri: file for file in self._find()}
         except NothingFoundError:
-            # What was read before is gone, and told as such; new files may come.
+            # Files read before are reported as gone; new files may come.
             found = {}
         return dict(sorted(found.items()))
 
     def _end(self, location: Location, position: int, bytes_max: int | None) -> int:
         size = _size(location)
-        if size < position or not self._form.begins_at(location, position):
+        if size < position or not self._format.begins_at(location, position):
             self._lost(_cut(location.uri, position))
-            return 0 if self._form.restarts else self._form.whole_end(location, 0, min(size, position), None)
+            return 0 if self._format.restarts else self._format.whole_end(location, 0, min(size, position), None)
         if self._limits is not None:
             size = max(min(size, self._limits.get(location.uri, 0)), position)
-        return self._form.whole_end(location, position, size, bytes_max)
+        return self._format.whole_end(location, position, size, bytes_max)
 
     def _new(self, uri: str, begin: int, stop: int) -> list[FileSlice]:
         file = LogFile.at(open_location(uri))
         try:
-            ranges = self._form.split(file.location, self._settings.split_bytes, start=begin, end=stop)
+            ranges = self._format.split(file.location, self._settings.split_bytes, start=begin, end=stop)
         except OSError:
-            # The worker tells that it cannot be read, or stops the query.
+            # The worker reports that it cannot be read, or stops the query.
             ranges = [FileRange(begin, stop)]
         return [FileSlice(uri=uri, node_id=file.node_id, start=first, end=last) for first, last in ranges]
 
-    def _told(self, uri: str, sentence: str) -> FileSlice:
-        return FileSlice(uri=uri, node_id=LogFile.at(open_location(uri)).node_id, told=sentence)
+    def _problem(self, uri: str, sentence: str) -> FileSlice:
+        return FileSlice(uri=uri, node_id=LogFile.at(open_location(uri)).node_id, problem=sentence)
 
     def _lost(self, sentence: str) -> None:
         if self._settings.fail_on_data_loss:

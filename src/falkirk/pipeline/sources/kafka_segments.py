@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class KafkaSegmentsSource(FileSource):
-    """Reads segments."""
+    """Data source `kafka_segments`."""
 
     @classmethod
     def name(cls) -> str:
-        """Give the name for `format`."""
+        """Return the name for `format`."""
         return "kafka_segments"
 
     def files(self) -> list[LogFile]:
-        """Find segments."""
+        """Find the segments."""
         return segment_files(self.settings.paths, self.settings.topic, check=not self.settings.problems)
 
-    def form(self) -> BatchFormat:
-        """Read group records, or those of any topic. Raises InventoryError where the files are of both kinds."""
+    def file_format(self) -> BatchFormat:
+        """Return the format of group records, or of any topic's. Raises InventoryError if there are both kinds."""
         if self._topics == {GROUPS_TOPIC}:
             return BatchFormat(GROUP_RECORDS, read_group_records)
         if GROUPS_TOPIC in self._topics:

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class KraftLogSource(FileSource):
-    """Reads metadata logs."""
+    """Data source `kraft_log`."""
 
     @classmethod
     def name(cls) -> str:
-        """Give the name for `format`."""
+        """Return the name for `format`."""
         return "kraft_log"
 
     def files(self) -> list[LogFile]:
-        """Find segments and snapshots."""
+        """Find the segments and snapshots."""
         return metadata_files(self.settings.paths, check=not self.settings.problems)
 
-    def form(self) -> BatchFormat:
-        """Read metadata records."""
+    def file_format(self) -> BatchFormat:
+        """Return the format of metadata records."""
         return BatchFormat(METADATA_RECORDS, read_metadata_records)

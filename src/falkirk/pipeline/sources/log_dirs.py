@@ -1,4 +1,4 @@
-"""`log_dirs`: an inventory of data directories as rows of the table of that name."""
+"""`log_dirs`: data directories as rows of the table of that name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.sources.source_options import parse_options
-from falkirk.pipeline.sources.spark_rows import spark_batches, spark_schema
-from falkirk.pipeline.state.log_dir_rows import log_dir_row
+from falkirk.pipeline.spark.rows import spark_batches, spark_schema
+from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LogDirsSource(DataSource):
-    """Reads what data directories say of themselves; paths are directories, patterns, URIs and inventory files."""
+    """Data source `log_dirs`; paths are directories, patterns, URIs and inventory files."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -34,16 +34,16 @@ class LogDirsSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Give the name for `format`."""
+        """Return the name for `format`."""
         return "log_dirs"
 
     def schema(self) -> StructType:
-        """Give the columns. Raises InventoryError."""
+        """Return the columns. Raises InventoryError."""
         self._fleet()
         return spark_schema(PROBLEMS if self._settings.problems else LOG_DIRS)
 
     def reader(self, schema: StructType) -> LogDirsReader:
-        """Read the directories as they are now."""
+        """Return the reader of a batch query."""
         return LogDirsReader(self._fleet(), schema, problems=self._settings.problems)
 
     def _fleet(self) -> Fleet:
@@ -52,7 +52,7 @@ class LogDirsSource(DataSource):
 
 @dataclass(frozen=True, kw_only=True)
 class LogDirSlice(InputPartition):
-    """One directory; or rows of `problems` that are known already."""
+    """One directory; or rows of `problems` found before."""
 
     log_dir: FleetLogDir | None = None
     rows: tuple[Row, ...] = ()
@@ -67,14 +67,14 @@ class LogDirsReader(DataSourceReader):
         self._problems = problems
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Give each directory to a worker."""
+        """Make a slice of each directory."""
         if self._problems:
             return [LogDirSlice(rows=tuple(row for rows in self._fleet.problems.values() for row in rows))]
         nodes = [node for cluster in self._fleet.clusters for node in cluster.nodes]
         return [LogDirSlice(log_dir=log_dir) for node in nodes for log_dir in node.log_dirs]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Give the row of a directory, in a worker. Raises PipelineError where it cannot be read."""
+        """Yield the row of a directory, in a worker. Raises PipelineError if it cannot be read."""
         if not isinstance(partition, LogDirSlice):
             return
         if partition.log_dir is None:

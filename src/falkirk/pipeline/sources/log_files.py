@@ -1,4 +1,4 @@
-"""Which files a path, pattern or URI names for a source: segments, snapshots, request logs, and whose they are."""
+"""The files that a path, pattern or URI names for a source: segments, snapshots, request logs; and their nodes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ from falkirk.storage.snapshot_file import SnapshotState, parse_snapshot_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+_HEAD_BYTES: Final = 4096
+
 
 class NothingFoundError(InventoryError):
-    """A path at which there is nothing, or nothing of the kind that is wanted."""
+    """A path where nothing is, or nothing of the wanted kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
-    """A file that a source reads, and the node in whose directories it stands."""
+    """A file that a source reads, and the node that owns its data directory."""
 
     location: Location
     node_id: int | None = None
 
     @classmethod
     def at(cls, location: Location) -> LogFile:
-        """Say whose it is by the meta.properties two levels up, if there is one."""
+        """Find the node by the meta.properties two levels up, if there is one."""
         log_dir = location.uri.rpartition("/")[0].rpartition("/")[0]
         return cls(location=location, node_id=_node_of(log_dir) if log_dir else None)
 
@@ -45,8 +47,8 @@ class LogFile:
 def metadata_files(paths: Sequence[str], *, check: bool = True) -> list[LogFile]:
     """Find the segments and snapshots of metadata partitions.
 
-    A directory is a metadata partition, or a data directory that holds one. A file that is named itself is looked into
-    unless `check` is False. Raises InventoryError, naming what is not there or no log, and OSError.
+    A directory is a metadata partition, or a data directory that holds one. A file that is named itself is checked to
+    be a log unless `check` is False. Raises InventoryError, naming what does not exist or is no log, and OSError.
     """
 
     def in_directory(directory: Location, *, is_named: bool) -> Iterable[Location]:
@@ -55,7 +57,7 @@ def metadata_files(paths: Sequence[str], *, check: bool = True) -> list[LogFile]
             directory = directory / METADATA_DIRECTORY
             names = directory.disk.list(directory.path)
         elif not is_named and directory.path.rpartition("/")[2] != METADATA_DIRECTORY:
-            # A pattern gives the partitions of other topics, too.
+            # A pattern also matches the partitions of other topics.
             return []
         return [directory / name for name in names if _is_log(name)]
 
@@ -68,13 +70,13 @@ def metadata_files(paths: Sequence[str], *, check: bool = True) -> list[LogFile]
 def segment_files(paths: Sequence[str], topic: str | None, *, check: bool = True) -> list[LogFile]:
     """Find the segments of partitions.
 
-    A directory is a partition's, or a data directory of which all partitions of `topic` are wanted. Raises as
-    `metadata_files`.
+    A directory is a partition's, or a data directory; of that, all partitions of `topic`. Raises what `metadata_files`
+    raises.
     """
 
     def in_directory(directory: Location, *, is_named: bool) -> Iterable[Location]:
         del is_named
-        # Data directories may be called like partitions: `kafka-1`.
+        # Data directories may have names like partitions: `kafka-1`.
         own = partition_of(directory.path)
         if own is not None and topic in {None, own.topic}:
             return _segments(directory)
@@ -92,9 +94,9 @@ def segment_files(paths: Sequence[str], topic: str | None, *, check: bool = True
 
 
 def request_log_files(paths: Sequence[str], *, check: bool = True) -> list[LogFile]:
-    """Find request logs; of a directory those that are named like one (`kafka-request.log.2026-01-01-12`).
+    """Find request logs; in a directory, those named like one (`kafka-request.log.2026-01-01-12`).
 
-    Raises as `metadata_files`.
+    Raises what `metadata_files` raises.
     """
 
     def in_directory(directory: Location, *, is_named: bool) -> Iterable[Location]:
@@ -109,12 +111,9 @@ def request_log_files(paths: Sequence[str], *, check: bool = True) -> list[LogFi
 
 
 def partition_of(path: str) -> PartitionDirectory | None:
-    """Give what the name of a partition's directory says; None for other directories."""
+    """Parse the name of a partition's directory; None for other directories."""
     partition = parse_partition_directory(path.rstrip("/").rpartition("/")[2])
     return partition if partition is not None and partition.state is DirectoryState.CURRENT else None
-
-
-_HEAD_BYTES: Final = 4096
 
 
 def _is_segment(name: str) -> bool:
@@ -141,17 +140,17 @@ def _segments(directory: Location) -> list[Location]:
 
 class _InDirectory(Protocol):
     def __call__(self, directory: Location, *, is_named: bool) -> Iterable[Location]:
-        """Give the files that are wanted of a directory; `is_named`: it is no find of a pattern."""
+        """Return the wanted files of a directory; `is_named`: it is named itself, not found by a pattern."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """What a source reads: by which names among others, in which directories, and what it says where nothing is."""
+    """What a source reads: wanted names, files of a directory, and the message if there are none."""
 
     is_wanted: Callable[[str], bool]
     in_directory: _InDirectory
-    # Makes sure that a file that is named itself is one of these, whatever its name.
+    # Checks that a file that is named itself is of this kind, whatever its name.
     check: Callable[[Location], object]
     nothing: str
 
@@ -192,7 +191,7 @@ def _node_of(log_dir: str) -> int | None:
 
 
 def _check_log(location: Location) -> None:
-    """Make sure that a file begins as a log does, or is empty. Raises InventoryError, and OSError."""
+    """Check that a file begins like a log, or is empty. Raises InventoryError, and OSError."""
     size = location.disk.size(location.path)
     head = memoryview(location.disk.read(location.path, 0, _HEAD_BYTES))
     if size and first_batch_bytes(head) is None:
@@ -202,6 +201,6 @@ def _check_log(location: Location) -> None:
 
 
 def _check_text(location: Location) -> None:
-    """Make sure that a file is text. Raises InventoryError, and OSError."""
+    """Check that a file is text. Raises InventoryError, and OSError."""
     if b"\0" in location.disk.read(location.path, 0, _HEAD_BYTES):
         raise InventoryError(f"{location.uri}: no request log: it is not text")

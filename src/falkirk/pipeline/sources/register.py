@@ -1,4 +1,4 @@
-"""Makes our sources known to Spark."""
+"""Registers the data sources with Spark."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SOURCES: Final = (KraftLogSource, KafkaSegmentsSource, RequestLogSource, LogDirs
 
 
 def register_sources(spark: SparkSession) -> None:
-    """Have `spark.read.format(name)` and `spark.readStream.format(name)` find our sources.
+    """Make the data sources available to `spark.read.format(name)` and `spark.readStream.format(name)`.
 
-    Workers find them by the package, which has to be installed where they run.
+    The package falkirk must be installed where Spark's workers run.
     """
     for source in SOURCES:
         spark.dataSource.register(source)

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class RequestLogSource(FileSource):
-    """Reads request logs."""
+    """Data source `request_log`."""
 
     @classmethod
     def name(cls) -> str:
-        """Give the name for `format`."""
+        """Return the name for `format`."""
         return "request_log"
 
     def files(self) -> list[LogFile]:
-        """Find request logs."""
+        """Find the request logs."""
         return request_log_files(self.settings.paths, check=not self.settings.problems)
 
-    def form(self) -> RequestLogFormat:
-        """Read lines."""
+    def file_format(self) -> RequestLogFormat:
+        """Return the format of request logs."""
         return RequestLogFormat(self.settings.zone)

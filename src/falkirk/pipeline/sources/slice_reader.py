@@ -9,7 +9,7 @@ from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.sources.file_slice import FileSlice
-from falkirk.pipeline.sources.spark_rows import spark_batches
+from falkirk.pipeline.spark.rows import spark_batches
 from falkirk.pipeline.tables.clusters import PROBLEMS
 
 if TYPE_CHECKING:
@@ -25,43 +25,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceReader:
-    """Gives the rows of slices, or (`problems`) what is wrong with them. It is pickled: it holds no open file."""
+    """Reads the rows of slices or, with `problems`, what is wrong with them. It is pickled: it holds no open file."""
 
-    form: FileFormat
+    file_format: FileFormat
     schema: StructType
     problems: bool
-    # Whether what cannot be read (any more) has no rows, instead of stopping the query.
+    # A file that cannot be read (any more) has no rows, instead of stopping the query.
     skips_unreadable: bool = False
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a slice as Spark takes them.
+        """Yield the rows of a slice in Spark's types.
 
-        Raises PipelineError where the file cannot be read any more, unless that is to be skipped; among problems that
-        is a row.
+        Raises PipelineError if the file can no longer be read, unless `skips_unreadable`; with `problems` that is a
+        row.
         """
-        # Where there is nothing to read Spark makes up a partition of its own.
+        # With nothing to read, Spark passes a partition of its own.
         if not isinstance(partition, FileSlice):
             return
         if self.problems:
             rows = self._problems(partition)
             yield from spark_batches([PROBLEMS.rows(rows)] if rows else [], self.schema)
-        elif partition.told is None:
+        elif partition.problem is None:
             yield from spark_batches(self._rows(partition), self.schema)
 
     def _rows(self, piece: FileSlice) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self.form.read(piece, [])
+            yield from self.file_format.read(piece, [])
         except OSError as error:
             if not self.skips_unreadable:
                 raise PipelineError(f"{piece.uri}: {error}") from error
 
     def _problems(self, piece: FileSlice) -> list[Row]:
         origin = Origin(source=piece.uri, node_id=piece.node_id)
-        if piece.told is not None:
-            return [unreadable_row(origin, piece.told)]
+        if piece.problem is not None:
+            return [unreadable_row(origin, piece.problem)]
         rows: list[Row] = []
         try:
-            for _ in self.form.read(piece, rows):
+            for _ in self.file_format.read(piece, rows):
                 pass
         except OSError as error:
             rows.append(unreadable_row(origin, f"{error}"))

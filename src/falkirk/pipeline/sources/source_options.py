@@ -1,4 +1,4 @@
-"""The options of our sources, read and checked."""
+"""The options of the data sources."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from falkirk.pipeline.readers.splits import SPLIT_BYTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_NAMES: Final = (
+    "path",
+    "paths",
+    "problems",
+    "splitBytes",
+    "topic",
+    "timeZone",
+    "maxBytesPerTrigger",
+    "failOnDataLoss",
+)
+_BYTES: Final = re.compile(r"([0-9]{1,15})([kmg]?)b?", re.IGNORECASE)
+_UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """What a user may ask of a source; see docs/reference/fleet-sources.md."""
+    """Parsed options of a source; see docs/reference/fleet-sources.md."""
 
     paths: tuple[str, ...]
     problems: bool = False
@@ -30,7 +43,7 @@ class SourceOptions:
 
 
 def parse_options(source: str, options: Mapping[str, str]) -> SourceOptions:
-    """Read options; names do not depend on case. Raises InventoryError, naming what is wrong."""
+    """Parse options; names are case-insensitive. Raises InventoryError, naming the option."""
     given = {name.lower(): value for name, value in options.items()}
     unknown = sorted(given.keys() - {name.lower() for name in _NAMES})
     if unknown:
@@ -49,20 +62,6 @@ def parse_options(source: str, options: Mapping[str, str]) -> SourceOptions:
         bytes_per_trigger=None if limit is None else _bytes("maxBytesPerTrigger", limit),
         fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
     )
-
-
-_NAMES: Final = (
-    "path",
-    "paths",
-    "problems",
-    "splitBytes",
-    "topic",
-    "timeZone",
-    "maxBytesPerTrigger",
-    "failOnDataLoss",
-)
-_BYTES: Final = re.compile(r"([0-9]{1,15})([kmg]?)b?", re.IGNORECASE)
-_UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def _flag(name: str, text: str) -> bool:

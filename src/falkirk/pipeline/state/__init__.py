@@ -1,1 +1,1 @@
-"""The state that logs tell at an offset, as tables."""
+"""The state of clusters at an offset of their logs, as tables."""

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
-from falkirk.pipeline.state.config_rows import config_rows
-from falkirk.pipeline.state.elr_clears import elr_clears
-from falkirk.pipeline.state.feature_level_rows import feature_level_rows
-from falkirk.pipeline.state.fenced_since import fenced_since
-from falkirk.pipeline.state.inconsistencies import Inconsistencies
-from falkirk.pipeline.state.log_dir_rows import log_dir_row
-from falkirk.pipeline.state.metadata_files import read_metadata
-from falkirk.pipeline.state.metadata_quorum import choose_metadata_log
-from falkirk.pipeline.state.metadata_rows import CONFIG, PARTITION, PARTITION_CHANGE, TOPIC
-from falkirk.pipeline.state.metadata_transactions import without_transactions
-from falkirk.pipeline.state.other_rows import OtherRows
-from falkirk.pipeline.state.other_state import other_state
-from falkirk.pipeline.state.partition_rows import partitions_of, topic_rows
-from falkirk.pipeline.state.topic_lives import topic_lives
+from falkirk.pipeline.state.metadata.config_rows import config_rows
+from falkirk.pipeline.state.metadata.feature_level_rows import feature_level_rows
+from falkirk.pipeline.state.metadata.fenced_since import fenced_since
+from falkirk.pipeline.state.metadata.inconsistencies import Inconsistencies
+from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
+from falkirk.pipeline.state.metadata.metadata_files import read_metadata
+from falkirk.pipeline.state.metadata.metadata_quorum import choose_metadata_log
+from falkirk.pipeline.state.metadata.metadata_rows import CONFIG, PARTITION, PARTITION_CHANGE, TOPIC
+from falkirk.pipeline.state.metadata.metadata_transactions import without_transactions
+from falkirk.pipeline.state.metadata.other_rows import OtherRows
+from falkirk.pipeline.state.metadata.other_state import other_state
+from falkirk.pipeline.state.partitions.elr_clears import elr_clears
+from falkirk.pipeline.state.partitions.partition_rows import partitions_of, topic_rows
+from falkirk.pipeline.state.partitions.topic_lives import topic_lives
 from falkirk.pipeline.state.unknown_tag_rows import unknown_tag_rows
 from falkirk.pipeline.tables import TABLES
 from falkirk.protocol.messages import RemoveTopicRecord
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.filesystem import Location
     from falkirk.pipeline.fleet import FleetCluster
-    from falkirk.pipeline.state.metadata_files import ReadMetadata
-    from falkirk.pipeline.state.metadata_quorum import ChosenLog
-    from falkirk.pipeline.state.metadata_reader import ReadFile
-    from falkirk.pipeline.state.metadata_rows import OtherRecord
+    from falkirk.pipeline.state.metadata.metadata_files import ReadMetadata
+    from falkirk.pipeline.state.metadata.metadata_quorum import ChosenLog
+    from falkirk.pipeline.state.metadata.metadata_reader import ReadFile
+    from falkirk.pipeline.state.metadata.metadata_rows import OtherRecord
     from falkirk.protocol.messages import VotersRecord
 
     Row = dict[str, Any]  # Any: values of columns
@@ -58,13 +58,15 @@ STATE_TABLES: Final = frozenset(
         "problems",
     }
 )
+# Tables that depend on all records, because they report contradictions among them.
+_OF_ALL: Final = frozenset({"clusters", "problems", "unknown_tags"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataState:
-    """The tables, each as batches of rows that can be gone through more than once, and the files they come from.
+    """The tables, each as batches that can be iterated more than once, and the files they come from.
 
-    `chosen_node` is the node whose metadata log counts, None where no node has one. `snapshot` is among the `files`.
+    `chosen_node` is the node whose metadata log was read, None if no node has one. `snapshot` is among the `files`.
     """
 
     tables: Mapping[str, Iterable[pa.RecordBatch]]
@@ -76,9 +78,9 @@ class MetadataState:
 def metadata_state(cluster: FleetCluster, *, tables: frozenset[str] = STATE_TABLES) -> MetadataState:
     """Read a cluster's metadata as of the offset that it names, else as of its end.
 
-    Gives those of the `tables` that are about metadata. What is damaged, missing or contradicts itself becomes rows of
-    `problems`, and whatever can be told without it is. Raises InventoryError where the log does not reach as far back
-    or forth as `as_of` wants it, OSError where a data directory cannot be listed.
+    Returns those of the `tables` that are about metadata. Damaged, missing and contradictory records become rows of
+    `problems`; everything else is still read. Raises InventoryError if the log does not hold the state at `as_of`,
+    OSError if a data directory cannot be listed.
     """
     chosen = choose_metadata_log(cluster)
     read = read_metadata(cluster, chosen, _bulk(tables))
@@ -86,12 +88,8 @@ def metadata_state(cluster: FleetCluster, *, tables: frozenset[str] = STATE_TABL
     return MetadataState(tables=made, chosen_node=chosen.node_id, snapshot=read.snapshot, files=read.files)
 
 
-# Tables that tell whether all records fit together, and that need all of them for it.
-_OF_ALL: Final = frozenset({"clusters", "problems", "unknown_tags"})
-
-
 def _bulk(tables: frozenset[str]) -> frozenset[str]:
-    """Say which of the many records have to be read."""
+    """Return the bulk record types that the tables need."""
     wanted = set()
     if tables & _OF_ALL or tables & {"topics", "partitions"}:
         wanted |= {TOPIC, PARTITION, PARTITION_CHANGE}
@@ -101,7 +99,7 @@ def _bulk(tables: frozenset[str]) -> frozenset[str]:
 
 
 class _Tables:
-    """Makes the tables of what was read."""
+    """Makes the tables from the records read."""
 
     def __init__(self, cluster: FleetCluster, chosen: ChosenLog, read: ReadMetadata) -> None:
         self._cluster = cluster
@@ -117,7 +115,7 @@ class _Tables:
         self._partitions = partitions_of(self._rows, self._lives, clears, self._others.lowerings, self._problems)
 
     def make(self, tables: frozenset[str]) -> dict[str, Iterable[pa.RecordBatch]]:
-        """Give the tables that are wanted, in the order in which documents list them."""
+        """Return the wanted tables, in the order of the documentation."""
         rows = OtherRows(self._others, self._rows.files)
         makers: dict[str, Callable[[], Iterable[pa.RecordBatch]]] = {
             "topics": lambda: [topic_rows(self._rows, self._lives, self._partitions)],
@@ -225,7 +223,7 @@ def _dynamic_voters(record: VotersRecord) -> list[Row]:
 
 
 def _time(milliseconds: int | None) -> int | None:
-    """Give a time, and null for Kafka's "none" and for what no calendar has."""
+    """Return a time; None for Kafka's "none" and for times outside the years 1 to 9999."""
     if milliseconds is None or milliseconds == NO_TIME:
         return None
     return milliseconds if TIME_MIN <= milliseconds < TIME_END else None

@@ -1,4 +1,4 @@
-"""The transactional ids that a partition of `__transaction_state` tells of at its end."""
+"""The transactional ids of a partition of `__transaction_state` at its end."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.columnar.records import records
-from falkirk.coordinator.prediction.kafka_reader import KafkaReader, ReadError
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
 from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.pipeline.readers.coordinator_segments import read_partition
 from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
-from falkirk.pipeline.state.coordinator_segments import read_partition
 from falkirk.pipeline.tables.groups import TRANSACTIONS
+from falkirk.protocol.lax_reader import KafkaReader, ReadError
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from falkirk.columnar.report import ReadReport
-    from falkirk.coordinator.prediction.kafka_reader import Fields
     from falkirk.pipeline.filesystem import Location
     from falkirk.pipeline.readers.chunks import Chunk
     from falkirk.pipeline.readers.origin import Origin
+    from falkirk.protocol.lax_reader import Fields
 
     Row = dict[str, Any]  # Any: values of columns
 
+_READER: Final = RecordReader(latest_release(), latest_release().kraft.transaction_records)
+_NO_KEY: Final = -1
+_NO_PRODUCER: Final = -1
+
 
 def transaction_state(directory: Location, partition: int, node_id: int | None = None) -> tuple[pa.Table, list[Row]]:
-    """Read the directory of a partition; give the table `transactions`, and rows of `problems`.
+    """Read the directory of a partition; return the table `transactions`, and rows of `problems`.
 
     Memory is that of a chunk and of the last record of each id. Raises OSError.
     """
@@ -46,39 +50,39 @@ def _records(chunks: Iterable[Chunk], _: Origin, report: ReadReport) -> Iterator
 
 
 class LastTransactions:
-    """Takes the records of a partition in log order (`columnar.schemas.RECORDS`), then tells its transactional ids.
+    """Collects the records of a partition in log order (`columnar.schemas.RECORDS`), and returns its transactional ids.
 
-    A record that the newest release cannot read tells nothing: the one before it counts. Of each key only the last
-    record of a chunk is looked at, and those before it if that cannot be read.
+    A record that the newest release cannot read is skipped: the one before it counts. Of each key only the last record
+    of a chunk is read, and earlier ones if that does not parse.
     """
 
     def __init__(self, partition: int) -> None:
         self._partition = partition
-        # Id -> offset of its last record, and its row; None: a tombstone of this chunk.
+        # Id -> offset of its last record, and its row (None: a tombstone in this chunk).
         self._rows: dict[str, tuple[int, Row | None]] = {}
 
     def add(self, records: pa.RecordBatch) -> None:
-        """Take the next records."""
+        """Add the next records."""
         keys = records["key"].cast(pa.binary()).dictionary_encode()
         codes = keys.indices.fill_null(_NO_KEY).to_numpy(zero_copy_only=False)
         codes = np.where(records["is_control"].to_numpy(zero_copy_only=False), _NO_KEY, codes)
-        # By key, of each key the last record first.
+        # By key, last record first.
         order = np.argsort(codes[::-1], kind="stable")
         rows = (len(codes) - 1 - order).tolist()
         done: int | None = None
         for row in rows:
             code = int(codes[row])
-            if code not in (done, _NO_KEY) and self._take(records, row):
+            if code not in (done, _NO_KEY) and self._apply(records, row):
                 done = code
         self._rows = {name: row for name, row in self._rows.items() if row[1] is not None}
 
     def table(self) -> pa.Table:
-        """Give the table `transactions`, by id."""
+        """Return the table `transactions`, sorted by id."""
         rows = [row for _, (_, row) in sorted(self._rows.items()) if row is not None]
         return pa.Table.from_batches([TRANSACTIONS.rows(rows)])
 
-    def _take(self, records: pa.RecordBatch, row: int) -> bool:
-        """Let a record count, if it can be read."""
+    def _apply(self, records: pa.RecordBatch, row: int) -> bool:
+        """Apply a record; returns False if it cannot be read."""
         value = records["value"][row].as_py()
         try:
             record = _READER.decode(records["key"][row].as_py(), value)
@@ -86,7 +90,7 @@ class LastTransactions:
             return False
         transactional_id, offset = record.key["transactional_id"], int(records["offset"][row].as_py())
         before = self._rows.get(transactional_id)
-        # Bytes behind a key are ignored, so that keys which differ may name one id.
+        # Bytes behind a key are ignored, so different keys may name the same id.
         if before is None or before[0] < offset:
             self._rows[transactional_id] = offset, None
             if record.value is not None:
@@ -94,11 +98,6 @@ class LastTransactions:
                 head = {"partition": self._partition, "offset": offset, "value_version": version}
                 self._rows[transactional_id] = offset, head | _row(transactional_id, record.value, version)
         return True
-
-
-_READER: Final = RecordReader(latest_release(), latest_release().kraft.transaction_records)
-_NO_KEY: Final = -1
-_NO_PRODUCER: Final = -1
 
 
 def _row(transactional_id: str, value: Fields, version: int) -> Row:
@@ -116,13 +115,13 @@ def _row(transactional_id: str, value: Fields, version: int) -> Row:
         "topic_partitions": None
         if topics is None
         else [{"topic": topic["topic"], "partitions": topic["partition_ids"]} for topic in topics],
-        # Records that are not flexible do not tell.
+        # Only flexible versions have it.
         "client_transaction_version": value.get("client_transaction_version", 0) if version else None,
     }
 
 
 def _status(number: int) -> str:
-    """Give Kafka's word for a state: `PrepareCommit`."""
+    """Return Kafka's name of a state: `PrepareCommit`."""
     try:
         return "".join(word.capitalize() for word in TransactionState(number).name.split("_"))
     except ValueError:

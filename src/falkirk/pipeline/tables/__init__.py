@@ -50,4 +50,4 @@ TABLES: Final[dict[str, Table]] = {
         PROBLEMS,
     )
 }
-"""Name -> table, in the order in which documents list them."""
+"""Name -> table, in the order of the documentation."""

@@ -1,4 +1,4 @@
-"""What a fleet consists of: clusters, data directories, and whatever in their files gave no rows."""
+"""The fleet: clusters, data directories, and problems in their files."""
 
 from __future__ import annotations
 
@@ -21,25 +21,33 @@ DYNAMIC_VOTERS_TYPE: Final = pa.list_(
 
 CLUSTERS: Final = Table(
     name="clusters",
-    comment="One row for each cluster whose metadata was read: whose log counted, and up to where.",
+    comment="One row for each cluster whose metadata was read: which node's log, and up to which offset.",
     schema=pa.schema(
         [
-            column("cluster_id", pa.string(), "Id of the cluster, as its meta.properties have it."),
+            column("cluster_id", pa.string(), "Id of the cluster, from its meta.properties."),
             column("metadata_version", pa.int16(), "Finalized level of metadata.version; null: none."),
             column("kraft_version", pa.int16(), "Level of kraft.version; 0 with static voters."),
             column("epoch", pa.int32(), "Epoch of the last metadata record."),
-            column("end_offset", pa.int64(), "First offset behind the metadata that the tables tell of."),
+            column("end_offset", pa.int64(), "End offset of the metadata in the tables."),
             column("last_timestamp", TIMESTAMP, "Append time of the last metadata record."),
-            column("chosen_node", pa.int32(), "Node whose metadata log counted; null: the cluster never ran."),
-            column("nodes", INTS, "Nodes whose directories are here."),
-            column("voters", INTS, "Ids of the voters; null: nothing says who votes."),
+            column("chosen_node", pa.int32(), "Node whose metadata log was read; null: the cluster never ran."),
+            column("nodes", INTS, "Nodes whose directories were read."),
+            column("voters", INTS, "Ids of the voters; null: unknown."),
             column(
                 "dynamic_voters",
                 DYNAMIC_VOTERS_TYPE,
-                "Voters as the log has them, each with its first listener (null: none); null: kraft.version 0.",
+                "Voters in the log, each with its first listener (null: none); null: kraft.version 0.",
             ),
-            column("has_majority", pa.bool_(), "Whether a majority of the voters is here; else the log may be behind."),
-            column("is_complete", pa.bool_(), "Whether the metadata was read to its end, nothing damaged or unknown."),
+            column(
+                "has_majority",
+                pa.bool_(),
+                "Whether the logs of a majority of the voters were read; if not, the log may be behind.",
+            ),
+            column(
+                "is_complete",
+                pa.bool_(),
+                "Whether the metadata was read to its end, without damaged or unknown records.",
+            ),
         ]
     ),
 )
@@ -55,16 +63,16 @@ LOG_DIRS: Final = Table(
             column("directory_id", pa.string(), "Its directory.id; null: none (before 3.7)."),
             column("version", pa.int16(), "Version of its meta.properties."),
             column("bootstrap_level", pa.int16(), "metadata.version in its bootstrap.checkpoint; null: no such file."),
-            column("is_clean", pa.bool_(), "Whether the broker left a mark of a clean shutdown."),
-            column("partitions", pa.int32(), "Partition directories, that of the metadata not counted."),
+            column("is_clean", pa.bool_(), "Whether the file that marks a clean shutdown is there."),
+            column("partitions", pa.int32(), "Partition directories, without that of the metadata."),
             column("log_bytes", pa.int64(), "Bytes of all segments."),
             column("has_metadata", pa.bool_(), "Whether it holds the metadata log of its node."),
             column("metadata_epoch", pa.int32(), "Epoch of the last batch of that log."),
-            column("metadata_end_offset", pa.int64(), "First offset behind it."),
+            column("metadata_end_offset", pa.int64(), "Its end offset."),
             column("snapshot_end_offset", pa.int64(), "End offset of its newest complete snapshot."),
             column("snapshot_epoch", pa.int32(), "Epoch of that snapshot."),
-            column("leader_id", pa.int32(), "Leader that quorum-state remembers; -1: none."),
-            column("leader_epoch", pa.int32(), "Epoch that quorum-state remembers."),
+            column("leader_id", pa.int32(), "Leader in quorum-state; -1: none."),
+            column("leader_epoch", pa.int32(), "Epoch in quorum-state."),
             column("voted_id", pa.int32(), "Candidate that the node voted for in that epoch; -1: none."),
         ]
     ),
@@ -72,10 +80,10 @@ LOG_DIRS: Final = Table(
 
 PROBLEMS: Final = Table(
     name="problems",
-    comment="Whatever in the files gave no rows, or makes rows doubtful; a fleet run goes on behind it.",
+    comment="Bytes of the files without rows, and facts that make rows doubtful; a run continues behind them.",
     schema=pa.schema(
         [
-            column("node_id", pa.int32(), "Node in whose directories it stands; null: it is of the whole cluster."),
+            column("node_id", pa.int32(), "Node that owns the file's directory; null: about the whole cluster."),
             SOURCE,
             column(
                 "kind",
@@ -88,9 +96,9 @@ PROBLEMS: Final = Table(
             column(
                 "count",
                 pa.int64(),
-                "How many there are of it: unknown records of one type, and what is too much to name one by one.",
+                "How many: unknown records of one type, or problems that are too many to list.",
             ),
-            column("detail", pa.string(), "What is wrong, as a sentence."),
+            column("detail", pa.string(), "The problem, as a sentence."),
         ]
     ),
 )

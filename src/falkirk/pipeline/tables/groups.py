@@ -1,4 +1,4 @@
-"""Groups and transactions: the records of the coordinators' topics, and what they say at their end."""
+"""Groups and transactions: the records of the coordinators' topics, and the state at their end."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ GROUP_RECORDS: Final = Table(
             *BATCH_COLUMNS,
             column("is_transactional", pa.bool_(), "Whether the batch is part of a transaction."),
             column("control_type", pa.int16(), "Kind of a control record: 0 abort, 1 commit; null: data."),
-            column("record_type", pa.int16(), "Type of the record: what its key begins with; null: no such key."),
-            column("record_name", pa.string(), "Name of that type, `GroupMetadata`; null: no release has it."),
+            column("record_type", pa.int16(), "Type of the record, from its key; null: the key has none."),
+            column("record_name", pa.string(), "Name of that type, `GroupMetadata`; null: unknown to all releases."),
             column("value_version", pa.int16(), "Version of the value; null: a tombstone, or too short."),
             column("group", pa.string(), "Group that the record is about."),
-            column("offset_commit", OFFSET_COMMIT_TYPE, "An offset commit that could be read; null fields: tombstone."),
-            column("unknown_tags", pa.int32(), "How many tagged fields it has that no release up to 4.4 knows."),
+            column("offset_commit", OFFSET_COMMIT_TYPE, "An offset commit that parses; null fields: a tombstone."),
+            column("unknown_tags", pa.int32(), "Number of tagged fields unknown to all releases up to 4.4."),
             column("key", pa.binary(), "Bytes of the key."),
             column("value", pa.binary(), "Bytes of the value; null: a tombstone."),
         ]
@@ -60,7 +60,7 @@ GROUPS: Final = Table(
             _PARTITION,
             column("epoch", pa.int32(), "Group epoch; of a classic group the generation."),
             column("protocol_type", pa.string(), "Protocol type of a classic group: `consumer`, `connect`."),
-            column("protocol", pa.string(), "Assignor that a classic group has chosen."),
+            column("protocol", pa.string(), "Assignor chosen by a classic group."),
             column("members", pa.int32(), "Members."),
             column("committed_offsets", pa.int32(), "Partitions with a committed offset."),
             column("pending_offsets", pa.int32(), "Partitions with an offset in an open transaction."),
@@ -86,7 +86,7 @@ GROUP_MEMBERS: Final = Table(
             ),
             column("member_epoch", pa.int32(), "Member epoch; null for classic ones."),
             column("rack_id", pa.string(), "client.rack; null: none."),
-            column("subscribed_topics", STRINGS, "Topics by name; null where the log has none in a readable form."),
+            column("subscribed_topics", STRINGS, "Topics by name; null: none that can be read."),
             column("subscribed_regex", pa.string(), "Subscribed pattern, of consumer groups; null: none."),
             column("assigned", TOPIC_PARTITIONS_TYPE, "Partitions by topic: by name, or by id in newer groups."),
         ]
@@ -103,7 +103,7 @@ COMMITTED_OFFSETS: Final = Table(
             column("topic_partition", pa.int32(), "Number of the partition."),
             column("committed_offset", pa.int64(), "Next offset to read."),
             column("leader_epoch", pa.int32(), "Leader epoch of that offset; -1 unknown."),
-            column("metadata", pa.string(), "What the client put beside the offset."),
+            column("metadata", pa.string(), "Metadata that the client committed with the offset."),
             column("commit_timestamp", TIMESTAMP, "When the commit reached the coordinator."),
             column("expire_timestamp", TIMESTAMP, "When it expires; null: by retention."),
             column("topic_id", pa.string(), "Id of the topic; null: the commit names none."),
@@ -120,7 +120,7 @@ TRANSACTIONS: Final = Table(
     schema=pa.schema(
         [
             column("transactional_id", pa.string(), "Id of the transaction's producer."),
-            column("producer_id", pa.int64(), "Producer id that it has now."),
+            column("producer_id", pa.int64(), "Its current producer id."),
             column("producer_epoch", pa.int16(), "Epoch of that producer."),
             column("previous_producer_id", pa.int64(), "Producer id before; -1 none (flexible records)."),
             column("next_producer_id", pa.int64(), "Producer id after; -1 none (flexible records)."),
@@ -129,8 +129,8 @@ TRANSACTIONS: Final = Table(
             column("start_timestamp", TIMESTAMP, "When the transaction began; null: none is open."),
             column("last_update_timestamp", TIMESTAMP, "When it changed last."),
             column("topic_partitions", TOPIC_PARTITIONS_TYPE, "Partitions in the transaction."),
-            column("client_transaction_version", pa.int16(), "transaction.version that its client speaks."),
-            column("value_version", pa.int16(), "Version of the record: 0, or 1 where it is flexible."),
+            column("client_transaction_version", pa.int16(), "transaction.version that its client uses."),
+            column("value_version", pa.int16(), "Version of the record: 0, or 1 (flexible)."),
             _PARTITION,
             _OFFSET,
         ]

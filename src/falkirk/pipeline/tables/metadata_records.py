@@ -55,7 +55,7 @@ UNKNOWN_TAGS_TYPE: Final = pa.list_(
 
 METADATA_RECORDS: Final = Table(
     name="metadata_records",
-    comment="Every record of the metadata log that counted, and of its newest snapshot.",
+    comment="Every record of the chosen metadata log, and of its newest snapshot.",
     schema=pa.schema(
         [
             NODE_ID,
@@ -67,29 +67,29 @@ METADATA_RECORDS: Final = Table(
             column("timestamp", TIMESTAMP, "Append time of the record."),
             column("record_type", pa.int16(), "Number of the record's type."),
             column("record_name", pa.string(), "Name of the record's type: `FeatureLevelRecord`."),
-            column("record_version", pa.int16(), "Version that the record was written at."),
-            column("key", pa.string(), "Fields that say which object it is about, as JSON; null for the typed ones."),
-            column("json", pa.string(), "The record in Kafka's JSON form; null for the typed ones."),
+            column("record_version", pa.int16(), "Version of the record."),
+            column("key", pa.string(), "Key of the object that it is about, as JSON; null for types with columns."),
+            column("json", pa.string(), "The record in Kafka's JSON form; null for types with columns."),
             column("partition", PARTITION_TYPE, "A PartitionRecord."),
             column("partition_change", PARTITION_CHANGE_TYPE, "A PartitionChangeRecord; null: as before."),
             column("topic", TOPIC_TYPE, "A TopicRecord."),
             column("config", CONFIG_TYPE, "A ConfigRecord."),
-            column("unknown_tagged_fields", UNKNOWN_TAGS_TYPE, "Tagged fields that no release up to 4.4 has."),
+            column("unknown_tagged_fields", UNKNOWN_TAGS_TYPE, "Tagged fields unknown to all releases up to 4.4."),
         ]
     ),
 )
 
 FEATURE_LEVELS: Final = Table(
     name="feature_levels",
-    comment="Every change of a finalized feature level, and the levels that the oldest files begin with.",
+    comment="Every change of a finalized feature level, and the levels at the start of the oldest files.",
     schema=pa.schema(
         [
             column("feature", pa.string(), "Name of the feature; kraft.version and metadata.version are among them."),
             column("from_level", pa.int16(), "Level before; 0: not finalized; null: the files begin later."),
             column("to_level", pa.int16(), "Level from then on; 0: not finalized any more."),
-            column("offset", pa.int64(), "Offset of the change; null: a snapshot tells the level, not when it came."),
+            column("offset", pa.int64(), "Offset of the change; null: known only from a snapshot."),
             column("epoch", pa.int32(), "Epoch of the leader that appended it; of the snapshot."),
-            column("timestamp", TIMESTAMP, "When it was appended; with a snapshot: the last time that it holds."),
+            column("timestamp", TIMESTAMP, "When it was appended; for a snapshot, the timestamp of its end."),
             SOURCE,
             column("is_current", pa.bool_(), "Whether it is the level at the end of the log."),
         ]

@@ -1,6 +1,6 @@
-"""The metadata at an offset: one row for each object. Names of columns are those of the records' fields.
+"""The metadata at an offset: one row for each object. Columns are named after the records' fields.
 
-Columns ending in `_written` tell where a part of the object was written last, for losses that are about that part.
+Columns ending in `_written` have the place where a part of the object was written last, for losses of that part.
 """
 
 from __future__ import annotations
@@ -45,16 +45,18 @@ BROKERS: Final = Table(
             column("end_points", END_POINTS_TYPE, "Its listeners."),
             column("features", SUPPORTED_FEATURES_TYPE, "Levels that it supports."),
             column("rack", pa.string(), "Its rack; null: none."),
-            column("fenced", pa.bool_(), "Whether it is fenced: not heard of, or still starting."),
+            column("fenced", pa.bool_(), "Whether it is fenced: out of contact, or still starting."),
             column(
-                "fenced_since", TIMESTAMP, "Since when, at the latest (a snapshot's end, if that tells); else null."
+                "fenced_since",
+                TIMESTAMP,
+                "Since when, at the latest (the end of a snapshot that has it fenced); null: unknown.",
             ),
             column("in_controlled_shutdown", pa.bool_(), "Whether it is shutting down."),
             column("is_migrating_zk_broker", pa.bool_(), "Whether it migrates from ZooKeeper."),
             column("log_dirs", STRINGS, "Ids of its log directories."),
-            column("cordoned_log_dirs", STRINGS, "Ids of those that take no new replicas."),
+            column("cordoned_log_dirs", STRINGS, "Ids of cordoned directories, which get no new replicas."),
             WRITTEN,
-            column("in_controlled_shutdown_written", PLACE, "Where that it shuts down was written last."),
+            column("in_controlled_shutdown_written", PLACE, "Where its controlled shutdown was written last."),
             column("log_dirs_written", PLACE, "Where its log directories were written last."),
             column("cordoned_log_dirs_written", PLACE, "Where the cordoned ones were written last."),
         ]
@@ -99,7 +101,7 @@ PARTITIONS: Final = Table(
             column("partition_id", pa.int32(), "Number of the partition in its topic."),
             column("replicas", INTS, "Brokers that hold the partition, preferred leader first."),
             column("isr", INTS, "Replicas that are in sync."),
-            column("removing_replicas", INTS, "Replicas that a reassignment takes away."),
+            column("removing_replicas", INTS, "Replicas that a reassignment removes."),
             column("adding_replicas", INTS, "Replicas that a reassignment adds."),
             column("leader", pa.int32(), "Broker that leads; -1: none."),
             column("leader_recovery_state", pa.int8(), "0 recovered, 1 recovering from an unclean election."),
@@ -123,7 +125,7 @@ CONFIGS: Final = Table(
             column("resource_type", pa.int8(), "2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."),
             column("resource_name", pa.string(), "Name of the resource; empty for the default of all brokers."),
             column("name", pa.string(), "Name of the configuration."),
-            column("value", pa.string(), "Its value; passwords as the log has them: encrypted."),
+            column("value", pa.string(), "Its value; passwords are encrypted, as in the log."),
             WRITTEN,
         ]
     ),
@@ -165,7 +167,7 @@ CLIENT_QUOTAS: Final = Table(
     comment="Client quotas.",
     schema=pa.schema(
         [
-            column("entity", QUOTA_ENTITY_TYPE, "Whom it is for, sorted by type; a null name is the default entity."),
+            column("entity", QUOTA_ENTITY_TYPE, "The entity, sorted by type; a null name is the default entity."),
             column("key", pa.string(), "Name of the quota: `producer_byte_rate`."),
             column("value", pa.float64(), "Its value, in the unit of its name."),
             WRITTEN,
@@ -178,7 +180,7 @@ PRODUCER_IDS: Final = Table(
     comment="The next producer id; at most one row.",
     schema=pa.schema(
         [
-            column("next_producer_id", pa.int64(), "First id that no broker was given yet."),
+            column("next_producer_id", pa.int64(), "First id that is not allocated to a broker yet."),
             WRITTEN,
         ]
     ),
@@ -186,10 +188,10 @@ PRODUCER_IDS: Final = Table(
 
 UNKNOWN_TAGS: Final = Table(
     name="unknown_tags",
-    comment="Tagged fields of objects that no release up to 4.4 has; almost always empty.",
+    comment="Tagged fields of objects, unknown to all releases up to 4.4; almost always empty.",
     schema=pa.schema(
         [
-            column("key", pa.string(), "The object, as losses name it: `topic orders partition 3`."),
+            column("key", pa.string(), "The object, as in losses: `topic orders partition 3`."),
             column("record", pa.string(), "Type of the record that carries it."),
             column("path", pa.string(), "Struct in the record; empty: the record itself."),
             column("tag", pa.int64(), "Number of the field."),

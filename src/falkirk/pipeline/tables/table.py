@@ -1,4 +1,4 @@
-"""What a table is, and the columns that many of them have."""
+"""A table of the warehouse, and columns that many of them have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CLUSTER: Final = "cluster"
-"""The column by which every table is partitioned: the name of the cluster, its id where nobody gave it a name."""
+"""The column that partitions every table: the name of the cluster, its id if it has no name."""
 CLUSTER_COMMENT: Final = "Name of the cluster: from the inventory, else its cluster id."
 
 TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
@@ -25,7 +25,7 @@ PLACE: Final = pa.struct(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table of the warehouse. `schema` lacks the column `cluster`, which stands in the path of each data file."""
+    """One table of the warehouse. `schema` lacks the column `cluster`, which is part of each data file's path."""
 
     name: str
     comment: str
@@ -33,11 +33,11 @@ class Table:
 
     @property
     def full_schema(self) -> pa.Schema:
-        """Give all columns, `cluster` first."""
+        """All columns, `cluster` first."""
         return pa.schema([column(CLUSTER, pa.string(), CLUSTER_COMMENT, nullable=False), *self.schema])
 
     def rows(self, rows: Iterable[dict[str, Any]]) -> pa.RecordBatch:  # Any: values as the columns have them
-        """Make a batch of rows given one by one; columns that a row lacks are null."""
+        """Make a batch of rows; columns that a row lacks are null."""
         return pa.RecordBatch.from_pylist(list(rows), schema=self.schema)
 
 
@@ -47,15 +47,15 @@ def column(name: str, type_: pa.DataType, comment: str, *, nullable: bool = True
 
 
 def comment_of(field: pa.Field[pa.DataType]) -> str:
-    """Give a column's comment."""
+    """Return a column's comment."""
     assert field.metadata is not None, f"column {field.name} was made without `column`"
     return field.metadata[b"comment"].decode()
 
 
-NODE_ID: Final = column("node_id", pa.int32(), "Node in whose directories the file stands.")
+NODE_ID: Final = column("node_id", pa.int32(), "Node that owns the file's directory.")
 SOURCE: Final = column("source", pa.string(), "File that the row comes from.")
 POSITION: Final = column(
-    "position", pa.int64(), "Byte of the file where the record starts; of its batch, where that is compressed."
+    "position", pa.int64(), "Byte of the file where the record starts; in a compressed batch, where the batch does."
 )
 BATCH_COLUMNS: Final = (
     column("offset", pa.int64(), "Offset of the record."),
@@ -64,5 +64,5 @@ BATCH_COLUMNS: Final = (
     column("producer_id", pa.int64(), "Producer of the batch; -1 without."),
     column("producer_epoch", pa.int16(), "Epoch of that producer; -1 without."),
 )
-"""What every record of a partition has of its own and of its batch."""
+"""Columns that every record has, of its own and of its batch."""
 WRITTEN: Final = column("written", PLACE, "The record that wrote or changed the object last.")

@@ -1,1 +1,1 @@
-"""One question per file, DataFrame to DataFrame."""
+"""One question per file, tables to a DataFrame."""

@@ -1,10 +1,10 @@
-"""Which APIs and versions clients use, by their software, and what nodes send one another apart from it.
+"""Which APIs and versions clients use, by their software, and which requests nodes send each other.
 
-A line of a request log says little of whose it is, so lines are told together by their connection (within the cluster
-and the node that wrote the log): one line with the name of the software names it for all. Requests that only nodes send
-mark a connection as inter-broker traffic. Of what is left nodes send, too: fetches of replicas, known by the client.id
-that Kafka's fetcher threads have; fetches of the metadata log, known by a listener that serves controllers; and all
-that comes in on a listener on which nobody but nodes seems to be.
+A line of a request log hardly identifies its sender, so lines are grouped by connection (within the cluster and the
+node that wrote the log): one line with the software's name names it for all. Requests that only nodes send mark a
+connection as inter-broker traffic. Nodes send other requests too: fetches of replicas, recognised by the client.id of
+Kafka's fetcher threads; fetches of the metadata log, by a listener that serves controllers; and everything on a
+listener that only nodes seem to use.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ CLIENT_COLUMNS: Final = (
     "software_version",
     "is_inter_broker",
 )
-"""Who sent requests: by which listener they came in (`serves_controllers`: it is one of the controllers'), principal,
-client.id, and software where a line of its connections names it."""
+"""The sender: listener (`serves_controllers`: it is a controllers' listener), principal, client.id, and software
+if a line of its connections names it.
+"""
 USAGE_COLUMNS: Final = (
     *CLIENT_COLUMNS,
     "is_forwarded",
@@ -51,46 +52,11 @@ USAGE_COLUMNS: Final = (
     "first_timestamp",
     "last_timestamp",
 )
-"""What they sent. `is_forwarded`: brokers passed it on to the controller, and it is in a broker's log once more.
-`negotiates`: the client asks nodes which versions they speak (ApiVersions) before it chooses one."""
-
-
+"""The requests. `is_forwarded`: brokers forwarded it to the controller; it is in a broker's log as well.
+`negotiates`: the client sends ApiVersions before it chooses a version.
+"""
 API_USAGE: Final = "api_usage"
-"""Under this name transforms find what `api_usage` gave among their tables; without it they ask again."""
-
-
-def api_usage() -> Transform:
-    """Give a row for each client, API and version (USAGE_COLUMNS)."""
-
-    def transform(tables: Tables) -> DataFrame:
-        lines = require_columns(tables, REQUESTS, *_LINE_COLUMNS)
-        forwarded = sf.coalesce("is_forwarded", sf.lit(False))
-        # What is forwarded came over a connection of the broker's, which says nothing of the client.
-        own = lines.withColumns({"is_forwarded": forwarded, "connection": sf.when(~forwarded, sf.col("connection"))})
-        # A line of a connection is like its others: what follows looks at few rows.
-        kinds = own.groupBy(*(name for name in own.columns if name != "timestamp")).agg(
-            sf.count("*").alias("requests"),
-            sf.min("timestamp").alias("first_timestamp"),
-            sf.max("timestamp").alias("last_timestamp"),
-        )
-        told = _with_negotiation(_with_inter_broker(_with_software(kinds)))
-        grouped = told.groupBy(*(name for name in USAGE_COLUMNS if name not in _MEASURES))
-        connection = sf.when(sf.col("connection").isNotNull(), sf.struct("node_id", "connection"))
-        return grouped.agg(
-            sf.sum("requests").alias("requests"),
-            sf.countDistinct(connection).alias("connections"),
-            sf.min("first_timestamp").alias("first_timestamp"),
-            sf.max("last_timestamp").alias("last_timestamp"),
-        ).select(*USAGE_COLUMNS)
-
-    return transform
-
-
-def known_usage(tables: Tables) -> DataFrame:
-    """Give the usage that is among the tables, or work it out."""
-    return tables[API_USAGE] if API_USAGE in tables else api_usage()(tables)
-
-
+"""Name under which transforms find the result of `api_usage` among their tables; without it they compute it again."""
 _LINE_COLUMNS: Final = (
     "node_id",
     "connection",
@@ -106,23 +72,20 @@ _LINE_COLUMNS: Final = (
     "timestamp",
 )
 _MEASURES: Final = ("requests", "connections", "first_timestamp", "last_timestamp")
-
 _FETCH: Final = 1
 _API_VERSIONS: Final = 18
 _ADD_PARTITIONS_TO_TXN: Final = 24
 # Clients end at 3; from 4 on brokers verify transactions with it (KIP-890).
 _ADD_PARTITIONS_OF_BROKERS: Final = 4
-# DescribeQuorum and UpdateFeatures: they ask for CLUSTER_ACTION or more, and are sent by administrators.
+# DescribeQuorum and UpdateFeatures need CLUSTER_ACTION or more, and are sent by administrators.
 _OF_ADMINISTRATORS: Final = frozenset({55, 57})
 # Fetch, ListOffsets, SaslHandshake, ApiVersions, OffsetForLeaderEpoch, SaslAuthenticate.
 _OF_FETCHERS: Final = frozenset({1, 2, 17, 18, 23, 36})
 _FETCHER: Final = r"^broker-\d+-fetcher-\d+$"
-
-
-# Each API as the newest release that knows it has it.
+# Each API as in the newest release that has it.
 _NEWEST: Final = {key: api for release in all_releases() for key, api in release.apis.items()}
 _OF_CONTROLLERS: Final = frozenset(key for key, api in _NEWEST.items() if api.listeners == {Listener.CONTROLLER})
-"""APIs that nobody but controllers serves."""
+"""APIs that only controllers serve."""
 _OF_NODES: Final = _OF_CONTROLLERS | frozenset(
     key
     for release in all_releases()
@@ -132,8 +95,40 @@ _OF_NODES: Final = _OF_CONTROLLERS | frozenset(
 """APIs that only nodes send."""
 
 
+def api_usage() -> Transform:
+    """Return a row for each client, API and version (USAGE_COLUMNS)."""
+
+    def transform(tables: Tables) -> DataFrame:
+        lines = require_columns(tables, REQUESTS, *_LINE_COLUMNS)
+        forwarded = sf.coalesce("is_forwarded", sf.lit(False))
+        # A forwarded request came over a connection of the broker, not of the client.
+        own = lines.withColumns({"is_forwarded": forwarded, "connection": sf.when(~forwarded, sf.col("connection"))})
+        # Lines of a connection are alike, so the following steps see few rows.
+        kinds = own.groupBy(*(name for name in own.columns if name != "timestamp")).agg(
+            sf.count("*").alias("requests"),
+            sf.min("timestamp").alias("first_timestamp"),
+            sf.max("timestamp").alias("last_timestamp"),
+        )
+        complete = _with_negotiation(_with_inter_broker(_with_software(kinds)))
+        grouped = complete.groupBy(*(name for name in USAGE_COLUMNS if name not in _MEASURES))
+        connection = sf.when(sf.col("connection").isNotNull(), sf.struct("node_id", "connection"))
+        return grouped.agg(
+            sf.sum("requests").alias("requests"),
+            sf.countDistinct(connection).alias("connections"),
+            sf.min("first_timestamp").alias("first_timestamp"),
+            sf.max("last_timestamp").alias("last_timestamp"),
+        ).select(*USAGE_COLUMNS)
+
+    return transform
+
+
+def known_usage(tables: Tables) -> DataFrame:
+    """Return the usage that is among the tables, or compute it."""
+    return tables[API_USAGE] if API_USAGE in tables else api_usage()(tables)
+
+
 def _with_software(kinds: DataFrame) -> DataFrame:
-    """Give each line the software that any line of its connection names; the last one said, should there be two."""
+    """Set the software that any line of a connection names, the last one if there are several."""
     named = sf.when(
         sf.col("software_name").isNotNull(), sf.struct("last_timestamp", "software_name", "software_version")
     )
@@ -153,7 +148,7 @@ def _with_inter_broker(kinds: DataFrame) -> DataFrame:
     fetcher = api.isin(sorted(_OF_FETCHERS)) & sf.coalesce(sf.col("client_id").rlike(_FETCHER), sf.lit(False))
     found = found.withColumn("of_node", own & (_of_connection(sf.max, of_node) | fetcher))
 
-    # On such a listener connections that do nothing by which a node is known are a node's all the same.
+    # On a listener with no other clients, all connections are nodes'.
     other = own & ~sf.col("of_node") & ~api.isin(sorted(_OF_FETCHERS))
     of_nodes = sf.max("of_node").over(on_listener) & ~sf.max(other).over(on_listener)
     is_inter_broker = sf.col("of_node") | (own & of_nodes & sf.col("listener").isNotNull())
@@ -161,12 +156,12 @@ def _with_inter_broker(kinds: DataFrame) -> DataFrame:
 
 
 def _with_negotiation(kinds: DataFrame) -> DataFrame:
-    """Say of whom it is known that it asks; who names its software did so in asking (ApiVersions 3)."""
+    """Set whether the client sends ApiVersions; a client that names its software did so in it (ApiVersions 3)."""
     asks = (sf.col("api_key") == _API_VERSIONS) | sf.col("software_name").isNotNull()
     return kinds.withColumn("negotiates", sf.max(asks).over(Window.partitionBy(*CLIENT_COLUMNS)))
 
 
 def _of_connection(function: Callable[[Column], Column], column: Column) -> Column:
-    """Ask a question about all lines of a connection; about the line alone where none is known."""
+    """Aggregate a column over all lines of a connection; over the line alone if its connection is unknown."""
     over = Window.partitionBy(CLUSTER, "node_id", "connection")
     return sf.when(sf.col("connection").isNull(), column).otherwise(function(column).over(over))

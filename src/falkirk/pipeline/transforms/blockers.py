@@ -1,7 +1,7 @@
-"""Which nodes block the way to a target while the cluster runs, all at once, and what to do about each.
+"""All nodes that block a target while the cluster runs, and what to do about each.
 
-A feature level is finalized only if every registered node supports it, fenced ones too; so one that is long gone, and
-that nobody unregistered, blocks like any other. Source: KIP-584, KIP-1155.
+A feature level is finalized only if every registered node supports it, fenced ones too; so a node that is long gone,
+but was never unregistered, blocks like any other. Source: KIP-584, KIP-1155.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 GHOST_AFTER: Final = timedelta(days=7)
-"""Longer than an outage that somebody still works on."""
+"""Longer than an outage that is still being worked on."""
 
 
 def blockers(at: MetadataVersion, release: Release, *, ghost_after: timedelta = GHOST_AFTER) -> Transform:
-    """Give a row for each node and each feature level of the target that it does not support.
+    """Return a row for each node and each feature level of the target that it does not support.
 
     The levels are metadata.version's and those of the other features that would stay finalized. Ghosts (brokers that
-    were fenced `ghost_after` before the metadata's end, or longer) that support them all have one row without a
-    feature: they block the next move. Columns: cluster, role, node_id, feature, level, min_supported, max_supported
-    (null: it does not know the feature), fenced_since, is_ghost, what_to_do.
+    have been fenced for `ghost_after` or longer at the end of the metadata) that support all levels have one row
+    without a feature: they block the next move. Columns: cluster, role, node_id, feature, level, min_supported,
+    max_supported (null: it does not know the feature), fenced_since, is_ghost, what_to_do.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -64,7 +64,7 @@ def blockers(at: MetadataVersion, release: Release, *, ghost_after: timedelta = 
 
 
 def _wanted(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
-    """Give cluster, last_timestamp, wanted: the levels that all nodes must support at the target."""
+    """Return cluster, last_timestamp, wanted: the levels that all nodes must support at the target."""
     kept = feature_targets(at, release)(tables).filter(sf.col("kept_level") > 0)
     wanted = kept.groupBy(CLUSTER).agg(
         sf.collect_list(sf.struct("feature", sf.col("kept_level").alias("level"))).alias("kept")

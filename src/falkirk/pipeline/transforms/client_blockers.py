@@ -1,8 +1,8 @@
-"""Which clients use versions of APIs that a release does not offer: removed ones (KIP-896), and such as came later.
+"""Clients that use API versions which a release does not offer: removed ones (KIP-896), or later ones.
 
-A client that asks which versions a node speaks falls back by itself, where the two have one in common: that is a
-change, and no blocker. Whether they have one is known of Apache's own Java client, whose versions are those of its
-release; of other software nothing is known but what it was seen to use, and asking is taken to be enough.
+A client that sends ApiVersions falls back by itself if it has a version in common with the node: that is a change, not
+a blocker. Common versions are known for Apache's own Java client, whose versions are those of its release. Of other
+software only the versions in use are known, and sending ApiVersions counts as enough.
 """
 
 from __future__ import annotations
@@ -30,20 +30,50 @@ if TYPE_CHECKING:
     from falkirk.versions.supported_range import SupportedRange
 
 JAVA_CLIENT: Final = "apache-kafka-java"
+# DescribeCluster, GetTelemetrySubscriptions, PushTelemetry, DescribeTopicPartitions: clients that ask first go without
+# (KIP-700, KIP-714, KIP-966).
+_DONE_WITHOUT: Final = frozenset({60, 71, 72, 75})
+_NOTHING: Final = "nothing"
+_USED: Final = (
+    *(name for name in CLIENT_COLUMNS if name != "is_inter_broker"),
+    "api_key",
+    "api",
+    "api_version",
+    "requests",
+    "last_timestamp",
+    "negotiates",
+)
+_FATE_TYPES: Final[dict[str, pa.DataType]] = {
+    "why": pa.string(),
+    "offered": pa.string(),
+    "usable_version": pa.int32(),
+    "is_blocker": pa.bool_(),
+    "what_to_do": pa.string(),
+    "detail": pa.string(),
+}
+_FATES: Final = pa.schema(_FATE_TYPES)
+_INPUT_COLUMNS: Final = [
+    "api_key",
+    "api_version",
+    "serves_controllers",
+    "software_name",
+    "software_version",
+    "negotiates",
+]
 
 
 def client_blockers(release: Release) -> Transform:
-    """Give the rows of `client_changes` on clients that stop working, as far as that can be told."""
+    """Return the rows of `client_changes` for clients that stop working, as far as is known."""
     return lambda tables: client_changes(release)(tables).filter("is_blocker")
 
 
 def client_changes(release: Release) -> Transform:
-    """Give a row for each client, API and version in use that a release does not offer to clients.
+    """Return a row for each client, API and version in use that a release does not offer to clients.
 
-    Columns: who and what as in `api_usage` (nodes' own traffic, and what brokers forwarded, are left out), requests,
-    last_timestamp, negotiates; and what ApiFate says.
+    Columns: client and request as in `api_usage` (without nodes' own traffic and forwarded requests), requests,
+    last_timestamp, negotiates; and those of ApiFate.
     """
-    # The workers look the name up again: the releases' tables do not travel.
+    # Workers look the name up again: the releases' tables are not pickled.
     name = release.name
 
     def transform(tables: Tables) -> DataFrame:
@@ -56,16 +86,16 @@ def client_changes(release: Release) -> Transform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiFate:
-    """What becomes of a version in use that a release does not offer."""
+    """The outcome for a version in use that a release does not offer."""
 
     why: str
-    """`removed` (below what it offers), `newer` (above it), `no such API`."""
+    """`removed` (below the offered versions), `newer` (above them), `no such API`."""
     offered: str | None
-    """Versions that it offers, `4-17`."""
+    """Offered versions, `4-17`."""
     usable_version: int | None
-    """The highest version that both are known to speak."""
+    """The highest version that both are known to support."""
     is_blocker: bool
-    """Whether the client stops working, as far as that can be told."""
+    """Whether the client stops working, as far as is known."""
     what_to_do: str
     detail: str
 
@@ -73,10 +103,10 @@ class ApiFate:
 def api_fate(
     release: Release, api_key: int, version: int, *, listener: Listener, client: SupportedRange | None, negotiates: bool
 ) -> ApiFate | None:
-    """Say what becomes of a version in use; None if the release offers it.
+    """Return the outcome for a version in use; None if the release offers it.
 
-    `client` has the versions that the client's software speaks, None where they are not known; with `negotiates` it
-    asks for the node's before it chooses one.
+    `client` has the versions that the client's software supports, None if unknown; `negotiates`: it sends ApiVersions
+    before it chooses one.
     """
     offered = _offered(release, listener).get(api_key)
     if offered is None:
@@ -107,40 +137,16 @@ def api_fate(
 
 
 def client_versions(software_name: str | None, software_version: str | None, api_key: int) -> SupportedRange | None:
-    """Give the versions of an API that a client's software speaks; None where that is not known."""
+    """Return the versions of an API that a client's software supports; None if unknown."""
     if software_name != JAVA_CLIENT or software_version is None:
         return None
     try:
-        # A patch release speaks what its neighbours do.
+        # A patch release has the versions of its minor release.
         release = Release.parse(".".join(software_version.split(".")[:2]))
     except UnknownReleaseError:
         return None
     api = release.apis.get(api_key)
     return None if api is None else api.stable_versions
-
-
-# DescribeCluster, GetTelemetrySubscriptions, PushTelemetry, DescribeTopicPartitions: clients that ask first go without
-# (KIP-700, KIP-714, KIP-966).
-_DONE_WITHOUT: Final = frozenset({60, 71, 72, 75})
-_NOTHING: Final = "nothing"
-_USED: Final = (
-    *(name for name in CLIENT_COLUMNS if name != "is_inter_broker"),
-    "api_key",
-    "api",
-    "api_version",
-    "requests",
-    "last_timestamp",
-    "negotiates",
-)
-_FATE_TYPES: Final[dict[str, pa.DataType]] = {
-    "why": pa.string(),
-    "offered": pa.string(),
-    "usable_version": pa.int32(),
-    "is_blocker": pa.bool_(),
-    "what_to_do": pa.string(),
-    "detail": pa.string(),
-}
-_FATES: Final = pa.schema(_FATE_TYPES)
 
 
 def _outcome(client: SupportedRange | None, usable: int | None, *, negotiates: bool) -> str:
@@ -154,17 +160,14 @@ def _outcome(client: SupportedRange | None, usable: int | None, *, negotiates: b
 
 
 def _not_offered(batches: Iterable[pa.RecordBatch], release: str) -> Iterator[pa.RecordBatch]:
-    asked = Release.parse(release)
+    to = Release.parse(release)
     for batch in batches:
-        fates = [_fate(asked, row) for row in batch.select(_ASKED).to_pylist()]
+        fates = [_fate(to, row) for row in batch.select(_INPUT_COLUMNS).to_pylist()]
         rows = [row for row, fate in enumerate(fates) if fate is not None]
         found = [fate for fate in fates if fate is not None]
         arrays = [pa.array([getattr(fate, field.name) for fate in found], field.type) for field in _FATES]
         kept = batch.take(pa.array(rows, pa.int64()))
         yield pa.RecordBatch.from_arrays([*kept.columns, *arrays], names=[*kept.schema.names, *_FATES.names])
-
-
-_ASKED: Final = ["api_key", "api_version", "serves_controllers", "software_name", "software_version", "negotiates"]
 
 
 def _fate(release: Release, row: dict[str, Any]) -> ApiFate | None:  # Any: values of columns

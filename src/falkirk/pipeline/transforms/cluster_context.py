@@ -1,4 +1,4 @@
-"""What the rules of the loss catalogue ask of a whole cluster: one small row for each, joined where a rule needs it."""
+"""Facts about a whole cluster for rules of the loss catalogue: one small row for each, joined if a rule needs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.metadata_state import BROKERS
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.conditions import SINGLE_LOG_DIR_BROKERS, SINGLE_LOG_DIRS, asks_of_brokers
+from falkirk.pipeline.transforms.conditions import SINGLE_LOG_DIR_BROKERS, SINGLE_LOG_DIRS, needs_brokers
 from falkirk.pipeline.transforms.feature_targets import finalized_levels, kept_level
 from falkirk.pipeline.transforms.required import require_columns
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from falkirk.metadata.condition import Condition
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.condition import Condition
+    from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.transforms.required import Tables
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
+_OWN_LEVEL: Final = "own_level"
+_ELR_ENABLED: Final = "elr_enabled"
+
 
 def with_log_dirs(rows: DataFrame, conditions: Iterable[Condition], tables: Tables) -> DataFrame:
-    """Join what conditions ask of brokers (`conditions.RowColumns`), if one does."""
-    if not any(asks_of_brokers(condition) for condition in conditions):
+    """Join the columns about brokers (`conditions.RowColumns`), if a condition needs them."""
+    if not any(needs_brokers(condition) for condition in conditions):
         return rows
     brokers = require_columns(tables, BROKERS, "broker_id", "log_dirs").filter(sf.size("log_dirs") == 1)
     single = brokers.groupBy(CLUSTER).agg(
@@ -40,7 +43,7 @@ def with_log_dirs(rows: DataFrame, conditions: Iterable[Condition], tables: Tabl
 
 
 def with_own_level(rows: DataFrame, rules: Iterable[LossRule], tables: Tables) -> DataFrame:
-    """Join the cluster's own level, if a rule speaks of what a record means there (see `has_meaning`)."""
+    """Join the cluster's own level, if a rule depends on it (see `has_meaning`)."""
     if not any(rule.by_meaning for rule in rules):
         return rows
     clusters = require_columns(tables, CLUSTERS, "metadata_version")
@@ -49,17 +52,17 @@ def with_own_level(rows: DataFrame, rules: Iterable[LossRule], tables: Tables) -
 
 
 def has_meaning(rule: LossRule) -> Column:
-    """Say whether the cluster has what the rule speaks of, wherever its condition holds, as `LossRule.has_meaning`."""
+    """Whether a matching record means something at the cluster's own level, as `LossRule.has_meaning`."""
     if not rule.by_meaning or rule.level is None:
         return sf.lit(True)
-    # Without a level of its own a cluster may hold anything.
+    # A cluster without a level may hold anything.
     return sf.coalesce(_OWN_LEVEL, sf.lit(int(METADATA_VERSIONS[-1].level))) >= rule.level
 
 
 def with_elr_enabled(
     rows: DataFrame, rules: Iterable[LossRule], tables: Tables, at: MetadataVersion, release: Release
 ) -> DataFrame:
-    """Join whether the cluster uses eligible leader replicas at a target, if a rule depends on that there."""
+    """Join whether the cluster uses eligible leader replicas at a target, if a rule depends on that."""
     if not any(depends_on_elr(rule, at) for rule in rules):
         return rows
     feature = ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -72,14 +75,10 @@ def with_elr_enabled(
 
 
 def depends_on_elr(rule: LossRule, at: MetadataVersion) -> bool:
-    """Say whether a rule applies at a level only where eligible leader replicas are switched off."""
+    """Return whether a rule applies at a level only if eligible leader replicas are disabled."""
     return rule.applies(at, elr_enabled=False) and not rule.applies(at, elr_enabled=True)
 
 
 def elr_disabled() -> Column:
-    """Say whether the cluster goes without eligible leader replicas at the target of `with_elr_enabled`."""
+    """Whether the cluster has no eligible leader replicas at the target of `with_elr_enabled`."""
     return sf.col(_ELR_ENABLED).isNull()
-
-
-_OWN_LEVEL: Final = "own_level"
-_ELR_ENABLED: Final = "elr_enabled"

@@ -1,6 +1,6 @@
-"""The conditions of the loss catalogue as columns: they hold for a row exactly if `Condition.holds` says so.
+"""The conditions of the loss catalogue as columns, true for a row exactly if `Condition.holds` is.
 
-None of the columns is ever null, so that they can be negated and combined.
+None of the columns is ever null, so they can be negated and combined.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, assert_never, cast
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.condition import (
+from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
+from falkirk.metadata.losses.condition import (
     AllOf,
     Always,
     AnyOf,
@@ -27,7 +28,6 @@ from falkirk.metadata.condition import (
     IsSet,
     LongerThan,
 )
-from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.protocol.uuid import uuid_text
 
 if TYPE_CHECKING:
@@ -37,14 +37,21 @@ if TYPE_CHECKING:
 
 FieldCondition = Equals | Differs | IsOneOf | IsSet | LongerThan | IsEmpty | Contains | EqualsIgnoringCase
 KnownCondition = FieldCondition | Always | HasUnderivableDirectory | AllOf | AnyOf
-"""All conditions that there are; a test says when one is missing."""
+"""All conditions; a test fails if one is missing."""
+SINGLE_LOG_DIR_BROKERS: Final = "single_log_dir_brokers"
+SINGLE_LOG_DIRS: Final = "single_log_dirs"
+# What `str.strip` removes.
+_WHITESPACE: Final = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
+_MIGRATING: Final = uuid_text(MIGRATING)
+_RESERVED: Final = [uuid_text(directory) for directory in (MIGRATING, UNASSIGNED, LOST)]
+_FEW: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowColumns:
-    """The columns of a row: each field by its name, and what a condition may need besides.
+    """The columns of a row: each field by its name, and facts about brokers.
 
-    Which brokers are registered with exactly one log dir is an array of their ids; those dirs are an array of uuids.
+    Brokers registered with exactly one log dir are an array of ids; those dirs are an array of uuids.
     """
 
     value: Callable[[str], Column] = sf.col
@@ -52,13 +59,9 @@ class RowColumns:
     single_log_dirs: Column = field(default_factory=lambda: sf.col(SINGLE_LOG_DIRS))
 
 
-SINGLE_LOG_DIR_BROKERS: Final = "single_log_dir_brokers"
-SINGLE_LOG_DIRS: Final = "single_log_dirs"
-
-
 def condition_column(condition: Condition, row: RowColumns) -> Column:
-    """Say whether a condition holds."""
-    known = cast("KnownCondition", condition)  # the base class is open, the catalogue's conditions are these
+    """Return whether a condition holds, as a column."""
+    known = cast("KnownCondition", condition)  # the base class is open; the catalogue has only these
     match known:
         case Always():
             return sf.lit(True)
@@ -72,11 +75,11 @@ def condition_column(condition: Condition, row: RowColumns) -> Column:
             return _field_column(known, row.value(known.name))
 
 
-def asks_of_brokers(condition: Condition) -> bool:
-    """Say whether a condition needs the columns of `RowColumns` that tell of brokers."""
+def needs_brokers(condition: Condition) -> bool:
+    """Return whether a condition needs the columns of `RowColumns` about brokers."""
     match condition:
         case AllOf(parts) | AnyOf(parts):
-            return any(map(asks_of_brokers, parts))
+            return any(map(needs_brokers, parts))
         case _:
             return isinstance(condition, HasUnderivableDirectory)
 
@@ -104,12 +107,6 @@ def _field_column(condition: FieldCondition, value: Column) -> Column:
     return found
 
 
-# What `str.strip` takes away.
-_WHITESPACE: Final = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
-_MIGRATING: Final = uuid_text(MIGRATING)
-_RESERVED: Final = [uuid_text(directory) for directory in (MIGRATING, UNASSIGNED, LOST)]
-
-
 def _or_false(column: Column) -> Column:
     return sf.coalesce(column, sf.lit(False))
 
@@ -119,7 +116,7 @@ def _length(column: Column) -> Column:
 
 
 def _has_underivable_directory(row: RowColumns) -> Column:
-    """Look at each replica's broker; a change that leaves the replicas as they are is told by its directories alone."""
+    """Compare each replica's directory with its broker's; a change without replicas is judged by directories alone."""
     replicas, directories = row.value("replicas"), row.value("directories")
 
     def is_underivable(replica: Column, directory: Column) -> Column:
@@ -128,8 +125,8 @@ def _has_underivable_directory(row: RowColumns) -> Column:
     def is_one_of_several(directory: Column) -> Column:
         return ~directory.isin(_RESERVED) & ~_or_false(sf.array_contains(row.single_log_dirs, directory))
 
-    # Spark compiles everything but lambdas, and those take ten times as long: the few replicas that partitions have
-    # are asked one by one.
+    # Spark compiles everything but lambdas, which take ten times as long: the few replicas of a partition are checked
+    # one by one.
     first = (is_underivable(sf.get(replicas, sf.lit(at)), sf.get(directories, sf.lit(at))) for at in range(_FEW))
     of_few = functools.reduce(operator.or_, map(_or_false, first))
     of_many = sf.array_contains(sf.zip_with(replicas, directories, is_underivable), sf.lit(True))
@@ -138,6 +135,3 @@ def _has_underivable_directory(row: RowColumns) -> Column:
         .when(sf.array_size(directories) <= _FEW, of_few)
         .otherwise(of_many)
     )
-
-
-_FEW: Final = 4

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.loss import UNKNOWN_TAG, Outcome
-from falkirk.metadata.loss_catalogue import CATALOGUE, config_rules
+from falkirk.metadata.losses.loss import UNKNOWN_TAG, Outcome
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
 from falkirk.pipeline.tables.metadata_state import UNKNOWN_TAGS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.cluster_context import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.transforms.metadata_objects import MetadataObjects
     from falkirk.pipeline.transforms.required import Tables, Transform
     from falkirk.versions.metadata_version import MetadataVersion
@@ -49,20 +49,21 @@ LOSS_COLUMNS: Final = (
     "source",
     "detail",
 )
-"""Of each loss: what becomes of it (`lost`, `inaccessible`, `feature`), its kind, the object as a phrase and as JSON,
-type, offset and file of the record that wrote it last, and a sentence."""
+"""Of each loss: outcome (`lost`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type, offset and
+file of the record that wrote it last, and a sentence.
+"""
 
 
 def downgrade_losses(at: MetadataVersion, release: Release) -> Transform:
-    """Give a row for each loss of the metadata (LOSS_COLUMNS) at a level that a release's nodes will read.
+    """Return a row for each loss of the metadata (LOSS_COLUMNS) at a level that a release's nodes will read.
 
-    `at` is not below FLOOR. Groups are not asked.
+    `at` is not below FLOOR. Losses of groups are separate: `group_readiness.group_losses`.
     """
     assert at >= FLOOR, f"{at} is below {FLOOR}, and tables have not all that is lost there"
 
     def transform(tables: Tables) -> DataFrame:
         found = [_of_features(tables, at, release), _unknown_tags(tables)]
-        # Where eligible leader replicas are switched off is known of each cluster only.
+        # Whether eligible leader replicas are disabled depends on the cluster.
         rules = [rule for rule in CATALOGUE if rule.applies(at, elr_enabled=False)] + config_rules(at, release)
         for record, objects in METADATA_OBJECTS.items():
             of_record = [rule for rule in rules if rule.record == record]
@@ -103,7 +104,7 @@ def _unknown_tags(tables: Tables) -> DataFrame:
         outcome=sf.lit(rule.outcome.value),
         kind=sf.lit(rule.kind),
         key=sf.col("key"),
-        # The table names the object by its phrase alone.
+        # The table has only the phrase of the object.
         key_fields=sf.lit(None).cast("string"),
         record=sf.coalesce("written.record", "record"),
         offset=sf.col("written.offset"),
@@ -114,7 +115,7 @@ def _unknown_tags(tables: Tables) -> DataFrame:
 
 def _of_features(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
     targets = feature_targets(at, release)(tables)
-    # kraft.version is converted, not lost: who votes moves into the configuration.
+    # kraft.version is converted, not lost: the voters move into the configuration.
     lowered = targets.filter((sf.col("kept_level") < sf.col("level")) & (sf.col("feature") != KRAFT_VERSION))
     return _losses(
         lowered,

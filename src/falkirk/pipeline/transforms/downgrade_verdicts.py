@@ -1,4 +1,4 @@
-"""Each cluster's verdict on a target: what `falkirk logdir plan` concludes, and the status that it exits with."""
+"""Each cluster's verdict on a target, as `falkirk logdir plan` concludes it, with the same exit status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.loss import Outcome
+from falkirk.metadata.losses.loss import Outcome
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.level_names import level_name
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 def downgrade_verdicts(
     at: MetadataVersion, release: Release, *, losses: DataFrame, group_losses: DataFrame | None = None
 ) -> Transform:
-    """Give a row for each cluster whose metadata was read.
+    """Return a row for each cluster whose metadata was read.
 
     `losses` are those of `downgrade_losses` for the same target, `group_losses` those of its groups (cluster, kind),
     one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses and
-    inaccessible (how many by kind), dropped_features (those that are lowered too), blockers, warnings,
-    controller_quorum_voters (see `obstacles`), status: 1 if something is in the way, else 3 if something would be lost,
-    else 0.
+    inaccessible (counts by kind), dropped_features (lowered ones included), blockers, warnings,
+    controller_quorum_voters (see `obstacles`), status: 1 if there is a blocker, else 3 if something would be lost, else
+    0.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -61,13 +61,13 @@ def downgrade_verdicts(
 
 
 def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
-    """Count losses by cluster, outcome and kind, and bring the counts of each cluster into one row."""
-    told = losses.select(CLUSTER, "outcome", "kind", "key_fields")
+    """Count losses by cluster, outcome and kind, and collect the counts of each cluster into one row."""
+    counted = losses.select(CLUSTER, "outcome", "kind", "key_fields")
     if group_losses is not None:
         lost = group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind", sf.lit(None).cast("string"))
-        told = told.unionAll(lost)
+        counted = counted.unionAll(lost)
     feature = sf.when(sf.col("outcome") == Outcome.FEATURE.value, sf.get_json_object("key_fields", "$.feature"))
-    counts = told.groupBy(CLUSTER, "outcome", "kind").agg(
+    counts = counted.groupBy(CLUSTER, "outcome", "kind").agg(
         sf.count("*").alias("count"), sf.collect_list(feature).alias("features")
     )
 

@@ -1,7 +1,7 @@
-"""Which features are in use, and by whom: what KIP-584 leaves as future work.
+"""Features in use, and their users: what KIP-584 leaves as future work.
 
-Groups, transactional ids, partitions and voters say it of themselves; request logs say it of clients. What uses
-metadata.version is another question: `minimum_version` names the records that force a level.
+Groups, transactional ids, partitions and voters are in the tables; request logs show clients. For metadata.version
+`minimum_version` names the records that need a level.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from falkirk.coordinator.record_type import GroupType
-from falkirk.coordinator.written_records import FEATURE_OF_GROUPS
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.records.written_records import FEATURE_OF_GROUPS
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.groups import GROUPS, TRANSACTIONS
 from falkirk.pipeline.tables.metadata_state import PARTITIONS
@@ -40,24 +40,10 @@ USE_COLUMNS: Final = (
     "unit",
     "last_timestamp",
 )
-"""The feature, the level at which it is finalized (0: not at all), and the level that the use needs; who uses it, as a
-phrase and apart: kind (`consumer group`, `transactional id`, `topic`, `voter`, `client`) and name; how many of what
-(members, transactions, partitions, voters, requests), and when last, where that is known."""
-
-
-def feature_use() -> Transform:
-    """Give a row for each feature and whoever uses it (USE_COLUMNS); clients by client.id and software."""
-
-    def transform(tables: Tables) -> DataFrame:
-        used = functools.reduce(DataFrame.unionByName, [use(tables) for use in _USES])
-        levels = finalized_levels(tables)
-        phrase = sf.concat_ws(" ", "kind", "name")
-        found = used.join(sf.broadcast(levels), [CLUSTER, "feature"], "left").withColumn("used_by", phrase)
-        return found.withColumn("level", sf.coalesce("level", sf.lit(0))).select(*USE_COLUMNS)
-
-    return transform
-
-
+"""The feature, its finalized level (0: none), and the level that the use needs; the user as a phrase, and as kind
+(`consumer group`, `transactional id`, `topic`, `voter`, `client`) and name; how many of what unit (members,
+transactions, partitions, voters, requests), and the last time, if known.
+"""
 # APIs that a client sends with the feature alone: key, first version that needs it -> feature, level. Clients of
 # transaction.version 1 send nothing that tells them apart; those of 2 end transactions with version 5 (KIP-890).
 _APIS: Final = {
@@ -68,6 +54,20 @@ _APIS: Final = {
     (88, 0): (FEATURE_OF_GROUPS[GroupType.STREAMS], 1),
     (26, 5): (TRANSACTION_VERSION, 2),
 }
+_TYPES: Final = {"needed_level": "int", "count": "bigint", "last_timestamp": "timestamp"}
+
+
+def feature_use() -> Transform:
+    """Return a row for each feature and user (USE_COLUMNS); clients by client.id and software."""
+
+    def transform(tables: Tables) -> DataFrame:
+        used = functools.reduce(DataFrame.unionByName, [use(tables) for use in _USES])
+        levels = finalized_levels(tables)
+        phrase = sf.concat_ws(" ", "kind", "name")
+        found = used.join(sf.broadcast(levels), [CLUSTER, "feature"], "left").withColumn("used_by", phrase)
+        return found.withColumn("level", sf.coalesce("level", sf.lit(0))).select(*USE_COLUMNS)
+
+    return transform
 
 
 def _by_groups(tables: Tables) -> DataFrame:
@@ -86,7 +86,7 @@ def _by_groups(tables: Tables) -> DataFrame:
 
 
 def _by_transactions(tables: Tables) -> DataFrame:
-    """Tell of ids whose records are flexible, which level 1 brought, and of clients that speak level 2."""
+    """Return ids whose records are flexible (level 1), and clients that use level 2."""
     columns = ("transactional_id", "client_transaction_version", "value_version", "last_update_timestamp")
     ids = require_columns(tables, TRANSACTIONS, *columns)
     needed = sf.greatest(sf.coalesce("client_transaction_version", sf.lit(0)), sf.col("value_version"))
@@ -120,7 +120,7 @@ def _by_partitions(tables: Tables) -> DataFrame:
 
 
 def _by_voters(tables: Tables) -> DataFrame:
-    """Tell of voters that the log names: with level 0 the configuration does."""
+    """Return the voters in the log; with level 0 they are in the configuration."""
     clusters = require_columns(tables, CLUSTERS, "kraft_version", "voters")
     voters = clusters.filter(sf.col("kraft_version") > 0)
     return _uses(
@@ -167,7 +167,6 @@ def _by_clients(tables: Tables) -> DataFrame:
 
 
 _USES: Final = (_by_groups, _by_transactions, _by_partitions, _by_voters, _by_clients)
-_TYPES: Final = {"needed_level": "int", "count": "bigint", "last_timestamp": "timestamp"}
 
 
 def _uses(rows: DataFrame, **columns: Column) -> DataFrame:

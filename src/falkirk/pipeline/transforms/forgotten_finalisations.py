@@ -1,4 +1,4 @@
-"""Features that could go higher: all registered nodes support more than is finalized, and nobody has raised it."""
+"""Features that could be raised: all registered nodes support more than is finalized."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def forgotten_finalisations() -> Transform:
-    """Give a row for each cluster and feature: cluster, feature, finalized_level (0: not finalized), highest_level.
+    """Return a row for each cluster and feature: cluster, feature, finalized_level (0: not finalized), highest_level.
 
-    The latter is the highest that every node supports, fenced ones too: nodes that hold a feature back are for
-    `blockers` to name. What a level needs of other features is not asked. kraft.version is left out: to raise it is
-    to change who votes.
+    The latter is the highest level that every node supports, fenced ones too: `blockers` names nodes that hold a
+    feature back. Dependencies on other features are not checked. kraft.version is left out, because raising it changes
+    the voters.
     """
 
     def transform(tables: Tables) -> DataFrame:

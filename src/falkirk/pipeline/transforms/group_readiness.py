@@ -1,12 +1,12 @@
-"""What a release's coordinators make of all groups of a fleet (KIP-915), as `falkirk logdir plan` says it of a cluster.
+"""What a release's coordinators would load of all groups of a fleet (KIP-915), as `falkirk logdir plan` does.
 
     answers = {GROUP_ANSWERS.name: group_answers(Release.parse("3.9"))(tables).persist()}
     group_readiness()(tables | answers)
     group_losses()(tables | answers)
     partition_readiness()(tables | answers)
 
-Each partition is asked as a whole, by one worker. Coordinators are those that the release runs by default: what
-server.properties choose is not in the tables.
+Each partition is judged as a whole, by one worker. Coordinators are those that the release runs by default, because
+server.properties are not in the tables.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from falkirk.coordinator.written_records import ALWAYS_WRITTEN, WRITING_RULES
-from falkirk.metadata.loss import Outcome
-from falkirk.pipeline.state.group_answers import GROUP_ANSWERS, PARTITION_ROWS, partition_answers
+from falkirk.coordinator.records.written_records import ALWAYS_WRITTEN, WRITING_RULES
+from falkirk.metadata.losses.loss import Outcome
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS, PARTITION_ROWS, partition_answers
 from falkirk.pipeline.tables.groups import GROUP_MEMBERS, GROUP_RECORDS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS
@@ -32,76 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from falkirk.pipeline.transforms.required import Tables, Transform
-
-
-def group_answers(release: Release) -> Transform:
-    """Ask a release about each partition of `__consumer_offsets`: the table GROUP_ANSWERS, for the other transforms."""
-    # The workers look the name up again: the releases' tables do not travel.
-    name = release.name
-
-    def transform(tables: Tables) -> DataFrame:
-        rows = _partition_rows(require_columns(tables, GROUP_RECORDS))
-        schema = from_arrow_schema(GROUP_ANSWERS.full_schema)
-        return rows.groupBy(CLUSTER, "partition").applyInArrow(lambda key, table: _answers(key, table, name), schema)
-
-    return transform
-
-
-def group_readiness() -> Transform:
-    """Give a row for each group: cluster, partition, group, type, members by protocol and what becomes of it.
-
-    Columns: members, committed_offsets, pending_offsets; members_by_protocol (`classic` -> 2); verdict (`readable`,
-    `appears_empty`, `unreadable`); lost (what -> how many, none if readable); detail, a clause; conversion, a sentence
-    where a tombstone goes so that the offsets are served.
-    """
-
-    def transform(tables: Tables) -> DataFrame:
-        answers = require_columns(tables, GROUP_ANSWERS, "partition", "group").filter(sf.col("group").isNotNull())
-        groups = answers.select(CLUSTER, "partition", "group.*")
-        members = require_columns(tables, GROUP_MEMBERS, "group", "protocol").filter(sf.col("protocol").isNotNull())
-        counts = members.groupBy(CLUSTER, "group", "protocol").agg(sf.count("*").alias("count"))
-        by_protocol = counts.groupBy(CLUSTER, "group").agg(
-            sf.map_from_entries(sf.sort_array(sf.collect_list(sf.struct("protocol", "count")))).alias(_BY_PROTOCOL)
-        )
-        none = sf.create_map().cast("map<string,bigint>")
-        joined = groups.join(by_protocol, [CLUSTER, "group"], "left")
-        return joined.withColumn(_BY_PROTOCOL, sf.coalesce(_BY_PROTOCOL, none))
-
-    return transform
-
-
-def group_losses() -> Transform:
-    """Give the losses of groups in the columns of metadata's losses (LOSS_COLUMNS); `source` is the partition."""
-
-    def transform(tables: Tables) -> DataFrame:
-        losses = require_columns(tables, GROUP_ANSWERS, "loss").filter(sf.col("loss").isNotNull())
-        told = losses.select(CLUSTER, sf.lit(Outcome.LOST.value).alias("outcome"), "loss.*")
-        return told.select(*LOSS_COLUMNS)
-
-    return transform
-
-
-def partition_readiness() -> Transform:
-    """Give a row for each partition of `__consumer_offsets`: whether it would load, and what stands in it.
-
-    Columns: records, tombstones (that no cleaner has taken out yet); load_fails, failing_records, and offset and reason
-    of the first one; skipped (records that the target steps over, by type); orphaned (records with a value that
-    coordinators do not write at the cluster's levels, by type: `coordinator.written_records`); unknown_types (by type),
-    without_type (keys too short for one), and unknown_tags.
-    """
-
-    def transform(tables: Tables) -> DataFrame:
-        answers = require_columns(tables, GROUP_ANSWERS, "partition", "load").filter(sf.col("load").isNotNull())
-        loads = answers.select(CLUSTER, "partition", "load.*")
-        levels = finalized_levels(tables).groupBy(CLUSTER)
-        by_feature = levels.agg(sf.map_from_entries(sf.collect_list(sf.struct("feature", "level"))).alias("levels"))
-        joined = loads.join(sf.broadcast(by_feature), CLUSTER, "left")
-        orphaned = sf.map_filter("values", lambda type_, _: ~_is_written(type_))
-        found = joined.withColumn("orphaned", orphaned).withColumn("load_fails", sf.col("failing_records") > 0)
-        return found.select(CLUSTER, "partition", *_PARTITION_COLUMNS)
-
-    return transform
-
 
 _BY_PROTOCOL = "members_by_protocol"
 _PARTITION_COLUMNS = (
@@ -120,8 +50,77 @@ _PARTITION_COLUMNS = (
 _OFFSET_COMMIT = 1
 
 
+def group_answers(release: Release) -> Transform:
+    """Judge each partition of `__consumer_offsets` by a release: the table GROUP_ANSWERS, for the other transforms."""
+    # Workers look the name up again: the releases' tables are not pickled.
+    name = release.name
+
+    def transform(tables: Tables) -> DataFrame:
+        rows = _partition_rows(require_columns(tables, GROUP_RECORDS))
+        schema = from_arrow_schema(GROUP_ANSWERS.full_schema)
+        return rows.groupBy(CLUSTER, "partition").applyInArrow(lambda key, table: _answers(key, table, name), schema)
+
+    return transform
+
+
+def group_readiness() -> Transform:
+    """Return a row for each group: cluster, partition, group, type, members by protocol and the outcome.
+
+    Columns: members, committed_offsets, pending_offsets; members_by_protocol (`classic` -> 2); verdict (`readable`,
+    `appears_empty`, `unreadable`); lost (what -> how many, none if readable); detail, a clause; conversion, a sentence
+    if a tombstone is removed so that the offsets are served.
+    """
+
+    def transform(tables: Tables) -> DataFrame:
+        answers = require_columns(tables, GROUP_ANSWERS, "partition", "group").filter(sf.col("group").isNotNull())
+        groups = answers.select(CLUSTER, "partition", "group.*")
+        members = require_columns(tables, GROUP_MEMBERS, "group", "protocol").filter(sf.col("protocol").isNotNull())
+        counts = members.groupBy(CLUSTER, "group", "protocol").agg(sf.count("*").alias("count"))
+        by_protocol = counts.groupBy(CLUSTER, "group").agg(
+            sf.map_from_entries(sf.sort_array(sf.collect_list(sf.struct("protocol", "count")))).alias(_BY_PROTOCOL)
+        )
+        none = sf.create_map().cast("map<string,bigint>")
+        joined = groups.join(by_protocol, [CLUSTER, "group"], "left")
+        return joined.withColumn(_BY_PROTOCOL, sf.coalesce(_BY_PROTOCOL, none))
+
+    return transform
+
+
+def group_losses() -> Transform:
+    """Return the losses of groups in the columns of metadata's losses (LOSS_COLUMNS); `source` is the partition."""
+
+    def transform(tables: Tables) -> DataFrame:
+        losses = require_columns(tables, GROUP_ANSWERS, "loss").filter(sf.col("loss").isNotNull())
+        lost = losses.select(CLUSTER, sf.lit(Outcome.LOST.value).alias("outcome"), "loss.*")
+        return lost.select(*LOSS_COLUMNS)
+
+    return transform
+
+
+def partition_readiness() -> Transform:
+    """Return a row for each partition of `__consumer_offsets`: whether it would load, and what it holds.
+
+    Columns: records, tombstones (not cleaned yet); load_fails, failing_records, and offset and reason of the first one;
+    skipped (records that the target skips, by type); orphaned (records with a value that coordinators do not write at
+    the cluster's levels, by type: `coordinator.records.written_records`); unknown_types (by type), without_type (keys
+    too short for one), and unknown_tags.
+    """
+
+    def transform(tables: Tables) -> DataFrame:
+        answers = require_columns(tables, GROUP_ANSWERS, "partition", "load").filter(sf.col("load").isNotNull())
+        loads = answers.select(CLUSTER, "partition", "load.*")
+        levels = finalized_levels(tables).groupBy(CLUSTER)
+        by_feature = levels.agg(sf.map_from_entries(sf.collect_list(sf.struct("feature", "level"))).alias("levels"))
+        joined = loads.join(sf.broadcast(by_feature), CLUSTER, "left")
+        orphaned = sf.map_filter("values", lambda type_, _: ~_is_written(type_))
+        found = joined.withColumn("orphaned", orphaned).withColumn("load_fails", sf.col("failing_records") > 0)
+        return found.select(CLUSTER, "partition", *_PARTITION_COLUMNS)
+
+    return transform
+
+
 def _partition_rows(records: DataFrame) -> DataFrame:
-    """Give what a partition's answer takes; bytes of values that nobody will look at stay behind."""
+    """Return the columns needed, without the bytes of values that are not read."""
     commit = sf.col("offset_commit")
     is_commit = (sf.col("record_type") == _OFFSET_COMMIT) & commit.isNotNull() & (sf.col("unknown_tags") == 0)
     made = {
@@ -140,7 +139,7 @@ def _answers(key: tuple[pa.Scalar[Any], ...], table: pa.Table, release: str) -> 
 
 
 def _is_written(type_: Column) -> Column:
-    """Say of a type of record whether coordinators write it at the levels in the column `levels`."""
+    """Whether coordinators write a type of record at the levels in the column `levels`."""
 
     def level(feature: str) -> Column:
         return sf.coalesce(sf.try_element_at("levels", sf.lit(feature)), sf.lit(0))

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def level_name(level: Column) -> Column:
-    """Give the name of a level, `3.9-IV0`; null for one that is not known."""
+    """Return the name of a level, `3.9-IV0`; null for an unknown one."""
     names = ((sf.lit(int(version.level)), sf.lit(version.name)) for version in METADATA_VERSIONS)
     return sf.try_element_at(sf.create_map(*chain.from_iterable(names)), level.cast("int"))

@@ -1,4 +1,4 @@
-"""Where everything is: each cluster's levels, and the releases that run them."""
+"""Each cluster's finalized levels, and the releases that run them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def levels() -> Transform:
-    """Give a row for each cluster whose metadata was read.
+    """Return a row for each cluster whose metadata was read.
 
     Columns: cluster, cluster_id, level (null: no metadata.version is finalized), metadata_version (its name), releases
-    (the words of those that run the level), features (the other finalized levels by name), last_timestamp.
+    (those that run the level, `3.9`), features (the other finalized levels by name), last_timestamp.
     """
 
     def transform(tables: Tables) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Which table holds the objects that a record type describes, and by which columns they are told."""
+"""The tables of objects by record type, and the columns of each object's key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.record_key import IDENTITY_NAMES
+from falkirk.metadata.records.record_key import IDENTITY_NAMES
 from falkirk.pipeline.tables.metadata_state import ACLS, BROKERS, CONFIGS, CONTROLLERS, PARTITIONS, SCRAM_CREDENTIALS
 from falkirk.pipeline.transforms.object_keys import key_fields, key_text
 
@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.tables.table import Table
+
+_UUIDS: Final = {"acl"}
+_PLACES: Final = {
+    "in_controlled_shutdown": "in_controlled_shutdown_written",
+    "broker_log_dirs": "log_dirs_written",
+    "cordoned_log_dirs": "cordoned_log_dirs_written",
+    "directory_assignment": "directories_written",
+    "elr_to_isr": "replica_state_written",
+    "last_known_leader_to_isr": "replica_state_written",
+    "eligible_leader_replicas": "replica_state_written",
+    "partition_without_replica": "replica_state_written",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataObjects:
-    """The objects of one record type. `identity` names the columns that say which one, in the order of its key."""
+    """The objects of one record type. `identity` names the columns of its key, in order."""
 
     table: Table
     kind: str
@@ -32,19 +44,19 @@ class MetadataObjects:
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """Name the columns that `key_text` and `key_fields` want."""
+        """Names of the columns that `key_text` and `key_fields` need."""
         return self.identity if self.topic is None else (*self.identity, self.topic)
 
     def key_text(self) -> Column:
-        """Give the phrase for an object."""
+        """Return the phrase for an object."""
         return key_text(self.kind, self._identity(), None if self.topic is None else sf.col(self.topic))
 
     def key_fields(self) -> Column:
-        """Give the identity by name, as JSON."""
+        """Return the key's fields by name, as JSON."""
         return key_fields(self.kind, self._identity())
 
     def order(self) -> Column:
-        """Give what objects are sorted by, as the image is written: topics by name, uuids by their bytes."""
+        """Return the sort key of objects, in the order the image is written: topics by name, uuids by their bytes."""
         columns = self.identity if self.topic is None else (self.topic, *self.identity[1:])
         names = IDENTITY_NAMES[self.kind]
         return sf.struct(
@@ -74,23 +86,10 @@ METADATA_OBJECTS: Final[Mapping[str, MetadataObjects]] = {
 
 
 def place_column(rule: LossRule) -> str:
-    """Name the column that tells where what the rule speaks of was written last: a part of the object, or all of it."""
+    """Return the column with the place where the part of the object that the rule is about was written last."""
     return _PLACES.get(rule.kind, "written")
 
 
-_UUIDS: Final = {"acl"}
-_PLACES: Final = {
-    "in_controlled_shutdown": "in_controlled_shutdown_written",
-    "broker_log_dirs": "log_dirs_written",
-    "cordoned_log_dirs": "cordoned_log_dirs_written",
-    "directory_assignment": "directories_written",
-    "elr_to_isr": "replica_state_written",
-    "last_known_leader_to_isr": "replica_state_written",
-    "eligible_leader_replicas": "replica_state_written",
-    "partition_without_replica": "replica_state_written",
-}
-
-
 def _bytes_of(column: str) -> Column:
-    # Kafka's text form of a uuid is sorted otherwise than its bytes.
+    # Kafka's text form of a uuid does not sort like its bytes.
     return sf.unbase64(sf.concat(sf.translate(column, "-_", "+/"), sf.lit("==")))

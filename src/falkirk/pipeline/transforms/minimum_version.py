@@ -1,4 +1,4 @@
-"""The lowest metadata.version that each cluster's data fits, and what forces it: `metadata.minimum_version`."""
+"""The lowest metadata.version that holds each cluster's data, and what forces it: `metadata.levels.minimum_version`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.loss import Outcome
-from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.metadata.losses.loss import Outcome
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.cluster_context import has_meaning, with_log_dirs, with_own_level
@@ -20,18 +20,22 @@ from falkirk.pipeline.transforms.rule_matches import of_rule, rule_matches, rule
 from falkirk.versions.metadata_version import FLOOR
 
 if TYPE_CHECKING:
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.transforms.metadata_objects import MetadataObjects
     from falkirk.pipeline.transforms.required import Tables, Transform
 
+_RULES = tuple(
+    rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None and rule.level > FLOOR.level
+)
+
 
 def minimum_version() -> Transform:
-    """Give for each cluster the lowest level, not below FLOOR, at which nothing is lost.
+    """Return for each cluster the lowest level, not below FLOOR, at which nothing is lost.
 
-    Columns: cluster, level, metadata_version (its name), because_count (how many objects a lower level cannot hold),
+    Columns: cluster, level, metadata_version (its name), because_count (objects that a lower level cannot hold),
     because: for each kind of loss that forces the level, by its name, an array of (kind, count, key, record, offset,
     source), where key is the first of its objects. Nothing forces FLOOR itself. Features force no level: they are
-    dropped by name. Loss of unknown tagged fields is the same at all levels.
+    dropped by name. Unknown tagged fields are lost at all levels alike.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -59,17 +63,12 @@ def minimum_version() -> Transform:
     return transform
 
 
-_RULES = tuple(
-    rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None and rule.level > FLOOR.level
-)
-
-
 def _forcing(tables: Tables, objects: MetadataObjects, rules: list[LossRule]) -> DataFrame:
     """Count the objects by cluster, level and kind, and name the first of each."""
     rows = with_own_level(require_columns(tables, objects.table), rules, tables)
     rows = with_log_dirs(rows, [rule.condition for rule in rules], tables)
     matches = rule_matches(rows, [(rule, has_meaning(rule)) for rule in rules])
-    told = matches.select(
+    found = matches.select(
         CLUSTER,
         *objects.key_columns,
         of_rule(rules, lambda rule: rule.level).alias("level"),
@@ -78,7 +77,7 @@ def _forcing(tables: Tables, objects: MetadataObjects, rules: list[LossRule]) ->
         rule_place(rules).alias("place"),
     )
     kept = sf.struct(*objects.key_columns, "place")
-    first = told.groupBy(CLUSTER, "level", "kind", "record").agg(
+    first = found.groupBy(CLUSTER, "level", "kind", "record").agg(
         sf.count("*").alias("count"), sf.min_by(kept, objects.order()).alias("first")
     )
     named = first.select(CLUSTER, "level", "kind", "count", "record", "first.*")

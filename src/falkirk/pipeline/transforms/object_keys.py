@@ -1,4 +1,4 @@
-"""How objects of the metadata are told, as columns: the phrases and fields of `metadata.record_key`."""
+"""Phrases and fields of object keys (`metadata.records.record_key`), as columns."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.record_key import IDENTITY_NAMES, NAMINGS, PHRASES
+from falkirk.metadata.records.record_key import IDENTITY_NAMES, NAMINGS, PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column
 
-    from falkirk.metadata.record_key import Naming
+    from falkirk.metadata.records.record_key import Naming
+
+_PLACE: Final = re.compile(r"\{(\d*)\}")
 
 
 def key_text(kind: str, identity: Sequence[Column], topic: Column | None = None) -> Column:
-    """Give the phrase for an object, `topic orders partition 3`; `identity` has a column for each of its parts.
+    """Return the phrase for an object, `topic orders partition 3`; `identity` has a column for each part of its key.
 
-    `topic` is the name that stands for the id of a topic, where it is known.
+    `topic` replaces the id of a topic by its name, if that is known.
     """
     words = [_word(name, part) for name, part in zip(IDENTITY_NAMES[kind], identity, strict=True)]
     if topic is not None:
@@ -30,16 +32,13 @@ def key_text(kind: str, identity: Sequence[Column], topic: Column | None = None)
 
 
 def key_fields(kind: str, identity: Sequence[Column]) -> Column:
-    """Give the identity by name, as JSON."""
+    """Return the key's fields by name, as JSON."""
     named = [part.alias(name) for name, part in zip(IDENTITY_NAMES[kind], identity, strict=True)]
     return sf.to_json(sf.struct(*named), {"ignoreNullFields": "false"}) if named else sf.lit("{}")
 
 
-_PLACE: Final = re.compile(r"\{(\d*)\}")
-
-
 def _filled(phrase: str, words: Sequence[Column]) -> Column:
-    # Between the places there is text: those at odd places of the split are numbers of words.
+    # The split alternates text and, at odd indexes, numbers of words.
     parts = _PLACE.split(phrase)
     columns = [words[int(part or 0)] if index % 2 else sf.lit(part) for index, part in enumerate(parts)]
     return sf.concat(*columns)

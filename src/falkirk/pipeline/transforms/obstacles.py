@@ -1,4 +1,4 @@
-"""What stands in the way of a downgrade of stopped directories, and what the operator should know: `StoppedCluster`."""
+"""Blockers of a downgrade of stopped directories, and warnings for the operator: `StoppedCluster`, for all clusters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from falkirk.pipeline.tables.clusters import CLUSTERS, LOG_DIRS
 from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
@@ -22,22 +24,32 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from falkirk.ledger.findings import Finding
     from falkirk.pipeline.transforms.required import Tables, Transform
+
+_FINDINGS: Final = pa.list_(pa.struct([("kind", pa.string()), ("fields", pa.string()), ("text", pa.string())]))
+_COLUMNS: Final = pa.schema(
+    [
+        (CLUSTER, pa.string()),
+        ("blockers", _FINDINGS),
+        ("warnings", _FINDINGS),
+        ("controller_quorum_voters", pa.string()),
+    ]
+)
 
 
 def obstacles(at: MetadataVersion, release: Release) -> Transform:
-    """Give for each cluster the sentences `blockers` and `warnings` (arrays), and `controller_quorum_voters`.
+    """Return for each cluster arrays `blockers` and `warnings`, and `controller_quorum_voters`.
 
-    The last is the value of controller.quorum.voters that every node needs where kraft.version has to go down to 0;
-    null where it has not. What of the files could not be read is in the table `problems`.
+    Elements have kind, fields (JSON) and text. The last column is the value of controller.quorum.voters that every
+    node needs if kraft.version has to go down to 0, else null. Problems with files are in the table `problems`.
     """
 
     def transform(tables: Tables) -> DataFrame:
         own = [field.name for field in fields(StoppedCluster) if field.name in CLUSTERS.schema.names]
         clusters = require_columns(tables, CLUSTERS, *own)
         rows = clusters.join(_directories(tables), CLUSTER, "left").join(_registrations(tables), CLUSTER, "left")
-        schema = f"{CLUSTER} string, blockers array<string>, warnings array<string>, controller_quorum_voters string"
-        return rows.mapInArrow(partial(_told, at=int(at.level), release=release.name), schema)
+        return rows.mapInArrow(partial(_obstacles, at=int(at.level), release=release.name), from_arrow_schema(_COLUMNS))
 
     return transform
 
@@ -62,8 +74,8 @@ def _registrations(tables: Tables) -> DataFrame:
     )
 
 
-def _told(batches: Iterable[pa.RecordBatch], *, at: int, release: str) -> Iterator[pa.RecordBatch]:
-    # The workers look the names up again: the releases' tables do not travel.
+def _obstacles(batches: Iterable[pa.RecordBatch], *, at: int, release: str) -> Iterator[pa.RecordBatch]:
+    # Workers look the names up again: the releases' tables are not pickled.
     to, reader = MetadataVersion.of_level(at), Release.parse(release)
     for batch in batches:
         found = []
@@ -71,17 +83,14 @@ def _told(batches: Iterable[pa.RecordBatch], *, at: int, release: str) -> Iterat
             name = row.pop(CLUSTER)
             cluster = StoppedCluster(**row)
             voters = cluster.quorum_voters() if cluster.lowers_kraft_version(to, reader) else None
-            found.append((name, list(cluster.blockers(to, reader)), list(cluster.warnings()), voters))
-        columns = list(zip(*found, strict=True)) or [()] * len(_TOLD)
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, _TOLD, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=_TOLD)
+            found.append((name, _rows(cluster.blockers(to, reader)), _rows(cluster.warnings()), voters))
+        columns = list(zip(*found, strict=True)) or [()] * len(_COLUMNS)
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, _COLUMNS, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=_COLUMNS)
 
 
-_TOLD: Final = pa.schema(
-    [
-        (CLUSTER, pa.string()),
-        ("blockers", pa.list_(pa.string())),
-        ("warnings", pa.list_(pa.string())),
-        ("controller_quorum_voters", pa.string()),
+def _rows(findings: Iterable[Finding]) -> list[dict[str, str]]:
+    return [
+        {"kind": found.kind, "fields": msgspec.json.encode(found.fields).decode(), "text": found.text}
+        for found in findings
     ]
-)

@@ -1,8 +1,8 @@
-"""Behind which record each upgrade of metadata.version could no longer be taken back without loss.
+"""The record that makes each upgrade of metadata.version irreversible without loss.
 
-The first record behind an upgrade that holds what the level before it cannot hold: the loss catalogue says which
-records bear what (`LossRule.bearers`). Later records may have overwritten it; what would be lost now is for
-`downgrade_losses` to say. Records of a metadata transaction that was aborted count like any other.
+That is the first record behind an upgrade that the level before it cannot hold: `LossRule.bearers` in the loss
+catalogue. Later records may have overwritten it; `downgrade_losses` has what would be lost now. Records of an aborted
+metadata transaction count like any other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as sf
 
-from falkirk.metadata.loss import Outcome
-from falkirk.metadata.loss_catalogue import CATALOGUE
+from falkirk.metadata.losses.loss import Outcome
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS, METADATA_RECORDS
 from falkirk.pipeline.tables.metadata_state import TOPICS
 from falkirk.pipeline.tables.table import CLUSTER
@@ -29,16 +29,20 @@ from falkirk.versions.metadata_version import METADATA_VERSION
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.transforms.required import Tables, Transform
+
+# A loss at every level does not make one upgrade irreversible.
+_RULES: Final = tuple(rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None)
+_BEARERS: Final = tuple(dict.fromkeys(record for rule in _RULES for record in rule.bearers))
 
 
 def point_of_no_return() -> Transform:
-    """Give a row for each upgrade of metadata.version that the log still tells of.
+    """Return a row for each upgrade of metadata.version that is still in the log.
 
-    Columns: cluster, from_level, to_level, upgrade_offset, upgrade_timestamp, and of the record behind which it could
-    not be taken back kind (of what would be lost), record (its type), key, offset, timestamp: null where there is none
-    up to the end of the log, or up to where the level went back by itself.
+    Columns: cluster, from_level, to_level, upgrade_offset, upgrade_timestamp, and of the record that makes it
+    irreversible kind (of loss), record (its type), key, offset, timestamp: null if there is none up to the end of the
+    log, or up to where the level was lowered again.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -51,8 +55,10 @@ def point_of_no_return() -> Transform:
             & (level > sf.col("from_level"))
             & (~by_meaning | (_level_at(sf.col("offset")) >= level))
         )
-        told = sf.struct("offset", RULE, "record", "timestamp", "key", "topic_id", "partition_id")
-        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(sf.min_by(told, sf.struct("offset", RULE)).alias("first"))
+        record = sf.struct("offset", RULE, "record", "timestamp", "key", "topic_id", "partition_id")
+        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(
+            sf.min_by(record, sf.struct("offset", RULE)).alias("first")
+        )
         found = upgrades.join(first, [CLUSTER, "upgrade_offset"], "left").select(
             CLUSTER, "from_level", "to_level", "upgrade_offset", "upgrade_timestamp", "first.*"
         )
@@ -73,13 +79,8 @@ def point_of_no_return() -> Transform:
     return transform
 
 
-# What is lost at every level does not make one of them a way without return.
-_RULES: Final = tuple(rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None)
-_BEARERS: Final = tuple(dict.fromkeys(record for rule in _RULES for record in rule.bearers))
-
-
 def _upgrades(tables: Tables) -> DataFrame:
-    """Give the upgrades, each with `changes` (all of the cluster's, by offset) and `until`, where it was taken back."""
+    """Return the upgrades, with `changes` (all of the cluster's, by offset) and `until`, where it was taken back."""
     levels = require_columns(tables, FEATURE_LEVELS, "feature", "from_level", "to_level", "offset", "timestamp")
     moves = levels.filter((sf.col("feature") == METADATA_VERSION) & sf.col("offset").isNotNull())
     changes = moves.groupBy(CLUSTER).agg(
@@ -104,15 +105,15 @@ def _upgrades(tables: Tables) -> DataFrame:
 
 
 def _bearing(tables: Tables, upgrades: DataFrame) -> DataFrame:
-    """Give each record behind an upgrade that bears something, once for each upgrade and rule."""
+    """Return each record behind an upgrade that a lower level cannot hold, once for each upgrade and rule."""
     records = require_columns(
         tables, METADATA_RECORDS, "is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values()
     ).filter(~sf.col("is_snapshot") & sf.col("record_name").isin(*_BEARERS))
-    # Most clusters have no upgrade in their log, and need not be asked.
+    # Most clusters have no upgrade in their log, and are skipped.
     since = upgrades.groupBy(CLUSTER).agg(sf.min("upgrade_offset").alias("since"))
     records = records.join(sf.broadcast(since), CLUSTER).filter(sf.col("offset") > sf.col("since"))
     records = with_log_dirs(with_parsed(records, _BEARERS), [rule.condition for rule in _RULES], tables)
-    told = each_match(records, [_is_borne(rule) for rule in _RULES]).select(
+    borne = each_match(records, [_is_borne(rule) for rule in _RULES]).select(
         CLUSTER,
         "offset",
         "timestamp",
@@ -122,7 +123,7 @@ def _bearing(tables: Tables, upgrades: DataFrame) -> DataFrame:
         sf.coalesce("partition.partition_id", "partition_change.partition_id").alias("partition_id"),
         RULE,
     )
-    return told.join(sf.broadcast(upgrades), CLUSTER)
+    return borne.join(sf.broadcast(upgrades), CLUSTER)
 
 
 def _is_borne(rule: LossRule) -> Column:
@@ -134,7 +135,7 @@ def _is_borne(rule: LossRule) -> Column:
 
 
 def _level_at(offset: Column) -> Column:
-    """Give the metadata.version at which a record was written."""
+    """Return the metadata.version at which a record was written."""
     before = sf.filter("changes", lambda change: change["offset"] < offset)
     return sf.try_element_at(before, sf.lit(-1))["to_level"]
 

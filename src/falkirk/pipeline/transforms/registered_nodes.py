@@ -20,7 +20,7 @@ CONTROLLER: Final = "controller"
 
 
 def registered_nodes(tables: Tables) -> DataFrame:
-    """Give cluster, role (broker or controller), node_id, features, fenced, fenced_since (null where it is not)."""
+    """Return cluster, role (broker or controller), node_id, features, fenced, fenced_since (null if not fenced)."""
     brokers = require_columns(tables, BROKERS, "broker_id", "features", "fenced", "fenced_since")
     controllers = require_columns(tables, CONTROLLERS, "controller_id", "features")
     fenced = sf.coalesce("fenced", sf.lit(False))

@@ -1,7 +1,7 @@
-"""What a transform asks of its tables; what is missing is named before Spark looks for it.
+"""The tables and columns that a transform needs; a missing one is named before Spark fails.
 
 Every transform is `name(arguments) -> Transform`: the outer function binds the arguments, the inner one takes the
-tables by name and gives a DataFrame.
+tables by name and returns a DataFrame.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
 
 Tables = Mapping[str, DataFrame]
-"""Tables of a warehouse, or what transforms made of them, by name."""
+"""Tables of a warehouse, or results of transforms, by name."""
 Transform = Callable[[Tables], DataFrame]
 
 
 class MissingTableError(PipelineError):
-    """A table is not there, or lacks a column."""
+    """A table is missing, or lacks a column."""
 
 
 def require_columns(tables: Tables, table: Table, *columns: str) -> DataFrame:
-    """Give the cluster and these columns of a table, in this order; without columns, all that it has.
+    """Return the cluster and these columns of a table, in this order; without columns, all that it has.
 
-    Raises MissingTableError naming the table, and the columns that it lacks.
+    Raises MissingTableError naming the table and the columns that it lacks.
     """
     names = [CLUSTER, *(columns or table.schema.names)]
     unknown = set(names) - set(table.full_schema.names)

@@ -1,4 +1,4 @@
-"""Which objects the rules of the loss catalogue match: its conditions, asked of a table."""
+"""The objects that match rules of the loss catalogue."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from falkirk.metadata.loss import LossRule
+    from falkirk.metadata.losses.loss import LossRule
 
 RULE: Final = "rule"
-"""The column that says which rule matches: its place among those that were asked."""
+"""The column with the index of the matching rule."""
 
 
 def rule_matches(rows: DataFrame, rules: Sequence[tuple[LossRule, Column]]) -> DataFrame:
-    """Give each object once for each rule that it matches, with the column RULE.
+    """Return each object once for each rule that it matches, with the column RULE.
 
-    `rows` are objects, with what the conditions ask for besides (`cluster_context`). Each rule comes with a column that
-    says whether it applies at all.
+    `rows` are objects, with the facts that the conditions need (`cluster_context`). Each rule comes with a column that
+    tells whether it applies at all.
     """
     row = RowColumns()
     return each_match(rows, [applies & condition_column(rule.condition, row) for rule, applies in rules])
 
 
 def each_match(rows: DataFrame, holds: Sequence[Column]) -> DataFrame:
-    """Give each row once for each of the columns that hold, with its number as RULE."""
-    # Asked twice: most rows match nothing, and to ask is cheaper than to make an array. Numbers are taken out of it by
-    # compiled code, nulls by a lambda; and to "explode" it would ask a third time, whether there is an element.
+    """Return each row once for each of the columns that is true, with its index as RULE."""
+    # Evaluated twice: most rows match nothing, and filtering is cheaper than making an array. Compiled code removes
+    # numbers from it, a lambda nulls; and "explode" would evaluate a third time whether there is an element.
     matching = rows.filter(functools.reduce(operator.or_, holds))
     matches = sf.array(*(sf.when(held, index).otherwise(-1) for index, held in enumerate(holds)))
     return matching.withColumn(RULE, sf.explode_outer(sf.array_remove(matches, -1)))
 
 
 def of_rule(rules: Sequence[LossRule], value: Callable[[LossRule], str | int | None]) -> Column:
-    """Give something of the rule that matches, out of those that were asked."""
+    """Return a value of the matching rule."""
     return sf.get(sf.array(*(sf.lit(value(rule)) for rule in rules)), sf.col(RULE))
 
 
 def rule_place(rules: Sequence[LossRule]) -> Column:
-    """Give where what the rule that matches speaks of was written last: type of the record, offset, source."""
+    """Return the place where the object of the matching rule was written last: type of the record, offset, source."""
     places: dict[str, list[int]] = {}
     for index, rule in enumerate(rules):
         places.setdefault(place_column(rule), []).append(index)

@@ -1,7 +1,7 @@
-"""What stands in the way of a downgrade of one cluster's stopped directories, told by what the tables say of it.
+"""Blockers of a downgrade of one cluster's stopped directories, from its rows in the tables.
 
-The findings are those of `falkirk logdir plan`, as far as they are about metadata and nodes. The wording differs:
-a plan names directories, a fleet names clusters.
+The findings are those of `falkirk logdir plan` about metadata and nodes. The wording differs: a plan names directories,
+a fleet names clusters.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, WarningKind, voter_without_address
 from falkirk.pipeline.transforms.feature_targets import kept_level
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.uuid import uuid_text
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 
     from falkirk.versions.release import Release
 
+_NONE: Final = uuid_text(ZERO_UUID)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedCluster:
-    """One cluster; the lists are None where nothing is known, as in tables.
+    """One cluster; a list is None if nothing is known, as in tables.
 
     `dynamic_voters` and the fields up to it are columns of CLUSTERS. `registered` has the ids of registered nodes,
-    `registered_dirs` (broker_id, log_dirs) of brokers, `directories` the ids of all log directories that are here,
-    `metadata_dirs` (node_id, directory_id) of those with metadata. Any: rows as Arrow gives them.
+    `registered_dirs` (broker_id, log_dirs) of brokers, `directories` the ids of all log directories in the fleet,
+    `metadata_dirs` (node_id, directory_id) of those with metadata. Any: rows as Arrow returns them.
     """
 
     metadata_version: int | None
@@ -42,51 +45,64 @@ class StoppedCluster:
     directories: list[str] | None
     metadata_dirs: list[dict[str, Any]] | None
 
-    def blockers(self, at: MetadataVersion, release: Release) -> Iterator[str]:
-        """Say what must be settled first."""
+    def blockers(self, at: MetadataVersion, release: Release) -> Iterator[Blocker]:
+        """Yield what must be settled first."""
         if self.metadata_version is None:
-            yield "no metadata.version is finalized"
+            yield Blocker(kind=BlockerKind.NO_METADATA_VERSION, fields={}, text="no metadata.version is finalized")
         elif at.level > self.metadata_version:
             own = MetadataVersion.of_level(self.metadata_version)
-            yield f"metadata.version is {own}, and {at} is above it: upgrade the running cluster with kafka-features"
+            yield Blocker(
+                kind=BlockerKind.TARGET_ABOVE,
+                fields={"from": str(own), "to": str(at)},
+                text=f"metadata.version is {own}, and {at} is above it: upgrade the running cluster with "
+                "kafka-features",
+            )
         if self.has_majority is False:
-            yield "no majority of the voters is here: another node may have a newer log"
+            yield Blocker(
+                kind=BlockerKind.NO_MAJORITY,
+                fields={},
+                text="no majority of the voters is here: another node may have a newer log",
+            )
         if self.is_complete is False:
-            yield "the metadata could not be read to its end: the table problems says why"
+            yield Blocker(
+                kind=BlockerKind.INCOMPLETE_METADATA,
+                fields={},
+                text="the metadata could not be read to its end: the table problems says why",
+            )
         if self.lowers_kraft_version(at, release):
             for voter in sorted(set(self.voters or ()) - {voter["voter_id"] for voter in self._with_address()}):
-                yield (
-                    f"voter {voter} has no address in the log: without it {at} (Kafka {release.word}) "
-                    "cannot be told where it votes"
-                )
+                yield voter_without_address(voter, f"{at} (Kafka {release.word})")
             yield from self._strangers()
 
-    def warnings(self) -> Iterator[str]:
-        """Say what the operator should know, and what does not stand in the way."""
+    def warnings(self) -> Iterator[LedgerWarning]:
+        """Yield what the operator should know, and what does not stand in the way."""
         here = set(self.nodes or ())
-        missing = (set(self.registered or ()) | set(self.voters or ())) - here
+        missing = sorted((set(self.registered or ()) | set(self.voters or ())) - here)
         if missing:
-            names = ", ".join(map(str, sorted(missing)))
-            yield (
-                f"nodes that belong to the cluster and are not here: {names}; before one of them starts again, its "
-                "metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go, or its newer records "
-                "stop it"
+            yield LedgerWarning(
+                kind=WarningKind.MISSING_NODES,
+                fields={"node_ids": missing},
+                text=f"nodes that belong to the cluster and are not here: {', '.join(map(str, missing))}; before one "
+                "of them starts again, its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must "
+                "go, or its newer records stop it",
             )
         for broker in self.registered_dirs or ():
             gone = [each for each in broker["log_dirs"] if each not in (self.directories or ())]
             if broker["broker_id"] in here and gone:
-                yield (
-                    f"node {broker['broker_id']} is registered with log directories that are not here: "
-                    f"{', '.join(gone)}"
+                yield LedgerWarning(
+                    kind=WarningKind.MISSING_LOG_DIRS,
+                    fields={"node_id": broker["broker_id"], "directory_ids": gone},
+                    text=f"node {broker['broker_id']} is registered with log directories that are not here: "
+                    f"{', '.join(gone)}",
                 )
 
     def lowers_kraft_version(self, at: MetadataVersion, release: Release) -> bool:
-        """Say whether the voters have to leave the log."""
+        """Return whether the voters have to leave the log."""
         level = self.kraft_version or 0
         return level > 0 and kept_level(KRAFT_VERSION, level, at, release)[0] < level
 
     def quorum_voters(self) -> str:
-        """Give the value of controller.quorum.voters that names the voters of the log."""
+        """Return the value of controller.quorum.voters for the voters of the log."""
         return ",".join(
             f"{voter['voter_id']}@{_host(voter['host'])}:{voter['port']}"
             for voter in sorted(self._with_address(), key=lambda voter: voter["voter_id"])
@@ -95,19 +111,18 @@ class StoppedCluster:
     def _with_address(self) -> list[dict[str, Any]]:  # Any: see the class
         return [voter for voter in self.dynamic_voters or () if voter["host"] is not None]
 
-    def _strangers(self) -> Iterator[str]:
+    def _strangers(self) -> Iterator[Blocker]:
         """Name nodes whose id votes, but not with the directory that is here: static voters have no directories."""
         expected = {voter["voter_id"]: voter["directory_id"] for voter in self.dynamic_voters or ()}
         for here in self.metadata_dirs or ():
             votes, actual = expected.get(here["node_id"]), here["directory_id"]
             if votes not in {None, _NONE} and actual not in {None, votes}:
-                yield (
-                    f"node {here['node_id']} votes with directory {votes}, and {actual} is here: "
-                    "with static voters nothing would tell them apart"
+                yield Blocker(
+                    kind=BlockerKind.VOTER_DIRECTORY_DIFFERS,
+                    fields={"node_id": here["node_id"], "directory_id": actual, "voter_directory_id": votes},
+                    text=f"node {here['node_id']} votes with directory {votes}, and {actual} is here: "
+                    "with static voters nothing would tell them apart",
                 )
-
-
-_NONE: Final = uuid_text(ZERO_UUID)
 
 
 def _host(host: str) -> str:

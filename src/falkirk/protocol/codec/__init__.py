@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 M = TypeVar("M", bound="WireMessage")
+# Below this a copy is cheaper than one more piece to write.
+_OWN_PIECE_BYTES_MIN: Final = 16 * 1024
+_Key = tuple[type["WireMessage"], int, int | None]
+_DECODERS: dict[_Key, Callable[[bytes, int], tuple[Any, int]]] = {}  # Any: the key's class
+_ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
 
 
 def decode(cls: type[M], version: int, data: bytes, *, layout: int | None = None) -> M:
@@ -88,14 +93,6 @@ def encode_pieces(message: WireMessage, version: int) -> list[bytes]:
     except encoder_compiler.FAST_PATH_ERRORS:
         return [encode_reference(message_layout(cls, version, None), message)]
     return pieces
-
-
-# Below this a copy is cheaper than one more piece to write.
-_OWN_PIECE_BYTES_MIN: Final = 16 * 1024
-
-_Key = tuple[type["WireMessage"], int, int | None]
-_DECODERS: dict[_Key, Callable[[bytes, int], tuple[Any, int]]] = {}  # Any: the key's class
-_ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
 
 
 def _compile_decoder(

@@ -24,6 +24,8 @@ STRING_BYTES_MAX: Final = 0x7FFF
 _ARRAY_TABLE_SIZE: Final = 33
 # Up to here a copy costs less than a view.
 _OWN_RECORDS_BYTES_MAX: Final = 16 * 1024
+_FORMAT_NAME = str.maketrans({">": "", "?": "t"})
+_TABLES: dict[str, tuple[Any, ...]] = {}  # Any: bound unpack_from methods
 
 
 class MalformedError(Exception):
@@ -31,7 +33,7 @@ class MalformedError(Exception):
 
 
 def compile_decoder(layout: StructLayout, title: str) -> Callable[[bytes, int], tuple[Any, int]]:
-    """Give a function (bytes, position) -> (message, position behind it).
+    """Return a function (bytes, position) -> (message, position behind it).
 
     It raises one of FAST_PATH_ERRORS on bytes that do not parse.
     """
@@ -335,12 +337,8 @@ class _DecoderCompiler:
         return "[]" if absent.is_array else f"{self.source.constant(absent.struct, 'C')}()"
 
 
-_FORMAT_NAME = str.maketrans({">": "", "?": "t"})
-_TABLES: dict[str, tuple[Any, ...]] = {}  # Any: bound unpack_from methods
-
-
 def _array_table(character: str) -> tuple[Any, ...]:  # Any: same
-    """Give the unpackers of arrays of 0, 1, 2 ... elements."""
+    """Return the unpackers of arrays of 0, 1, 2 ... elements."""
     if character not in _TABLES:
         _TABLES[character] = tuple(struct.Struct(f">{n}{character}").unpack_from for n in range(_ARRAY_TABLE_SIZE))
     return _TABLES[character]

@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.codec.layout import AbsentField, StructLayout, WireField
     from falkirk.protocol.schema import UnknownTaggedFields
 
-
-def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], list[bytes]]:  # Any: the layout's class
-    """Give a function message -> pieces. It raises one of FAST_PATH_ERRORS on a value that the wire cannot hold.
-
-    Fields of bytes are pieces of their own, as they are in the message: one that is no buffer shows when they are
-    joined.
-    """
-    compiler = _EncoderCompiler()
-    compiler.struct(layout, "m")
-    compiler.flush()
-    compiler.source.line("return out")
-    return compiler.source.compile("def encode(m):\n    out = []", title, _NAMESPACE)
-
-
 FAST_PATH_ERRORS: Final = (
     MalformedError,
     LocalProtocolError,
@@ -44,6 +30,29 @@ FAST_PATH_ERRORS: Final = (
     UnicodeEncodeError,
     OverflowError,
 )
+
+# Nulls as the compiled code writes them.
+_NULL_COMPACT: Final = r'b"\x00"'
+_NULL_STRING: Final = r'b"\xff\xff"'
+_NULL_ARRAY: Final = r'b"\xff\xff\xff\xff"'
+
+# Arrays up to this length take part in packing a whole struct at once.
+_SHAPED_LENGTH_MAX: Final = 32
+
+_FORMAT_NAME = str.maketrans({">": "", "?": "t"})
+
+
+def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], list[bytes]]:  # Any: the layout's class
+    """Return a function message -> pieces. It raises one of FAST_PATH_ERRORS on a value that the wire cannot hold.
+
+    Fields of bytes are pieces of their own, as they are in the message: one that is no buffer shows when they are
+    joined.
+    """
+    compiler = _EncoderCompiler()
+    compiler.struct(layout, "m")
+    compiler.flush()
+    compiler.source.line("return out")
+    return compiler.source.compile("def encode(m):\n    out = []", title, _NAMESPACE)
 
 
 def encode_tags(tagged: UnknownTaggedFields) -> bytes:
@@ -70,16 +79,6 @@ _NAMESPACE: Final[dict[str, Any]] = {  # Any: globals of compiled code
     "short": struct.Struct(">h").pack,
     "int32": struct.Struct(">i").pack,
 }
-
-
-# Nulls as the compiled code writes them.
-_NULL_COMPACT: Final = r'b"\x00"'
-_NULL_STRING: Final = r'b"\xff\xff"'
-_NULL_ARRAY: Final = r'b"\xff\xff\xff\xff"'
-
-
-# Arrays up to this length take part in packing a whole struct at once.
-_SHAPED_LENGTH_MAX: Final = 32
 
 
 class _EncoderCompiler:
@@ -286,7 +285,7 @@ class _EncoderCompiler:
             source.line(f'{unknown} += (({field.tag}, b"".join({out})),)')
 
     def _is_set(self, field: WireField | AbsentField, value: str) -> str:
-        """Give the condition under which a value is not the default."""
+        """Return the condition for a value that is not the default."""
         if field.default is None:
             return f"{value} is not None"
         if field.default is not ...:
@@ -295,6 +294,3 @@ class _EncoderCompiler:
             return f"({value} is None or {value})"
         cls = field.struct.cls if not isinstance(field.struct, type) and field.struct is not None else field.struct
         return f"{value} != {self.source.constant(cls, 'C')}()"
-
-
-_FORMAT_NAME = str.maketrans({">": "", "?": "t"})

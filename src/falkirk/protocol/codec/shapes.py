@@ -27,12 +27,12 @@ _SHAPES_MAX: Final = 256
 
 
 def is_plain(layout: StructLayout) -> bool:
-    """Say whether the struct's size depends on the lengths of its arrays alone, tagged fields set aside."""
+    """Return whether the struct's size depends on the lengths of its arrays alone, tagged fields aside."""
     return all(field.type in FIXED and not field.nullable for field in layout.fields)
 
 
 def has_arrays(layout: StructLayout) -> bool:
-    """Say whether a plain struct's size depends on anything at all."""
+    """Return whether a plain struct's size depends on anything at all."""
     return any(field.is_array for field in layout.fields)
 
 

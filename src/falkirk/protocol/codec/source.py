@@ -54,7 +54,7 @@ class Source:
         return f"{stem}{self._names}"
 
     def constant(self, value: Any, stem: str) -> str:  # Any: whatever the code needs
-        """Give the global name by which the code can use `value`."""
+        """Return the global name under which the code uses `value`."""
         name = self._constant_names.get((stem, id(value)))
         if name is None:
             name = f"{stem}_{len(self.constants)}"

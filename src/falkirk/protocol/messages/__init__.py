@@ -1173,7 +1173,7 @@ REMOTE_LOG_RECORDS: dict[int, str] = {
 
 
 def message_class(name: str) -> type[WireMessage]:
-    """Give the class of a message by its schema name. Raises KeyError."""
+    """Return the class of a message by its schema name. Raises KeyError."""
     return cast("type[WireMessage]", getattr(import_module(f"{__name__}.{MODULES[name]}"), name))
 
 

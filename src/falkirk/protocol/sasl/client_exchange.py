@@ -1,8 +1,8 @@
-"""What a client asks and is answered until it is authenticated (KIP-43, KIP-152, KIP-368).
+"""SASL authentication on the client's side: requests out, responses in (KIP-43, KIP-152, KIP-368).
 
     step = exchange.begin()
-    while isinstance(step, SaslQuestion):
-        step = exchange.take(answer_to(step.message, step.version))
+    while isinstance(step, NextRequest):
+        step = exchange.receive(response_to(step.message, step.version))
 
 Source: SaslClientAuthenticator.
 """
@@ -29,9 +29,19 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 
+# Below 1 tokens have no headers, as servers before 1.0 wanted them. The highest first.
+_HANDSHAKE_VERSIONS: Final = (1,)
+_AUTHENTICATE_VERSIONS: Final = (2, 1, 0)
+_SASL_HANDSHAKE: Final = 17
+_SASL_AUTHENTICATE: Final = 36
+# When in a session's life a client authenticates anew: so that not all do at once, and none comes too late.
+_REAUTHENTICATE_FROM: Final = 0.85
+_REAUTHENTICATE_WITHIN: Final = 0.10
+
+
 @dataclass(frozen=True, slots=True)
-class SaslQuestion:
-    """What is to be asked next, and in which version."""
+class NextRequest:
+    """The request to send next, and its version."""
 
     message: WireMessage
     version: int
@@ -39,19 +49,19 @@ class SaslQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SaslSession:
-    """It is done. `reauthenticate_after_ms`: the time for another exchange; None: the session does not end."""
+    """Authenticated. `reauthenticate_after_ms`: when another exchange is due; None: the session does not end."""
 
     reauthenticate_after_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class SaslRefusal:
-    """The server does not take us for who we say we are, or is not what it should be."""
+    """The server refused the credentials, or could not prove that it knows them."""
 
     reason: str
 
 
-SaslStep = SaslQuestion | SaslSession | SaslRefusal
+SaslStep = NextRequest | SaslSession | SaslRefusal
 
 
 class SaslClientExchange:
@@ -64,22 +74,22 @@ class SaslClientExchange:
         self._authenticate_version = _usable(_AUTHENTICATE_VERSIONS, offered.get(_SASL_AUTHENTICATE, ()))
         self._client = login.start(random)
 
-    def begin(self) -> SaslQuestion | SaslRefusal:
-        """Give the first question."""
+    def begin(self) -> NextRequest | SaslRefusal:
+        """Return the first request."""
         if self._handshake_version is None or self._authenticate_version is None:
             return SaslRefusal("the other side does not offer what SASL needs")
-        return SaslQuestion(SaslHandshakeRequest(self._login.mechanism), self._handshake_version)
+        return NextRequest(SaslHandshakeRequest(self._login.mechanism), self._handshake_version)
 
-    def take(self, answer: WireMessage) -> SaslStep:
-        """Take the answer to the question that was given last."""
+    def receive(self, answer: WireMessage) -> SaslStep:
+        """Receive the response to the request that was returned last."""
         if isinstance(answer, SaslHandshakeResponse):
             if answer.error_code:
-                return SaslRefusal(_why_no_handshake(answer, self._login.mechanism))
+                return SaslRefusal(_reason_refused(answer, self._login.mechanism))
             return self._ask(self._client.first())
         assert isinstance(answer, SaslAuthenticateResponse), "nothing else was asked"
-        return self._take_token(answer)
+        return self._receive_token(answer)
 
-    def _take_token(self, answer: SaslAuthenticateResponse) -> SaslStep:
+    def _receive_token(self, answer: SaslAuthenticateResponse) -> SaslStep:
         if answer.error_code:
             return SaslRefusal(answer.error_message or error_name(answer.error_code))
         try:
@@ -93,26 +103,16 @@ class SaslClientExchange:
         share = _REAUTHENTICATE_FROM + _REAUTHENTICATE_WITHIN * self._random.random()
         return SaslSession(int(answer.session_lifetime_ms * share))
 
-    def _ask(self, token: bytes) -> SaslQuestion:
+    def _ask(self, token: bytes) -> NextRequest:
         assert self._authenticate_version is not None, "`begin` has checked it"
-        return SaslQuestion(SaslAuthenticateRequest(token), self._authenticate_version)
-
-
-# Below 1 tokens have no headers, as servers before 1.0 wanted them. The highest first.
-_HANDSHAKE_VERSIONS: Final = (1,)
-_AUTHENTICATE_VERSIONS: Final = (2, 1, 0)
-_SASL_HANDSHAKE: Final = 17
-_SASL_AUTHENTICATE: Final = 36
-# When in a session's life a client authenticates anew: so that not all do at once, and none comes too late.
-_REAUTHENTICATE_FROM: Final = 0.85
-_REAUTHENTICATE_WITHIN: Final = 0.10
+        return NextRequest(SaslAuthenticateRequest(token), self._authenticate_version)
 
 
 def _usable(known: tuple[int, ...], offered: Container[int]) -> int | None:
     return next((version for version in known if version in offered), None)
 
 
-def _why_no_handshake(answer: SaslHandshakeResponse, mechanism: str) -> str:
+def _reason_refused(answer: SaslHandshakeResponse, mechanism: str) -> str:
     if answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         enabled = ", ".join(answer.mechanisms)
         return f"Client SASL mechanism '{mechanism}' not enabled in the server, enabled mechanisms are [{enabled}]"

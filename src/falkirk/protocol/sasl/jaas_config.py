@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 PLAIN_LOGIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM_LOGIN_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+# What follows from Java's default of org.apache.kafka.disallowed.login.modules.
+_DISALLOWED: Final = ("com.sun.security.auth.module.JndiLoginModule", "com.sun.security.auth.module.LdapLoginModule")
+_FLAGS: Final = frozenset({"REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL"})
+_SKIPPED: Final = re.compile(r"(?:[\x00-\x20]+|/\*.*?(?:\*/|\Z)|/[^\r\n]*)+", re.DOTALL)
+_WORD: Final = re.compile(r"[A-Za-z_$\x80-\U0010ffff][A-Za-z0-9_$.\x80-\U0010ffff-]*")
+_NUMBER: Final = re.compile(r"-?[0-9.]+")
+_QUOTED: Final = re.compile(r"""(["'])((?:\\[^\r\n]|(?!\1)[^\\\r\n])*)(?:\1|(?=[\r\n])|\Z)""")
+_ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
+_ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +46,6 @@ def parse_jaas_config(text: str) -> LoginModule:
     if entries[0].name in _DISALLOWED:
         raise JaasConfigError(f"{entries[0].name} is not allowed.")
     return entries[0]
-
-
-# What follows from Java's default of org.apache.kafka.disallowed.login.modules.
-_DISALLOWED: Final = ("com.sun.security.auth.module.JndiLoginModule", "com.sun.security.auth.module.LdapLoginModule")
-_FLAGS: Final = frozenset({"REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL"})
-_SKIPPED: Final = re.compile(r"(?:[\x00-\x20]+|/\*.*?(?:\*/|\Z)|/[^\r\n]*)+", re.DOTALL)
-_WORD: Final = re.compile(r"[A-Za-z_$\x80-\U0010ffff][A-Za-z0-9_$.\x80-\U0010ffff-]*")
-_NUMBER: Final = re.compile(r"-?[0-9.]+")
-_QUOTED: Final = re.compile(r"""(["'])((?:\\[^\r\n]|(?!\1)[^\\\r\n])*)(?:\1|(?=[\r\n])|\Z)""")
-_ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
-_ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class _Tokens:

@@ -28,7 +28,7 @@ class PlainServer:
         return self._authenticated
 
     def evaluate(self, token: bytes) -> bytes:
-        """Take `[authzid] NUL authcid NUL passwd`. Raises AuthenticationFailedError."""
+        """Check `[authzid] NUL authcid NUL passwd`. Raises AuthenticationFailedError."""
         parts = token.decode("utf-8", "replace").split("\0", 3)
         if len(parts) != 3:
             raise _refused(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
@@ -59,15 +59,15 @@ class PlainClient:
 
     @property
     def is_complete(self) -> bool:
-        """Say whether the server has taken it."""
+        """Return whether the server has accepted the password."""
         return self._is_complete
 
     def first(self) -> bytes:
-        """Give the token."""
+        """Return the token with name and password."""
         return self._token
 
     def evaluate(self, token: bytes) -> None:
-        """Take the answer, which must be empty. Raises AuthenticationFailedError."""
+        """Check the response, which must be empty. Raises AuthenticationFailedError."""
         if token:
             raise AuthenticationFailedError("the server wants to go on after PLAIN")
         self._is_complete = True

@@ -35,7 +35,7 @@ class ScramPassword:
         self._salted = b""
 
     def salted(self, salt: bytes, iterations: int) -> bytes:
-        """Give the salted password."""
+        """Return the salted password."""
         if self._asked != (salt, iterations):
             self._salted = salted_password(self.mechanism, self._password, salt, iterations)
             self._asked = (salt, iterations)
@@ -56,15 +56,15 @@ class ScramClient:
 
     @property
     def is_complete(self) -> bool:
-        """Say whether the server has shown that it knows the password, too."""
+        """Return whether the server has proved that it knows the password."""
         return self._is_complete
 
     def first(self) -> bytes:
-        """Give the first message."""
+        """Return the client-first message."""
         return f"n,,{self._bare}".encode()
 
     def evaluate(self, token: bytes) -> bytes | None:
-        """Take the server's first or final message. Raises AuthenticationFailedError."""
+        """Evaluate the server's first or final message. Raises AuthenticationFailedError."""
         if self._signature is None:
             return self._final(parse_server_first(token))
         if not hmac.compare_digest(parse_server_final(token), self._signature):

@@ -69,15 +69,15 @@ class MadeCredential:
 
 
 def make_credential(mechanism: ScramMechanism, password: str, salt: bytes, iterations: int) -> MadeCredential:
-    """Give what a server keeps of this password."""
+    """Return the credential that a server stores for this password."""
     salted = salted_password(mechanism, password, salt, iterations)
     return MadeCredential(salt, stored_key(mechanism, salted), server_key(mechanism, salted), iterations)
 
 
 def unknown_credential(mechanism: ScramMechanism, secret: bytes, name: str) -> MadeCredential:
-    """Give the credential that a server acts with for a user that it does not know.
+    """Return the credential with which a server challenges an unknown user.
 
-    It is always the same for a name as long as the server's `secret` is, looks as all others do, and no password fits.
+    It is the same for a name as long as `secret` is, looks like any other, and matches no password.
     """
 
     def derived(what: bytes) -> bytes:
@@ -102,17 +102,17 @@ def salted_password(mechanism: ScramMechanism, password: str, salt: bytes, itera
 
 
 def stored_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """Give the hash of the client's key."""
+    """Return StoredKey: the hash of ClientKey (RFC 5802)."""
     return hashlib.new(mechanism.digest, client_key(mechanism, salted)).digest()
 
 
 def client_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """Give the key that only who has the password has."""
+    """Return ClientKey, which only the password's owner can compute (RFC 5802)."""
     return hmac.digest(salted, b"Client Key", mechanism.digest)
 
 
 def server_key(mechanism: ScramMechanism, salted: bytes) -> bytes:
-    """Give the key that the server signs with."""
+    """Return ServerKey, with which the server signs (RFC 5802)."""
     return hmac.digest(salted, b"Server Key", mechanism.digest)
 
 

@@ -13,6 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOKEN_AUTH: Final = "tokenauth"  # noqa: S105 - the name of an extension
+_VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
+_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
+_BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
+_EXTENSIONS: Final = rf"(?P<extensions>(?:,[A-Za-z]+={_VALUE})*)"
+_CLIENT_FIRST: Final = re.compile(
+    rf"n,(?:a=(?P<authzid>{_NAME}))?,(?P<bare>(?P<reserved>m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})"
+    rf"{_EXTENSIONS})",
+    re.DOTALL,
+)
+_SERVER_FIRST: Final = re.compile(
+    rf"r=(?P<nonce>{_PRINTABLE}),s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}}){_EXTENSIONS}", re.DOTALL
+)
+_CLIENT_FINAL: Final = re.compile(
+    rf"(?P<without>c={_BASE64},r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})", re.DOTALL
+)
+_SERVER_FINAL: Final = re.compile(
+    rf"(?:e=(?P<error>[\x01-\x2b\x2d-\x3c\x3e-\x7f]+)|v=(?P<signature>{_BASE64})){_EXTENSIONS}", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +46,7 @@ class ClientFirst:
 
     @property
     def is_token(self) -> bool:
-        """Say whether the name is the id of a delegation token."""
+        """Return whether the name is the id of a delegation token."""
         return self.extensions.get(TOKEN_AUTH, "").lower() == "true"
 
 
@@ -99,27 +118,6 @@ def escape_name(name: str) -> str:
 def unescape_name(text: str) -> str:
     """Read a name."""
     return text.replace("=2C", ",").replace("=3D", "=")
-
-
-_VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
-_NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
-_PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
-_BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
-_EXTENSIONS: Final = rf"(?P<extensions>(?:,[A-Za-z]+={_VALUE})*)"
-_CLIENT_FIRST: Final = re.compile(
-    rf"n,(?:a=(?P<authzid>{_NAME}))?,(?P<bare>(?P<reserved>m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})"
-    rf"{_EXTENSIONS})",
-    re.DOTALL,
-)
-_SERVER_FIRST: Final = re.compile(
-    rf"r=(?P<nonce>{_PRINTABLE}),s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}}){_EXTENSIONS}", re.DOTALL
-)
-_CLIENT_FINAL: Final = re.compile(
-    rf"(?P<without>c={_BASE64},r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})", re.DOTALL
-)
-_SERVER_FINAL: Final = re.compile(
-    rf"(?:e=(?P<error>[\x01-\x2b\x2d-\x3c\x3e-\x7f]+)|v=(?P<signature>{_BASE64})){_EXTENSIONS}", re.DOTALL
-)
 
 
 def _text(token: bytes) -> str:

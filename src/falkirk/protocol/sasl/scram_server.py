@@ -62,7 +62,7 @@ class ScramServer:
         return self._authenticated
 
     def evaluate(self, token: bytes) -> bytes:
-        """Take the client's first or final message. Raises AuthenticationFailedError."""
+        """Evaluate the client's first or final message. Raises AuthenticationFailedError."""
         if self._first is None:
             return self._take_first(parse_client_first(token))
         return self._take_final(self._first, parse_client_final(token))

@@ -1,4 +1,4 @@
-"""What all server sides have in common: tokens in, tokens out, and who it was at the end."""
+"""Interfaces of SASL exchanges: tokens in, tokens out, and the authenticated principal at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SaslServer(Protocol):
         ...
 
     def evaluate(self, token: bytes) -> bytes:
-        """Take the client's token and give the answer. Raises AuthenticationFailedError, which ends the exchange."""
+        """Return the response to the client's token. Raises AuthenticationFailedError, which ends the exchange."""
         ...
 
 
@@ -34,16 +34,16 @@ class SaslClient(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Say whether nothing more is expected from the server."""
+        """Return whether nothing more is expected from the server."""
         ...
 
     def first(self) -> bytes:
-        """Give the first token."""
+        """Return the first token."""
         ...
 
     def evaluate(self, token: bytes) -> bytes | None:
-        """Take the server's answer; give the next token, None: there is none.
+        """Return the next token after the server's response; None: there is none.
 
-        Raises AuthenticationFailedError if the server is not what it should be.
+        Raises AuthenticationFailedError if the server cannot prove that it knows the credentials.
         """
         ...

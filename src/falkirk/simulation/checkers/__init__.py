@@ -1,1 +1,1 @@
-"""What must hold after every step of a run, one invariant a file; names are Kafka's where Kafka checks the same."""
+"""The invariants that hold after every step of a run, one per file, with Kafka's names where Kafka checks the same."""

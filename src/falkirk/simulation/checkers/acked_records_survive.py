@@ -1,30 +1,31 @@
-"""AckedRecordsSurvive: what was acknowledged with acks=all is there, with whoever leads, and in the end everywhere."""
+"""AckedRecordsSurvive: new leaders have all records acknowledged with acks=all, and in the end every replica has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.checkers.data_checker import DataChecker
-from falkirk.simulation.workload.data_history import Keeping, shown
+from falkirk.simulation.history.data_history import shown
+from falkirk.simulation.plans.data_plan import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.log_view import LogView
 
 
 class AckedRecordsSurvive(DataChecker):
-    """So does what consumers have read. Retention, DeleteRecords and compaction may take it."""
+    """Records that consumers have read survive too. Retention, DeleteRecords and compaction may remove them."""
 
     def leads(self, broker_id: int, log: LogView) -> None:
-        """Look whether a new leader has all that is acknowledged by now."""
+        """Check that a new leader has everything acknowledged so far."""
         self._check(broker_id, log)
 
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
-        """Look at all replicas."""
-        history = self.watch.history.of(key)
-        # Where a log starts is written down now and then: the crash of a single replica takes it back, as in Kafka.
+        """Check all replicas, and that deleted records stay deleted."""
+        history = self.logs.history.of(key)
+        # Log starts are checkpointed periodically: the crash of a single replica may restore an older one, as in Kafka.
         may_come_back = self.is_lossy(key) or len(replicas) == 1
         for broker_id, log in replicas.items():
             self._check(broker_id, log)
@@ -36,10 +37,10 @@ class AckedRecordsSurvive(DataChecker):
 
     def _check(self, broker_id: int, log: LogView) -> None:
         key = log.key
-        history = self.watch.history.of(key)
+        history = self.logs.history.of(key)
         if self.is_lossy(key) or not (history.acked or history.read):
             return
-        keeping = self.watch.history.keeping(key)
+        keeping = self.logs.history.keeping(key)
         start, end = log.log_start_offset, log.log_end_offset
         if keeping is not Keeping.END and start > 0:
             raise self.violated(f"{self.place(broker_id, key)} begins at offset {start}, nothing may be deleted")

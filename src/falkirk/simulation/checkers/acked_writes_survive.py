@@ -1,4 +1,4 @@
-"""AckedWritesSurvive: what an administrator was told is done stays done."""
+"""AckedWritesSurvive: a metadata write that was acknowledged to an administrator is never lost."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.scram import ScramUser
 from falkirk.simulation.checkers.checker import Checker
-from falkirk.simulation.workload.access_operations import QUOTA, SCRAM_SHA_256
-from falkirk.simulation.workload.topic_operations import CONFIG
+from falkirk.simulation.history.write_history import QUOTA, SCRAM_SHA_256, TOPIC_CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.simulation.replica_view import ReplicaView
-    from falkirk.simulation.workload.history import History, Register, TopicHistory
+    from falkirk.simulation.history.write_history import History, Register, TopicHistory
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 _TOPIC_RESOURCE = 2
 
 
 class AckedWritesSurvive(Checker):
-    """Whoever becomes the active controller has every acknowledged write, and in the end every replica has.
+    """Every new active controller has every acknowledged write, and in the end every replica has.
 
-    `are_requests_repeated`: a repeated request may set a value back to one that was asked for before.
+    `are_requests_repeated`: a repeated request may set a value back to one that was requested earlier.
     """
 
     def __init__(self, history: History, *, are_requests_repeated: bool) -> None:
@@ -31,7 +30,7 @@ class AckedWritesSurvive(Checker):
         self._active: tuple[int, int] | None = None
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at a new active controller's image."""
+        """Check the image of a new active controller."""
         if not replica.is_active_controller:
             return
         active = replica.node_id, replica.raft.leader.epoch
@@ -40,7 +39,7 @@ class AckedWritesSurvive(Checker):
             self._check(replica)
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
-        """Look at all images."""
+        """Check the image of every replica."""
         for replica in replicas.values():
             self._check(replica)
 
@@ -78,8 +77,8 @@ class AckedWritesSurvive(Checker):
             if topic is None or topic.topic_id != history.topic_id:
                 yield f"topic {name} is not there, its creation was acknowledged"
                 return
-            value = image.configs.of(_TOPIC_RESOURCE, name).get(CONFIG)
-            yield from self._value_problems(f"{CONFIG} of topic {name}", value, history.config)
+            value = image.configs.of(_TOPIC_RESOURCE, name).get(TOPIC_CONFIG)
+            yield from self._value_problems(f"{TOPIC_CONFIG} of topic {name}", value, history.config)
             yield from self._value_problems(
                 f"partition count of topic {name}", topic.partition_count, history.partition_count
             )

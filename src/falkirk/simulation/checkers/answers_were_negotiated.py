@@ -1,4 +1,4 @@
-"""AnswersWereNegotiated: what is answered was asked in a version that the server had offered on that connection."""
+"""AnswersWereNegotiated: every response has a version that the server advertised on that connection."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
     from falkirk.protocol.messages import ApiVersionsResponse
-    from falkirk.simulation.wire_watch import Conversation
+    from falkirk.simulation.machine.wire_watch import Conversation
 
 
 class AnswersWereNegotiated(Checker):
-    """Ranges change when levels and releases do; who was told the old ones has to ask again before it uses others."""
+    """Ranges change with levels and releases; a client must send ApiVersions again before it uses the new ones."""
 
     def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
-        """Nothing to look at."""
+        """Check nothing."""
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
-        """Compare with what was told last."""
+        """Compare the version with the range that was advertised last."""
         lowest, highest = (conversation.ranges or {}).get(api_key, (0, -1))
         if not lowest <= version <= highest:
             told = "nothing" if highest < 0 else f"{lowest} to {highest}"

@@ -1,38 +1,32 @@
-"""What all checkers have in common."""
+"""Base class of the checkers of the metadata quorum."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from falkirk.simulation.history.invariant import InvariantViolatedError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.replica_view import ReplicaView
-
-
-class InvariantViolatedError(Exception):
-    """Something that must never be, is. `invariant` is the checker's name."""
-
-    def __init__(self, invariant: str, what: str) -> None:
-        super().__init__(f"{invariant}: {what}")
-        self.invariant = invariant
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class Checker:
-    """Looks at a replica after each of its steps, and at all of them when the run ends. Cheap where nothing changed."""
+    """Checks a replica after each of its steps, and all of them when the run ends. Cheap while nothing changes."""
 
     def started(self, replica: ReplicaView) -> None:
-        """Take note that a node has started, from what its disk had."""
+        """Handle the start of a node from what its disk holds."""
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at a replica that has just done something."""
+        """Check a replica that has just completed a step."""
 
     def failed(self, replica: ReplicaView) -> None:
-        """Take note that a node stopped because of its disk: what it has in memory nobody will ever hear of."""
+        """Handle a node that stopped on a disk error; what it had only in memory is lost."""
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
-        """Look at all, long after the last fault."""
+        """Check all replicas, long after the last fault."""
 
     def violated(self, what: str) -> InvariantViolatedError:
-        """Give the error to raise."""
+        """Return the error to raise, with the checker's name."""
         return InvariantViolatedError(type(self).__name__, what)

@@ -1,28 +1,29 @@
-"""CommittedRecordsStay: what is below a high watermark is the same on every replica, for ever."""
+"""CommittedRecordsStay: records below a high watermark are the same on every replica, for good."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.checkers.data_checker import DataChecker
-from falkirk.simulation.workload.data_history import Keeping, shown
+from falkirk.simulation.history.data_history import shown
+from falkirk.simulation.plans.data_plan import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.log_view import LogView
 
 
 class CommittedRecordsStay(DataChecker):
-    """Each offset has one record, and but for compaction every offset has one. Of each key the last one stays."""
+    """Each offset has one record. Only compaction leaves gaps, and it keeps the last record of each key."""
 
     def __init__(self) -> None:
         self._committed: dict[PartitionKey, dict[int, tuple[bytes | None, bytes | None]]] = {}
         self._ends: dict[PartitionKey, int] = {}
 
     def committed(self, broker_id: int, log: LogView, from_offset: int, to_offset: int) -> None:
-        """Compare what a replica newly calls committed with what others did."""
+        """Compare newly committed records with those that other replicas committed at the same offsets."""
         key = log.key
         committed = self._committed.setdefault(key, {})
         self._ends[key] = max(self._ends.get(key, 0), to_offset)
@@ -39,7 +40,7 @@ class CommittedRecordsStay(DataChecker):
         self._check_holes(broker_id, log, found, range(max(from_offset, log.log_start_offset), to_offset))
 
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
-        """Look whether every replica still has all of it."""
+        """Check that every replica still has all committed records."""
         if self.is_lossy(key):
             return
         committed = self._committed.get(key, {})
@@ -59,7 +60,7 @@ class CommittedRecordsStay(DataChecker):
                     raise self.violated(f"{place} lacks offset {offset}, the last record of key {record_key!r}")
 
     def _check_holes(self, broker_id: int, log: LogView, found: Mapping[int, object], offsets: range) -> None:
-        if self.watch.history.keeping(log.key) is Keeping.KEYS:
+        if self.logs.history.keeping(log.key) is Keeping.KEYS:
             return
         for offset in offsets:
             if offset not in found:

@@ -1,4 +1,4 @@
-"""ConsistentCommittedData: what is committed at an offset is the same on every replica, for ever."""
+"""ConsistentCommittedData: a committed offset of the metadata log holds the same batch on every replica, for good."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class ConsistentCommittedData(Checker):
@@ -18,11 +18,11 @@ class ConsistentCommittedData(Checker):
         self._checked: dict[int, int] = {}
 
     def started(self, replica: ReplicaView) -> None:
-        """Look at all of the log again when its high watermark is known: the crash may have damaged it."""
+        """Check the whole log again once its high watermark is known: the crash may have damaged it."""
         self._checked[replica.node_id] = 0
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Compare what a replica newly calls committed with what others did."""
+        """Compare newly committed batches with those that other replicas committed."""
         high_watermark = replica.raft.high_watermark
         checked = self._checked.get(replica.node_id, 0)
         if high_watermark is None or high_watermark <= checked:

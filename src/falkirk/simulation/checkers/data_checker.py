@@ -1,51 +1,51 @@
-"""What checkers of data have in common: they are told what is new in the logs of brokers."""
+"""Base class of the checkers of partition data. LogWatch calls them with what changed in the brokers' logs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.history.invariant import InvariantViolatedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.record_batch import RecordBatch
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.log_watch import LogWatch, Seen
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.cluster_logs import ClusterLogs, Seen
+    from falkirk.simulation.views.log_view import LogView
 
 
 class DataChecker:
-    """Told of a step in this order. Of a broker that has just started, all of its logs is new."""
+    """The methods are called in this order in each step. After a broker starts, its whole logs count as new."""
 
-    watch: LogWatch
+    logs: ClusterLogs
 
     def changed(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
-        """Take note that offsets or the leadership of a log are others than before."""
+        """Handle a change of a log's offsets or leadership."""
 
     def appended(self, broker_id: int, log: LogView, batch: RecordBatch) -> None:
-        """Take note that a log has a batch that it had not."""
+        """Handle a batch that is new in a log."""
 
     def committed(self, broker_id: int, log: LogView, from_offset: int, to_offset: int) -> None:
-        """Take note that a high watermark rose."""
+        """Handle a rise of a replica's high watermark."""
 
     def leads(self, broker_id: int, log: LogView) -> None:
-        """Take note that a broker begins to lead."""
+        """Handle a broker that becomes leader."""
 
     def joined(self, broker_id: int, key: PartitionKey) -> None:
-        """Take note that the controllers call a replica in sync that was not."""
+        """Handle a replica that the controllers add to the ISR."""
 
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
-        """Look at all replicas of a partition, by broker, long after the last fault."""
+        """Check all replicas of a partition, by broker id, long after the last fault."""
 
     def is_lossy(self, key: PartitionKey) -> bool:
-        """Say whether Kafka, too, may have lost records of a partition."""
-        return key in self.watch.history.lossy
+        """Return whether Kafka, too, might have lost records of the partition."""
+        return key in self.logs.history.lossy
 
     def place(self, broker_id: int, key: PartitionKey) -> str:
-        """Name a replica."""
-        return f"{self.watch.history.name(key)} on broker {broker_id}"
+        """Return a replica's name for messages."""
+        return f"{self.logs.history.name(key)} on broker {broker_id}"
 
     def violated(self, what: str) -> InvariantViolatedError:
-        """Give the error to raise."""
+        """Return the error to raise, with the checker's name."""
         return InvariantViolatedError(type(self).__name__, what)

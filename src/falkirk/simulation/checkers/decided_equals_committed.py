@@ -1,4 +1,4 @@
-"""DecidedEqualsCommitted: what the active controller has made of its records is what all others make of them."""
+"""DecidedEqualsCommitted: the image the active controller decides on equals the one that its committed records make."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.features import FeaturesImage
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class DecidedEqualsCommitted(Checker):
-    """Compares after each change of features, as soon as all that was appended is committed."""
+    """Compares after each change of features, as soon as everything appended is committed."""
 
     def __init__(self) -> None:
         self._seen: dict[int, FeaturesImage] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at an active controller."""
+        """Compare the two images of the active controller."""
         decided, image = replica.decided_image, replica.image
         if decided is None or self._seen.get(replica.node_id) is image.features:
             return

@@ -1,4 +1,4 @@
-"""EligibleReplicasFit: who may lead in place of those in sync is a replica, and only while KIP-966 is in force."""
+"""EligibleReplicasFit: eligible leader replicas are replicas, and exist only while KIP-966 is enabled."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from falkirk.simulation.checkers.checker import Checker
 if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topics import TopicsImage
-    from falkirk.simulation.marks import Marks
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.marks import Marks
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class EligibleReplicasFit(Checker):
-    """Looks at the partitions of each node's image that have changed, at all when the feature is switched.
+    """Checks the partitions of each node's image that changed, and all of them when the feature is switched.
 
-    No replica is in sync and eligible at once, all of them are replicas, each once, and leaders are in sync.
+    ISR and ELR are disjoint, both contain only replicas, each once, and leaders are in the ISR.
     """
 
     def __init__(self, marks: Marks) -> None:
         self._marks = marks
-        # By node: the topics that were looked at, and whether the feature was on.
+        # By node: the topics last checked, and whether the feature was enabled.
         self._seen: dict[int, tuple[TopicsImage, bool]] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at what is new."""
+        """Check the partitions that changed."""
         topics, is_enabled = replica.image.topics, replica.image.features.is_elr_enabled
         before, was_enabled = self._seen.get(replica.node_id, (None, not is_enabled))
         if before is topics and is_enabled == was_enabled:

@@ -1,4 +1,4 @@
-"""FinalizedWithinSupported: registered nodes contain what is finalized (KIP-584)."""
+"""FinalizedWithinSupported: every registered node supports every finalized level (KIP-584)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.broker_registration import SupportedFeature
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class FinalizedWithinSupported(Checker):
-    """No registered broker or controller supports less than a finalized level."""
+    """Covers the registrations of brokers and controllers."""
 
     def __init__(self) -> None:
         self._seen: dict[int, MetadataImage] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at a new image."""
+        """Check a newly published image."""
         image = replica.image
         seen = self._seen.get(replica.node_id)
         if seen is image:

@@ -1,22 +1,22 @@
-"""Idempotence: an idempotent producer's records are committed once, in the order in which it made them."""
+"""Idempotence: an idempotent producer's records are committed once each, in the order in which they were produced."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.checkers.data_checker import DataChecker
-from falkirk.simulation.workload.data_history import read_value
+from falkirk.simulation.history.data_history import read_value
 
 if TYPE_CHECKING:
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.log_view import LogView
 
 
 class Idempotence(DataChecker):
-    """Looks at each offset when it is first committed anywhere.
+    """Checks each offset when any replica first commits it.
 
-    Of a producer whose last record is deleted a broker may know nothing any more, in Kafka, too: a late request of an
-    earlier epoch is taken then.
+    A broker may forget a producer whose last record was deleted, as in Kafka: it then accepts a late request of an
+    earlier epoch.
     """
 
     def __init__(self) -> None:
@@ -24,10 +24,10 @@ class Idempotence(DataChecker):
         self._last: dict[tuple[PartitionKey, str], tuple[int, int]] = {}
 
     def committed(self, broker_id: int, log: LogView, from_offset: int, to_offset: int) -> None:
-        """Compare the numbers of a producer's records with the last one before."""
+        """Compare the sequence of a producer's records with its last committed one."""
         key = log.key
         seen = self._ends.get(key, 0)
-        if to_offset <= seen or self.is_lossy(key) or not self.watch.history.is_produced_to(key):
+        if to_offset <= seen or self.is_lossy(key) or not self.logs.history.is_produced_to(key):
             return
         self._ends[key] = to_offset
         for batch in log.batches(max(from_offset, seen), to_offset):
@@ -37,7 +37,7 @@ class Idempotence(DataChecker):
 
     def _check(self, broker_id: int, log: LogView, offset: int, value: bytes) -> None:
         producer, number = read_value(value)
-        if producer not in self.watch.history.idempotent:
+        if producer not in self.logs.history.idempotent:
             return
         last = self._last.get((log.key, producer))
         if last is not None and number <= last[0] and last[1] >= log.log_start_offset:

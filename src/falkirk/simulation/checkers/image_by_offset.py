@@ -1,4 +1,4 @@
-"""ImageByOffset: the image at an offset is the same on every node, whether it came from records or a snapshot."""
+"""ImageByOffset: the image at an offset is the same on every node, whether read from records or from a snapshot."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class ImageByOffset(Checker):
-    """Whoever publishes an image up to an offset publishes the same one."""
+    """Compares the images that nodes publish for the same offset."""
 
     def __init__(self) -> None:
         self._images: dict[int, tuple[MetadataImage, int]] = {}
         self._seen: dict[int, MetadataImage] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Compare a newly published image with that of another node."""
+        """Compare a newly published image with another node's."""
         image = replica.image
         if self._seen.get(replica.node_id) is image:
             return

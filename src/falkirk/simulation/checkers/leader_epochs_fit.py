@@ -1,4 +1,4 @@
-"""LeaderEpochsFit: what a broker keeps about leader epochs fits its batches."""
+"""LeaderEpochsFit: a broker's leader epoch cache matches its batches."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from falkirk.simulation.checkers.data_checker import DataChecker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.log_watch import Seen
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.cluster_logs import Seen
+    from falkirk.simulation.views.log_view import LogView
 
 
 class LeaderEpochsFit(DataChecker):
-    """Epochs and their offsets rise, none begins behind the log's end, and each batch lies in its own.
+    """Epochs and their start offsets rise, none starts beyond the log end, and each batch lies within its own epoch.
 
-    Before the first entry nothing is known: a crash may take back how far records were deleted, but not that.
+    Offsets before the first entry are not checked: a crash may restore an older log start offset, but not the entries.
     """
 
     def changed(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
-        """Look at a log that was cut off, or has another leader."""
+        """Check a log that was truncated or has a new leader."""
         if now.end < before.end or now.led_epoch != before.led_epoch:
             self._check_entries(broker_id, log)
 
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
-        """Look at every batch."""
+        """Check every batch."""
         for broker_id, log in replicas.items():
             self._check_entries(broker_id, log)
             entries = list(log.epochs)

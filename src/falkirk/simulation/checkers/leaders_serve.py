@@ -1,4 +1,4 @@
-"""LeadersServe: a partition is led by a replica that is in sync, on a broker that is not fenced, or by nobody."""
+"""LeadersServe: the leader of a partition is in its ISR, on an unfenced broker; otherwise there is no leader."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 _NO_LEADER: Final = -1
 
 
 class LeadersServe(Checker):
-    """Looks once at the image of each offset, there at what is new."""
+    """Checks the image of each offset once, and only what changed in it."""
 
     def __init__(self) -> None:
         self._offset = 0
@@ -25,7 +25,7 @@ class LeadersServe(Checker):
         self._topics: dict[str, Topic] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at an image that nobody had before."""
+        """Check an image that no node has published before."""
         image = replica.image
         if image.provenance.end_offset <= self._offset:
             return

@@ -1,4 +1,4 @@
-"""LogsMatch: in the end all logs are the same bytes, as far back as each goes."""
+"""LogsMatch: in the end all metadata logs hold the same bytes, as far back as each goes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from falkirk.simulation.checkers.checker import Checker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class LogsMatch(Checker):
-    """Compares what every log has on disk with the one that goes back farthest."""
+    """Compares every log on disk with the one that goes back farthest."""
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
-        """Compare batch by batch."""
+        """Compare the logs batch by batch."""
         if not replicas:
             return
         longest = min(replicas.values(), key=lambda replica: replica.log.start_offset)

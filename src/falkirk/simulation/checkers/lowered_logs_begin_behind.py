@@ -1,4 +1,4 @@
-"""LoweredLogsBeginBehind: in the end no node has anything from before a lowering, but a snapshot from behind it."""
+"""LoweredLogsBeginBehind: in the end no node holds metadata from before a lowering, only a snapshot taken after it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from falkirk.simulation.checkers.checker import Checker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.simulation.replica_view import ReplicaView
-    from falkirk.simulation.rolls.level_watch import LevelWatch
+    from falkirk.simulation.views.level_watch import LevelWatch
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class LoweredLogsBeginBehind(Checker):
-    """KIP-1155: every node writes a snapshot at the new level at once, and lets the log before it go."""
+    """KIP-1155: after a lowering every node writes a snapshot at the new level, and deletes the log before it."""
 
     def __init__(self, levels: LevelWatch) -> None:
         self._levels = levels
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
-        """Look at the start of each log."""
+        """Check the start of each log."""
         problem = self.missing(replicas)
         if problem is not None:
             raise self.violated(problem)
 
     def missing(self, replicas: Mapping[int, ReplicaView]) -> str | None:
-        """Say which node has not yet done what a lowering asks of it."""
+        """Return which node has not yet written the snapshot that a lowering requires; None if all have."""
         if not self._levels.lowerings:
             return None
         lowering = self._levels.lowerings[-1]

@@ -1,4 +1,4 @@
-"""MajorityReachedHighWatermark: a leader calls committed only what a majority has on disk."""
+"""MajorityReachedHighWatermark: a leader commits only what a majority of the voters has on disk."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.raft.voter_set import VoterNode
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class MajorityReachedHighWatermark(Checker):
-    """When a leader calls more committed than any before, a majority of the voters has the log up to there.
+    """When a leader raises the highest high watermark so far, the logs of a majority of the voters reach it.
 
-    The voters are those in force when the high watermark rose: in the same step others may have been appended.
-    A replica that is down counts with what it had on disk when it was last seen: a crash takes nothing away that was
-    synced. A voter is a node with a disk: one that got a new disk (`directory_ids` says which it has) is another.
+    The voters are those in force when the high watermark rose: the same step may have appended a new set.
+    A replica that is down counts with its last known disk: a crash loses nothing that was synced. A voter is a node
+    with its disk: a node with a new disk (`directory_ids` holds the current one of each) is another voter.
     """
 
     def __init__(self, directory_ids: Mapping[int, bytes]) -> None:
@@ -29,16 +29,16 @@ class MajorityReachedHighWatermark(Checker):
         self._committed = 0
 
     def started(self, replica: ReplicaView) -> None:
-        """Take note of the log's end."""
+        """Record the log end."""
         self._note_end(replica)
         self._voters.pop(replica.node_id, None)
 
     def failed(self, replica: ReplicaView) -> None:
-        """Take note of the log's end: others may have heard of it before the disk failed."""
+        """Record the log end: others may have learned it before the disk failed."""
         self._note_end(replica)
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Count the voters that have what a leader calls committed."""
+        """Count the voters whose logs reach the leader's high watermark."""
         self._note_end(replica)
         voters = replica.raft.voters
         before = self._voters.get(replica.node_id, voters)

@@ -1,4 +1,4 @@
-"""MonotonicHighWatermark: what is committed stays committed."""
+"""MonotonicHighWatermark: a replica's high watermark never falls."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class MonotonicHighWatermark(Checker):
-    """A replica's high watermark never falls while it runs, nor below what its log has on disk."""
+    """It never falls while the replica runs, and never exceeds the log end on disk."""
 
     def __init__(self) -> None:
         self._high_watermarks: dict[int, int] = {}
 
     def started(self, replica: ReplicaView) -> None:
-        """Forget: the high watermark is not stored."""
+        """Reset: the high watermark is not persisted."""
         self._high_watermarks.pop(replica.node_id, None)
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Compare with the high watermark before, and with the log's end."""
+        """Compare with the high watermark of the step before and with the log end."""
         high_watermark = replica.raft.high_watermark
         if high_watermark is None:
             return

@@ -1,4 +1,4 @@
-"""NodesRunWhatIsFinalized: no node goes on with levels that it does not support (KIP-584, KIP-778)."""
+"""NodesRunWhatIsFinalized: no node keeps running with a level that it does not support (KIP-584, KIP-778)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.features import FeaturesImage
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class NodesRunWhatIsFinalized(Checker):
-    """Compares what a process supports with the levels that it has published, not with what it once registered as."""
+    """Compares the levels that a process has published with those it supports itself, not with its registration."""
 
     def __init__(self) -> None:
         self._seen: dict[int, FeaturesImage] = {}
 
     def started(self, replica: ReplicaView) -> None:
-        """Look again: it may run as another release."""
+        """Check the levels again: the node may run another release."""
         self._seen.pop(replica.node_id, None)
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at new levels."""
+        """Check newly published levels."""
         features = replica.image.features
         if self._seen.get(replica.node_id) is features:
             return

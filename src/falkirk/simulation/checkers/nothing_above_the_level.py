@@ -1,4 +1,4 @@
-"""NothingAboveTheLevel: log and snapshots hold nothing that the metadata.version in force there has no place for."""
+"""NothingAboveTheLevel: log and snapshots hold no record that the metadata.version in force there does not have."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 _FEATURE_LEVEL = FeatureLevelRecord.SCHEMA.info.key
 
 
 class NothingAboveTheLevel(Checker):
-    """Looks at types and versions of records: of each offset once, of each new snapshot of each node.
+    """Checks types and versions of records: each offset once, and each new snapshot of each node.
 
-    The batch that changes the level may have records of both; what is behind it has the new one's alone. Of an offset
-    that was committed all nodes have the same (ConsistentCommittedData).
+    The batch that changes the level may hold records of both levels; what follows holds only those of the new one. One
+    check per committed offset is enough: it is the same on all nodes (ConsistentCommittedData).
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class NothingAboveTheLevel(Checker):
         self._snapshots: dict[int, OffsetAndEpoch | None] = {}
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at what is newly committed, and at a new snapshot."""
+        """Check newly committed batches and a new snapshot."""
         high_watermark = replica.raft.high_watermark
         if high_watermark is not None and high_watermark > self._checked:
             self._check_log(replica, high_watermark)
@@ -47,7 +47,7 @@ class NothingAboveTheLevel(Checker):
 
     def _check_log(self, replica: ReplicaView, high_watermark: int) -> None:
         if replica.log.start_offset > self._checked:
-            # Nobody has the batches before any more. The image there says what level was in force.
+            # No node has the earlier batches any more; the image there has the level in force.
             if replica.image.provenance.end_offset < replica.log.start_offset:
                 return
             self._checked = replica.image.provenance.end_offset
@@ -71,7 +71,7 @@ class NothingAboveTheLevel(Checker):
 
 
 def _level_set(values: Iterable[bytes]) -> MetadataVersion | None:
-    """Give the level that records set last; None if they set none."""
+    """Return the last level that the records set; None if they set none."""
     level = None
     for value in values:
         if decode_frame(value)[0] == _FEATURE_LEVEL:
@@ -84,13 +84,13 @@ def _level_set(values: Iterable[bytes]) -> MetadataVersion | None:
 
 @functools.cache
 def _highest_versions(level: MetadataVersion) -> Mapping[int, int]:
-    """Give the highest version of each type of record that a log may have at a level.
+    """Return the highest version of each record type that a log may hold at a level.
 
-    What the level's own release reads, less what that release writes only at levels behind it.
+    These are the versions that the level's own release reads, without those it writes only at later levels.
     """
     records = Release.parse(level.release).kraft.metadata_records
     by_name = {
-        # As the facts have it, not as the writer asks for it.
+        # From the level's facts, independently of the code that writes.
         "PartitionRecord": level.writes["partition"],
         "PartitionChangeRecord": level.writes["partition_change"],
         "RegisterBrokerRecord": level.writes["register_broker"],

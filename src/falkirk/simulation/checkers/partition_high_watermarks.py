@@ -1,4 +1,4 @@
-"""PartitionHighWatermarks: a leader's high watermark never falls while it leads, and no replica loses what is below."""
+"""PartitionHighWatermarks: high watermarks do not fall while a leader leads, and no replica truncates below its own."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.checkers.data_checker import DataChecker
 
 if TYPE_CHECKING:
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.log_watch import Seen
+    from falkirk.simulation.views.cluster_logs import Seen
+    from falkirk.simulation.views.log_view import LogView
 
 
 class PartitionHighWatermarks(DataChecker):
-    """It lies between the log's start and its end, and the log's start never falls."""
+    """It lies between log start and log end, and the log start never falls."""
 
     def changed(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
-        """Compare with the step before."""
+        """Compare the offsets with those of the step before."""
         if not now.start <= now.high_watermark <= now.end:
             raise self.violated(
                 f"{self.place(broker_id, log.key)} begins at {now.start}, has high watermark {now.high_watermark} "
@@ -31,7 +31,7 @@ class PartitionHighWatermarks(DataChecker):
                     f"{before.high_watermark} back to {now.high_watermark}, or from log start {before.start} "
                     f"to {now.start}"
                 )
-        # A log that begins behind its old end was begun anew: the leader has deleted what it lacked.
+        # A log that starts beyond its old end was restarted: the leader has deleted the records it lacked.
         if now.end < before.high_watermark:
             raise self.violated(
                 f"{self.place(broker_id, log.key)} is cut off at {now.end}, its high watermark was "

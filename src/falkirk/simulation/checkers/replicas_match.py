@@ -1,31 +1,28 @@
-"""ReplicasMatch: what two logs have at the same offset of the same leader epoch is the same."""
+"""ReplicasMatch: two logs hold the same data at the same offset of the same leader epoch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.checkers.data_checker import DataChecker
-from falkirk.simulation.workload.data_history import Keeping
+from falkirk.simulation.plans.data_plan import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.record_batch import RecordBatch
-    from falkirk.simulation.log_view import LogView
-    from falkirk.simulation.workload.data_history import PartitionKey
+    from falkirk.simulation.history.data_history import PartitionKey
+    from falkirk.simulation.views.log_view import LogView
 
 
 class ReplicasMatch(DataChecker):
-    """An epoch has one leader, and a leader writes an offset once. Compaction makes batches anew: records are compared.
-
-    In the end logs are equal from the highest log start on.
-    """
+    """An epoch has one leader, which writes an offset once. Compaction rewrites batches: then records are compared."""
 
     def __init__(self) -> None:
         self._written: dict[PartitionKey, dict[tuple[int, int], object]] = {}
 
     def appended(self, broker_id: int, log: LogView, batch: RecordBatch) -> None:
-        """Compare a batch with what other logs have there."""
+        """Compare a batch with what other logs hold at its offsets."""
         written = self._written.setdefault(log.key, {})
         for offset, digest in self._digests(log.key, batch):
             known = written.setdefault((batch.leader_epoch, offset), digest)
@@ -36,7 +33,7 @@ class ReplicasMatch(DataChecker):
                 )
 
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
-        """Compare whole logs."""
+        """Compare the logs from the highest log start to the end."""
         start = max(log.log_start_offset for log in replicas.values())
         whole = {
             broker_id: [
@@ -59,4 +56,4 @@ class ReplicasMatch(DataChecker):
         return [(batch.base_offset, batch.computed_crc)]
 
     def _is_compacted(self, key: PartitionKey) -> bool:
-        return self.watch.history.keeping(key) is Keeping.KEYS
+        return self.logs.history.keeping(key) is Keeping.KEYS

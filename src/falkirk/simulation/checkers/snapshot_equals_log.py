@@ -1,50 +1,50 @@
-"""SnapshotEqualsLog: a snapshot that a node has on its disk, read back, is the image at its end."""
+"""SnapshotEqualsLog: a snapshot read back from a node's disk equals the image at its end offset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.batch import MetadataBatch
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
 from falkirk.metadata.publishing.loader import MetadataLoader
+from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.checker import Checker
-from falkirk.simulation.rolls.level_watch import LevelWatch
+from falkirk.simulation.views.level_watch import LevelWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.protocol.record_batch import RecordBatch
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 _BOOTSTRAP = OffsetAndEpoch(0, 0)
 
 
 class SnapshotEqualsLog(Checker):
-    """Replays what is committed, batch by batch, and reads each new snapshot back once.
+    """Replays committed batches one by one, and reads each new snapshot back once.
 
-    A snapshot that a node wrote before it crashed waits until another node shows what is committed up to there. Where
-    nobody has the batches before it any more, the image that a node made of a snapshot has to be trusted.
-    `levels` is told of all that is replayed.
+    A snapshot that a node wrote before it crashed waits until another node shows the committed batches up to its end.
+    If no node has the batches before a snapshot any more, the image that a node loaded from it is trusted.
+    `levels` receives everything that is replayed.
     """
 
     def __init__(self, levels: LevelWatch | None = None) -> None:
         self._levels = LevelWatch() if levels is None else levels
         self._loader = MetadataLoader((self._levels,))
         self._images: dict[int, MetadataImage] = {}
-        # What is before was never seen in a log.
+        # Batches before it were never seen in a log.
         self._trusted_offset = 0
         self._seen: dict[int, OffsetAndEpoch | None] = {}
         self._waiting: list[tuple[int, OffsetAndEpoch, MetadataImage]] = []
 
     def started(self, replica: ReplicaView) -> None:
-        """Read the snapshot again."""
+        """Read the node's latest snapshot again after its next step."""
         self._seen.pop(replica.node_id, None)
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Take in what is newly committed, and read a new snapshot."""
+        """Replay newly committed batches, and read a new snapshot."""
         log, high_watermark = replica.log, replica.raft.high_watermark
         end = self._loader.loaded.end_offset
         if high_watermark is not None and high_watermark > end:
@@ -60,7 +60,7 @@ class SnapshotEqualsLog(Checker):
             self._compare()
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:  # noqa: ARG002  as Checker
-        """Nothing may wait any more."""
+        """Check that no snapshot still waits for its committed batches."""
         if self._waiting:
             node_id, snapshot, _ = self._waiting[0]
             raise self.violated(f"snapshot {snapshot} of node {node_id} ends where nothing is committed")
@@ -73,8 +73,7 @@ class SnapshotEqualsLog(Checker):
         return self._trusted_offset
 
     def _load(self, batch: RecordBatch) -> None:
-        values = () if batch.is_control else batch.values()
-        self._loader.load_log([_metadata_batch(batch, values, "log")])
+        self._loader.load_log([MetadataBatch.of(batch, "log")])
         self._images[batch.end_offset] = self._loader.image
 
     def _compare(self) -> None:
@@ -95,16 +94,5 @@ class SnapshotEqualsLog(Checker):
 def _read(replica: ReplicaView, snapshot: OffsetAndEpoch) -> MetadataImage:
     builder = SnapshotBuilder()
     for batch in replica.log.load_snapshot(snapshot).data_batches:
-        builder.add(_metadata_batch(batch, batch.values(), "snapshot"))
+        builder.add(MetadataBatch.of(batch, "snapshot"))
     return builder.build(Provenance(snapshot.offset, snapshot.epoch, 0))
-
-
-def _metadata_batch(batch: RecordBatch, values: Sequence[bytes], source: str) -> MetadataBatch:
-    return MetadataBatch(
-        base_offset=batch.base_offset,
-        end_offset=batch.end_offset,
-        epoch=batch.leader_epoch,
-        timestamp=batch.max_timestamp,
-        values=values,
-        source=source,
-    )

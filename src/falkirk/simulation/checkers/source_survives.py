@@ -1,4 +1,4 @@
-"""SourceSurvives: what a rehearsed cluster had before it still has in the end."""
+"""SourceSurvives: a rehearsed cluster keeps the metadata that it began with."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class SourceSurvives(Checker):
-    """Topics, configs, quotas, users, tokens and ACLs: no level from 3.7 on lacks one of them.
+    """Covers topics, configs, quotas, users, tokens and ACLs: every level from 3.7 on has them.
 
-    Administrators of a run only touch what they have made themselves.
+    Administrators of a run change only what they have created themselves.
     """
 
     def __init__(self, source: MetadataImage) -> None:
         self._source = source
 
     def at_end(self, replicas: Mapping[int, ReplicaView]) -> None:
-        """Look at all images."""
+        """Check the image of every replica."""
         for node_id, replica in replicas.items():
             for what in _missing(self._source, replica.image):
                 raise self.violated(f"node {node_id} has lost {what}")

@@ -1,4 +1,4 @@
-"""ToldEpochNeverFalls: the epoch of finalized features that a node tells only rises (KIP-584)."""
+"""ToldEpochNeverFalls: the epoch of the finalized features that a node advertises only rises (KIP-584)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
     from falkirk.protocol.messages import ApiVersionsResponse
-    from falkirk.simulation.wire_watch import Conversation
+    from falkirk.simulation.machine.wire_watch import Conversation
 
 
 class ToldEpochNeverFalls(Checker):
-    """By node and listener, over restarts too; -1 says that nothing is known. Levels of one epoch are the same."""
+    """Per node and listener, across restarts. -1 means unknown. One epoch always has the same levels."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
 
     def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
-        """Compare with what the node told before."""
+        """Compare with what the node advertised before."""
         epoch = response.finalized_features_epoch
         if epoch < 0:
             return
@@ -31,4 +31,4 @@ class ToldEpochNeverFalls(Checker):
         self._told[server] = epoch, levels
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
-        """Nothing to look at."""
+        """Check nothing."""

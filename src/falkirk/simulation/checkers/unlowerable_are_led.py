@@ -1,4 +1,4 @@
-"""UnlowerableAreLed: a node that cannot lower its metadata never sees the record that would have it do so."""
+"""UnlowerableAreLed: a node that cannot lower its metadata never receives the record that lowers the level."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.checkers.checker import Checker
 
 if TYPE_CHECKING:
-    from falkirk.simulation.replica_view import ReplicaView
+    from falkirk.simulation.views.replica_view import ReplicaView
 
 
 class UnlowerableAreLed(Checker):
-    """A snapshot leads it past the lowering (KIP-1155): Kafka's own nodes would be of no use after the record.
+    """A snapshot takes it past the lowering (KIP-1155): a Kafka node could not continue after the record.
 
-    A change of level before the node's own snapshot does not count: when the log is opened again nobody knows any more
-    what was before it, so the log takes it for a lowering.
+    A change of level before the node's own snapshot does not count: when the log is reopened, the level before it is
+    unknown, so the log reports it as a lowering.
     """
 
     def after_step(self, replica: ReplicaView) -> None:
-        """Look at what is in the log of such a node."""
+        """Check the lowerings in the log of such a node."""
         if replica.config.downgrade_enable:
             return
         snapshot = replica.log.latest_snapshot

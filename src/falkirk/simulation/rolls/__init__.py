@@ -1,1 +1,1 @@
-"""Nodes that move between releases while the cluster runs: what an operator plans and does (KIP-584, KIP-1155)."""
+"""The operator, who moves nodes between releases and levels up and down while the cluster runs (KIP-584, KIP-1155)."""

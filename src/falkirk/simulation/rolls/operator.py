@@ -1,7 +1,7 @@
-"""Does what a plan says, step by step, and no step before an operator may do it.
+"""Executes a roll plan, and starts no step before an operator is allowed to.
 
-An operator sees what he would see: which process runs on a machine, what controllers answer, how far a node's
-metadata log has got.
+The operator sees only what a real one sees: which process runs on a host, what controllers answer, and how far a
+node's metadata log has advanced.
 """
 
 from __future__ import annotations
@@ -10,41 +10,48 @@ import re
 from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.protocol.upgrade_type import UpgradeType
-from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.plans.roll_plan import (
+    GHOST_ID,
+    AskTooEarly,
+    Pause,
+    Restart,
+    SetFeature,
+    SetLevel,
+    StartTooEarly,
+    runs_level,
+)
 from falkirk.simulation.rolls.feature_questions import (
-    FeatureHistory,
-    LevelAnswer,
     feature_update,
     level_answer,
     level_update,
     lowered_features,
     unregistration,
 )
-from falkirk.simulation.rolls.plan import AskTooEarly, Pause, Restart, SetFeature, SetLevel, StartTooEarly, runs_level
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from falkirk.protocol.schema import WireMessage
-    from falkirk.simulation.cluster import Cluster
-    from falkirk.simulation.host import Host
-    from falkirk.simulation.marks import Marks
-    from falkirk.simulation.rolls.level_watch import LevelWatch
-    from falkirk.simulation.rolls.plan import RollPlan, Step
+    from falkirk.simulation.cluster.simulated_cluster import Cluster
+    from falkirk.simulation.history.feature_history import FeatureHistory, LevelAnswer
+    from falkirk.simulation.machine.host import Host
+    from falkirk.simulation.machine.world import World
+    from falkirk.simulation.plans.roll_plan import RollPlan, Step
+    from falkirk.simulation.views.level_watch import LevelWatch
+    from falkirk.simulation.views.marks import Marks
     from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
     from falkirk.simulation.workload.operation import Operation
-    from falkirk.simulation.world import World
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
-    # What is waited for, one thing after the other; each is looked at again and again until it holds.
+    # Conditions to wait for, in order; each is polled until it holds.
     Waiting = Iterator[Callable[[], bool]]
 
-GHOST_ID: Final = 19
 _POLL_MS: Final = 20
 _RETRY_MS: Final = 300
-# What a node says that cannot read what is finalized.
+# The message of a node that does not support what is finalized.
 CLEAR_LINE: Final = re.compile(
     r"only supports versions|No MetadataVersion with feature level|Unknown metadata id|Can't read version"
     r"|does not know metadata\.version level|data_version is|does not support what the cluster has finalized"
@@ -52,7 +59,7 @@ CLEAR_LINE: Final = re.compile(
 
 
 class Operator:
-    """Works from `begin` on until its plan is done. `refused` tells it that a node would not run."""
+    """Works from `begin` on until its plan is done. `refused` reports nodes that do not run to it."""
 
     def __init__(
         self,
@@ -77,17 +84,17 @@ class Operator:
         self._refusals = 0
         self.doing: str | None = "nothing yet"
         self.last_refusal = ""
-        # Why the plan was left; None if it was not.
+        # Why the plan was abandoned; None if it was not.
         self.gave_up: str | None = None
 
     @property
     def is_done(self) -> bool:
-        """Say whether nothing is left to do."""
+        """True when no step is left."""
         return self.doing is None
 
     @property
     def answers(self) -> list[LevelAnswer]:
-        """What controllers said to the wish for a level."""
+        """The controllers' answers to updates of a level."""
         return self._history.answers
 
     def begin(self) -> None:
@@ -96,7 +103,7 @@ class Operator:
         self._tick()
 
     def refused(self, host: Host, reason: str) -> bool:
-        """Take note that a node does not run, and say whether that is what the operator expects."""
+        """Record that a node does not run, and return whether the operator expects that."""
         node_id = self._cluster.node_id_of(host)
         if node_id is None or node_id != self._too_early or CLEAR_LINE.search(reason) is None:
             return False
@@ -168,18 +175,18 @@ class Operator:
             host.start()
 
     def _is_up(self, host: Host) -> bool:
-        """Start what is down; whoever else starts it starts it as the same release."""
+        """Start the host if it is down, and return whether it is up. A start by anyone else uses the same release."""
         if not host.is_up:
             host.disk.error = None
             host.start()
         return host.is_up
 
     def _may_run(self, node_id: int, release: Release) -> bool:
-        """Say whether a node has nothing on its disk that a release cannot read, and the cluster does not either."""
+        """Return whether a release can read the finalized level and everything on the node's disk."""
         level = self._levels.level
         if level is None or not runs_level(release, level):
             return False
-        # What was finalized before goes with the log in front of the snapshot that follows a lowering.
+        # The old level is gone once the log starts at the snapshot that follows the lowering.
         ends = [each.end_offset for each in self._levels.lowerings if not runs_level(release, each.before)]
         replica = self._cluster.replicas.get(node_id)
         return replica is not None and replica.log.start_offset >= max(ends, default=0)
@@ -200,7 +207,7 @@ class Operator:
         yield lambda: self._is_up(host) and self._cluster.is_registered_as_it_is(node_id)
 
     def _has_refused(self, host: Host, refusals: int) -> bool:
-        """Start it until it has; it may run for a while before it meets what it cannot read."""
+        """Start the host until the node refuses; it may run until it reads what it does not support."""
         if self._refusals == refusals:
             self._is_up(host)
         return self._refusals > refusals
@@ -221,7 +228,7 @@ class Operator:
                 break
             self.last_refusal = answer.message
             is_over = end_ms is not None and self._world.clock.now_ms >= end_ms
-            # Who has patience waits whether it goes by: replicas get in sync again, leaders are elected.
+            # Within its patience it waits: replicas rejoin the ISR, leaders are elected.
             may_lose = is_over or (end_ms is None and answer.is_known)
             if answer.loses and may_lose and kind is not UpgradeType.UNSAFE_DOWNGRADE:
                 kind = UpgradeType.UNSAFE_DOWNGRADE
@@ -266,10 +273,10 @@ class Operator:
 
     def _ask(self, operation: Operation) -> Waiting:
         self._answer = None
-        self._administrator.ask(operation, self._take)
+        self._administrator.ask(operation, self._receive)
         yield lambda: self._answer is not None
 
-    def _take(self, response: WireMessage, error: int) -> None:
+    def _receive(self, response: WireMessage, error: int) -> None:
         self._answer = response, error
 
     @property
@@ -285,7 +292,7 @@ class Operator:
         yield lambda: not self._cluster.is_broker_unfenced(GHOST_ID)
 
     def _remove_ghost(self, answer: LevelAnswer) -> Waiting:
-        """Unregister it if it is what is in the way."""
+        """Unregister the ghost if it is what blocks the update."""
         if any(blocker.get("node_id") == GHOST_ID for blocker in answer.details.blockers):
             self._marks.add("level kept back by a ghost")
             yield from self._ask(unregistration(GHOST_ID))

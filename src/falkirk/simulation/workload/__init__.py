@@ -1,1 +1,1 @@
-"""Programs that use the cluster under test: brokers that register, administrators that change things."""
+"""Programs that use the cluster under test: scripted brokers, administrators, producers, consumers, group members."""

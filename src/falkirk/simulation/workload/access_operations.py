@@ -1,4 +1,4 @@
-"""What administrators do for users of their own: quotas, SCRAM credentials, ACLs."""
+"""Operations on an administrator's own users: quotas, SCRAM credentials, ACLs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from falkirk.protocol.messages.alter_client_quotas_request import EntityData, En
 from falkirk.protocol.messages.alter_user_scram_credentials_request import ScramCredentialUpsertion
 from falkirk.protocol.messages.create_acls_request import AclCreation
 from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
-from falkirk.simulation.workload.history import Register
+from falkirk.simulation.history.write_history import QUOTA, SCRAM_SHA_256, Register
 from falkirk.simulation.workload.operation import Operation
 
 if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
-    from falkirk.simulation.workload.history import History
+    from falkirk.simulation.history.write_history import History
 
-QUOTA: Final = "consumer_byte_rate"
-SCRAM_SHA_256: Final = 1
 _SCRAM_ITERATIONS_MIN: Final = 4096
 # Of Kafka's enumerations: ResourceType, PatternType, AclOperation, AclPermissionType.
 _TOPIC: Final = 2
@@ -34,7 +32,7 @@ _USERS: Final = 3
 
 
 class AccessOperations:
-    """`name` begins all names of users; `acl_host`: where ACLs let them come from."""
+    """`name` is the prefix of all user names; `acl_host`: the host in ACLs."""
 
     def __init__(self, name: str, chance: Chance, history: History, *, acl_host: str = "*") -> None:
         self._acl_host = acl_host
@@ -44,7 +42,7 @@ class AccessOperations:
         self._count = 0
 
     def choose(self) -> Operation:
-        """Choose the next one."""
+        """Choose the next operation."""
         self._count += 1
         user = self._chance.choice(self._users)
         return self._chance.choice((self._set_quota, self._set_credential, self._change_acl))(user)

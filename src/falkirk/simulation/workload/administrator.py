@@ -1,4 +1,4 @@
-"""Changes topics and users, one thing after the other; takes note of what was acknowledged."""
+"""Changes topics and users, one operation at a time, and records what was acknowledged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
-    from falkirk.simulation.workload.history import History
+    from falkirk.simulation.history.write_history import History
     from falkirk.simulation.workload.operation import Operation
 
 
 class Administrator(OperationClient):
-    """One request after the other, `interval_ms` apart on average.
+    """Sends one request after the other, `interval_ms` apart on average.
 
-    `servers`: controllers or, `asks_brokers`, brokers, which pass on what they are asked. `broker_ids`: all brokers.
+    `servers`: controllers or, with `asks_brokers`, brokers, which forward requests. `broker_ids`: all brokers.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Administrator(OperationClient):
         return None if self.is_over else self._due_ms
 
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Choose something to do."""
+        """Choose the next operation and return its request."""
         if self.is_over or now_ms < self._due_ms:
             return None
         self._due_ms = now_ms + 1 + self.chance.randrange(0, 2 * self._interval_ms)
@@ -59,7 +59,7 @@ class Administrator(OperationClient):
         return self._current.request
 
     def finished(self, operation: Operation, response: WireMessage, error: int) -> None:
-        """Count what is acknowledged, too."""
+        """Record the result, and count acknowledged operations."""
         super().finished(operation, response, error)
         if not error:
             self._history.acknowledged += 1

@@ -1,4 +1,4 @@
-"""Asks brokers to delete records, and to move replicas between their log directories."""
+"""Sends brokers requests to delete records, and to move replicas between log directories."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDir, AlterReplicaLogDirTopic
 from falkirk.protocol.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsTopic
+from falkirk.simulation.history.data_history import PartitionKey
+from falkirk.simulation.plans.data_plan import Keeping
 from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.workload.data_history import Keeping, PartitionKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.history.data_history import DataHistory
     from falkirk.simulation.workload.broker_client import PartitionPlace
-    from falkirk.simulation.workload.data_history import DataHistory
 
 _INTERVAL_MS: Final = 600
 _HIGH_WATERMARK: Final = -1
 
 
 class BrokerAdministrator(BrokerClient):
-    """`log_dirs`: of every broker."""
+    """`log_dirs`: the log directories of every broker."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class BrokerAdministrator(BrokerClient):
         return None if self.is_over else self._next_ms
 
     def act(self) -> None:
-        """Choose a partition and what to do with it."""
+        """Choose a partition and a request for it."""
         if self.is_over or self.now_ms < self._next_ms:
             return
         self._next_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * _INTERVAL_MS)

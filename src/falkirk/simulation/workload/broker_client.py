@@ -1,4 +1,4 @@
-"""A program that talks to several brokers at once, over one connection to each, and asks them who leads what."""
+"""A client with one connection to each of several brokers, which finds partition leaders by Metadata requests."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 REQUEST_TIMEOUT_MS: Final = 3000
 _REFRESH_MS: Final = 100
 _METADATA_AGE_MS_MAX: Final = 2000
-# No client here sends what is older: with these versions come batches of magic 2, offsets by time, and topic ids.
+# The oldest versions used here: they have batches of magic 2, offsets by timestamp, and topic ids.
 _LOWEST: Final[Mapping[int, int]] = {0: 3, 1: 4, 2: 1, 3: 10, 8: 2, 9: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionPlace:
-    """Where a partition is, as a broker told it."""
+    """The leader and replicas of a partition, from a broker's response."""
 
     topic_id: bytes
     leader_id: int
@@ -50,7 +50,7 @@ class PartitionPlace:
 
 @dataclass(slots=True)
 class _Link:
-    """A connection to a broker: what waits until it stands, and what was asked, oldest first."""
+    """A connection to a broker: requests that wait for it to open, and requests without a response, oldest first."""
 
     connection_id: int
     connection: Connection
@@ -61,7 +61,7 @@ class _Link:
 
 
 class BrokerClient(ABC):
-    """What it asks, and when, is for a subclass to say: `act`, which is called in every step."""
+    """Base class; a subclass implements `act`, which is called in every step, and sends its requests there."""
 
     def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
         self.name = name
@@ -69,7 +69,7 @@ class BrokerClient(ABC):
         self.brokers = brokers
         self.now_ms = 0
         self.places: dict[tuple[str, int], PartitionPlace] = {}
-        # No more than needed to finish, so that a run can end.
+        # True once only the work needed to finish is left, so that a run can end.
         self.is_over = False
         self._links: dict[int, _Link] = {}
         self._next_connection_id = 1
@@ -83,19 +83,19 @@ class BrokerClient(ABC):
 
     @abstractmethod
     def act(self) -> None:
-        """Ask what is due."""
+        """Send the requests that are due."""
 
     @property
     @abstractmethod
     def due_ms(self) -> int | None:
-        """When `act` has something to do."""
+        """When `act` has something to do; None: only on an event."""
 
     def note(self, text: str) -> None:
-        """Write a line into the timeline."""
+        """Add a line to the timeline."""
         self._effects.append(Fact("info", text))
 
     def ask(self, broker_id: int, request: WireMessage, done: Answered | None) -> None:
-        """Send a request to a broker; without `done` there is no answer to it."""
+        """Send a request to a broker; `done` is None if the request has no response."""
         link = self._links.get(broker_id)
         if link is None:
             link = self._connect(broker_id)
@@ -105,29 +105,29 @@ class BrokerClient(ABC):
             self._send(broker_id, link, request, done)
 
     def connect(self, broker_id: int) -> bool:
-        """Say whether a broker has told its versions; if not, it is asked for them."""
+        """Return whether a broker's versions are known; if not, request them."""
         link = self._links.get(broker_id)
         if link is None:
             link = self._connect(broker_id)
         return link.ranges is not None
 
     def version(self, broker_id: int, key: int) -> int | None:
-        """Give the version in which a broker would be asked; None: not known yet."""
+        """Return the version of requests of an API to a broker; None if not known yet."""
         link = self._links.get(broker_id)
         return None if link is None or link.ranges is None else self._usable(link.ranges, key)
 
     def refresh(self) -> None:
-        """Ask soon where partitions are: what is known is not true any more."""
+        """Schedule a Metadata request: the known leaders are out of date."""
         self._refresh_at_ms = min(self._refresh_at_ms, self.now_ms + _REFRESH_MS)
 
     # --- Program
 
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
-        """Take events, ask what is due."""
+        """Process events, and send the requests that are due."""
         self._effects = []
         self.now_ms = now_ms
         for event in events:
-            self._take(event)
+            self._handle(event)
         for broker_id, link in list(self._links.items()):
             if now_ms >= _deadline(link):
                 self._lose(broker_id, link)
@@ -137,7 +137,7 @@ class BrokerClient(ABC):
 
     @property
     def next_wakeup_ms(self) -> int | None:
-        """When a time-out or a request is due."""
+        """When a timeout or a request is due."""
         times = [_deadline(link) for link in self._links.values() if link.ranges is None or link.asked]
         if not self._is_refreshing:
             times.append(self._refresh_at_ms)
@@ -147,7 +147,7 @@ class BrokerClient(ABC):
 
     # --- Inside
 
-    def _take(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         match event:
             case ConnectionOpened(connection_id):
                 for link in self._links.values():
@@ -211,7 +211,7 @@ class BrokerClient(ABC):
                 done(response)
 
     def _lose(self, broker_id: int, link: _Link) -> None:
-        """Give a connection up; of what was asked nobody knows what became of it."""
+        """Drop a connection; the outcome of its open requests is unknown."""
         if self._links.get(broker_id) is not link:
             return
         del self._links[broker_id]
@@ -251,7 +251,7 @@ class BrokerClient(ABC):
                     isr=partition.isr_nodes,
                 )
                 before = known.get(key)
-                # A broker that is behind tells what is over already.
+                # A broker that is behind reports outdated leaders.
                 is_older = before is not None and _is_older(place, before)
                 self.places[key] = before if before is not None and is_older else place
 

@@ -16,9 +16,10 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic, ForgottenTopic
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batches
-from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.history.data_history import PartitionKey, shown
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.plans.data_plan import Keeping
 from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.workload.data_history import Keeping, PartitionKey, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.history.data_history import DataHistory
+    from falkirk.simulation.plans.data_plan import ConsumerPlan
     from falkirk.simulation.workload.broker_client import PartitionPlace
-    from falkirk.simulation.workload.data_history import DataHistory
-    from falkirk.simulation.workload.data_plan import ConsumerPlan
 
 _EARLIEST: Final = -2
 _RETRY_MS: Final = 100
@@ -46,7 +47,7 @@ _SESSIONLESS_EPOCH: Final = -1
 
 @dataclass(slots=True)
 class Position:
-    """How far a partition is read. `offset` is None until it is known where the partition begins."""
+    """The position in a partition. `offset` is None until the log start offset is known."""
 
     topic: str
     key: PartitionKey
@@ -58,7 +59,7 @@ class Position:
 
 @dataclass(slots=True)
 class _Session:
-    """What a broker was told to send, by partition: the offset and epoch that it was told last."""
+    """A fetch session with a broker: by partition, the offset and epoch sent last."""
 
     session_id: int = 0
     epoch: int = _FULL_EPOCH
@@ -68,7 +69,7 @@ class _Session:
     topics: dict[PartitionKey, str] = field(default_factory=dict)
 
     def reset(self) -> None:
-        """Begin anew, with all partitions; the old one is closed with that."""
+        """Start a new session with all partitions; this closes the old one."""
         self.epoch = _FULL_EPOCH
         self.asked = {}
 
@@ -95,7 +96,7 @@ class Consumer(BrokerClient):
         self._sessions: dict[int, _Session] = {broker_id: _Session() for broker_id in brokers}
 
     def behind(self, high_watermarks: Mapping[PartitionKey, int]) -> str | None:
-        """Say which partition has not been read up to its high watermark, None if all have been."""
+        """Return a partition that has not been read up to its high watermark; None if all have been."""
         for key, high_watermark in high_watermarks.items():
             position = self.positions.get(key)
             if position is None:
@@ -107,12 +108,12 @@ class Consumer(BrokerClient):
 
     @property
     def due_ms(self) -> int | None:
-        """When a broker may be asked again."""
+        """When the next request to a broker is due."""
         times = [session.retry_at_ms for session in self._sessions.values() if not session.is_asking]
         return min(times, default=None)
 
     def act(self) -> None:
-        """Ask each broker for what it has to be asked for."""
+        """Send each broker the requests that are due."""
         self._follow_metadata()
         wanted: dict[int, list[tuple[Position, PartitionPlace]]] = {broker_id: [] for broker_id in self.brokers}
         for position in self.positions.values():
@@ -237,7 +238,7 @@ class Consumer(BrokerClient):
                 position = self.positions.get(key)
                 asked = session.asked.get(key)
                 if position is not None and asked is not None and position.offset == asked[0]:
-                    self._take_partition(broker_id, position, answer)
+                    self._read_partition(broker_id, position, answer)
 
     def _go_on(self, session: _Session, response: FetchResponse) -> None:
         if response.session_id == 0:
@@ -248,7 +249,7 @@ class Consumer(BrokerClient):
             session.session_id = response.session_id
             session.epoch = 1 if is_new else session.epoch + 1
 
-    def _take_partition(self, broker_id: int, position: Position, answer: PartitionData) -> None:
+    def _read_partition(self, broker_id: int, position: Position, answer: PartitionData) -> None:
         error = ErrorCode(answer.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(broker_id, position)
@@ -264,7 +265,7 @@ class Consumer(BrokerClient):
             for record in batch.records():
                 if record.offset >= offset:
                     assert record.value is not None, "producers write values"
-                    self._history.take_read(position.key, record.offset, record.value, self.name)
+                    self._history.record_read(position.key, record.offset, record.value, self.name)
             if batch.end_offset > answer.high_watermark:
                 name = self._history.name(position.key)
                 what = f"{shown(batch.records()[0].value)} at offset {batch.base_offset} of {name}"
@@ -279,7 +280,7 @@ class Consumer(BrokerClient):
         position.retry_at_ms = self.now_ms + _RETRY_MS
         self.refresh()
         if not self._leads(broker_id, position):
-            # A follower is behind; the leader knows better.
+            # A follower may be behind; ask the leader.
             position.read_from = None
             return
         if Keeping.of(position.topic) is not Keeping.ALL or position.key in self._history.lossy:
@@ -287,7 +288,7 @@ class Consumer(BrokerClient):
         elif self._tells_epoch and (self.version(broker_id, _FETCH) or 0) >= _FIRST_WITH_LEADER_EPOCH:
             what = f"offset {position.offset} of {self._history.name(position.key)}"
             raise InvariantViolatedError("ReadsNeverChange", f"{self.name} has read up to {what}, it is out of range")
-        # Else it may be no leader any more that says so, without a word about it.
+        # Otherwise it may be a deposed leader, which does not report that.
 
     def _leads(self, broker_id: int, position: Position) -> bool:
         place = self.places.get((position.topic, position.key.partition))
@@ -295,7 +296,7 @@ class Consumer(BrokerClient):
 
 
 def whole_batches(records: bytes) -> Iterator[RecordBatch]:
-    """Give the batches of an answer but a cut-off one at its end."""
+    """Yield the batches of a response, without a truncated one at its end."""
     batches = read_batches(records)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A program that asks the active controller, whichever of the controllers that is: one request at a time."""
+"""A client of the active controller, which it finds by trying; one request at a time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 NOT_ACTIVE: Final = frozenset((ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER))
-"""Errors after which another controller is asked."""
+"""Errors after which the next controller is tried."""
 _REQUEST_TIMEOUT_MS: Final = 3000
 _RETRY_MS: Final = 100
 
 
 class ControllerClient(ABC):
-    """Finds the active controller by trying one after the other; any broker does as well, and passes requests on.
+    """Finds the active controller by trying one after the other; a broker works too, as it forwards requests.
 
-    What it asks, and what it makes of the answer, is for a subclass to say: `next_request`, `answered`.
+    Base class; a subclass implements `next_request` and `answered`.
     """
 
     def __init__(self, controllers: Sequence[Endpoint], chance: Chance, *, client_id: str) -> None:
@@ -50,29 +50,29 @@ class ControllerClient(ABC):
 
     @abstractmethod
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Say what to ask next, if anything is due."""
+        """Return the next request; None if none is due."""
 
     @abstractmethod
     def answered(self, response: WireMessage, now_ms: int) -> bool:
-        """Take an answer; say whether it came from the active controller (else another one is tried)."""
+        """Handle a response; return whether it came from the active controller (if not, another one is tried)."""
 
     @property
     @abstractmethod
     def next_due_ms(self) -> int | None:
-        """When `next_request` may give something."""
+        """When `next_request` may return a request."""
 
     def note(self, text: str) -> None:
-        """Write a line into the timeline."""
+        """Add a line to the timeline."""
         self._effects.append(Fact("info", text))
 
     def stop(self) -> None:
-        """End the program in order."""
+        """Stop the program with exit code 0."""
         self._effects.append(Stop(0))
 
     # --- Program
 
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
-        """Take events, ask what is due."""
+        """Process events, and send the request that is due."""
         self._effects = []
         for event in events:
             match event:
@@ -93,7 +93,7 @@ class ControllerClient(ABC):
 
     @property
     def next_wakeup_ms(self) -> int | None:
-        """When a time-out or a request is due."""
+        """When a timeout or a request is due."""
         if self._deadline_ms is not None:
             return self._deadline_ms
         due_ms = self.next_due_ms
@@ -147,7 +147,7 @@ class ControllerClient(ABC):
                 return
 
     def _give_up(self, now_ms: int) -> None:
-        """Leave this controller and try the next one, after a while."""
+        """Drop the connection, and try the next controller after a while."""
         if self._connection_id is not None:
             self._effects.append(Close(self._connection_id))
         self._connection_id = self._connection = self._ranges = self._deadline_ms = None

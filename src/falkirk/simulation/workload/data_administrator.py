@@ -1,4 +1,4 @@
-"""Makes the topics of a plan, and changes them while they are used."""
+"""Creates the topics of a plan, and changes them while they are in use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from falkirk.protocol.messages.create_topics_request import (
 )
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
-from falkirk.simulation.workload.data_history import Keeping
+from falkirk.simulation.plans.data_plan import Keeping
 from falkirk.simulation.workload.operation import Operation
 from falkirk.simulation.workload.operation_client import OperationClient
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
-    from falkirk.simulation.workload.data_plan import DataPlan, TopicPlan
+    from falkirk.simulation.plans.data_plan import DataPlan, TopicPlan
 
 _INTERVAL_MS: Final = 700
 _RETRY_MS: Final = 200
@@ -44,9 +44,9 @@ _PARTITIONS_MAX: Final = 4
 
 
 class DataAdministrator(OperationClient):
-    """Replicas are on `broker_ids` alone: others have no data. A topic that was deleted is made anew by its name.
+    """Places replicas on `broker_ids` only: others hold no data. A deleted topic is created again under its name.
 
-    When it is over, what is missing is made even then.
+    Missing topics are created even after the workload has ended.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class DataAdministrator(OperationClient):
 
     @property
     def is_done(self) -> bool:
-        """Say whether all topics are there."""
+        """True if all topics exist."""
         return not self._missing
 
     @property
@@ -69,7 +69,7 @@ class DataAdministrator(OperationClient):
         return self._due_ms if self._missing or self._plan.is_administered else None
 
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Make what is missing, then choose something to do."""
+        """Create a missing topic, else choose an operation."""
         if self.next_due_ms is None or now_ms < self._due_ms:
             return None
         if self._missing:
@@ -77,12 +77,12 @@ class DataAdministrator(OperationClient):
             self._current = self._create(next(iter(self._missing.values())))
         else:
             self._due_ms = now_ms + 1 + self.chance.randrange(0, 2 * _INTERVAL_MS)
-            # A deletion that came a second time may have taken a topic that was made anew.
+            # A repeated deletion may have deleted a topic that was created again.
             self._current = self._create(self.chance.choice(self._plan.topics)) if self.is_over else self._choose()
         return self._current.request
 
     def finished(self, operation: Operation, response: WireMessage, error: int) -> None:
-        """Take a topic that is there already for made."""
+        """Record the result; a topic that already exists counts as created."""
         if not error or error == ErrorCode.TOPIC_ALREADY_EXISTS:
             operation.done(response)
 
@@ -128,7 +128,7 @@ class DataAdministrator(OperationClient):
         )
 
     def _delete(self, topic: TopicPlan) -> Operation:
-        # Whatever comes of the request, the topic is made if it is not there.
+        # Whatever the response, the topic is created if it is missing.
         self._missing[topic.name] = topic
         del self._partition_counts[topic.name]
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], topic_names=(topic.name,))
@@ -137,7 +137,7 @@ class DataAdministrator(OperationClient):
         )
 
     def _move(self, topic: TopicPlan) -> Operation:
-        """Give a partition other replicas, or the same in another order, or give that up."""
+        """Reassign a partition to other replicas or to another order, or cancel a reassignment."""
         number = self.chance.randrange(0, self._partition_counts[topic.name])
         replicas = None if self.chance.random() < 0.2 else self._replicas(topic)
         partition = ReassignablePartition(partition_index=number, replicas=replicas)
@@ -162,7 +162,7 @@ class DataAdministrator(OperationClient):
         return Operation(what, request, lambda response: response.results[0].error_code, done)
 
     def _elect(self) -> Operation:
-        """Let the preferred leader lead, if it can."""
+        """Elect a preferred leader."""
         request = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=None, timeout_ms=1000)
         return Operation("elect preferred leaders", request, lambda response: response.error_code, lambda _: None)
 

@@ -1,6 +1,6 @@
-"""A member of a group that comes and goes: it joins, commits offsets of what it reads, and looks at what is committed.
+"""A group member that comes and goes: it joins, commits offsets of what it reads, and checks committed offsets.
 
-Each time that it begins anew it may choose the other protocol, so that groups are converted both ways.
+In each of its lives it may choose the other protocol, so that groups are converted in both directions.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from falkirk.protocol.messages.offset_fetch_request import (
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import random_uuid, uuid_text
-from falkirk.simulation.checkers.checker import InvariantViolatedError
-from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.workload.group_history import GroupPartition, Holding
-from falkirk.simulation.workload.group_plan import (
+from falkirk.simulation.history.group_history import GroupPartition, Holding
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.plans.group_plan import (
     CLASSIC,
     CONSUMER,
     HEARTBEAT_INTERVAL_MS,
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,
 )
+from falkirk.simulation.workload.broker_client import BrokerClient
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
@@ -57,12 +57,49 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
-    from falkirk.simulation.workload.group_history import GroupHistory
-    from falkirk.simulation.workload.group_plan import GroupPlan
+    from falkirk.simulation.history.group_history import GroupHistory
+    from falkirk.simulation.plans.group_plan import GroupPlan
+
+_OFFSET_COMMIT: Final = 8
+_FIND_COORDINATOR: Final = 10
+_CONSUMER_GROUP_HEARTBEAT: Final = 68
+_FIRST_WITH_MEMBER_EPOCHS: Final = 9
+_OFFSET_FETCH: Final = 9
+_FIRST_WITH_BATCHES: Final = 4
+_FIRST_WITH_GROUPS: Final = 8
+_BACKOFF_MS: Final = 150
+_COMMIT_INTERVAL_MS: Final = 200
+_POLL_INTERVAL_MS: Final = 300
+_SHARE_OF_FAREWELLS: Final = 0.8
+_TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+_MAY_END_IT: Final = frozenset(
+    {
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+_NOT_DONE: Final = frozenset(
+    {
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    }
+)
+# The commit may be in the log despite this error.
+_MAYBE_DONE: Final = frozenset(
+    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.REQUEST_TIMED_OUT}
+)
 
 
 class GroupMember(BrokerClient):
-    """One member of a group, life after life."""
+    """One member of a group, through all its lives."""
 
     def __init__(
         self, name: str, brokers: Mapping[int, Endpoint], chance: Chance, history: GroupHistory, *, plan: GroupPlan
@@ -87,7 +124,7 @@ class GroupMember(BrokerClient):
 
     @property
     def due_ms(self) -> int | None:
-        """When there is something to ask."""
+        """When the next request is due."""
         times = [self._retry_at_ms]
         if not self._membership.needs_coordinator:
             times = [each for each in (self._membership.next_wakeup_ms,) if each is not None]
@@ -100,29 +137,29 @@ class GroupMember(BrokerClient):
         return min(times, default=None)
 
     def act(self) -> None:
-        """Look the coordinator up, go on as a member, commit."""
+        """Find the coordinator, run the membership, commit."""
         self._go_on_living()
         if self._membership.needs_coordinator:
-            self._look_up()
+            self._find_coordinator()
         elif self._coordinator is not None and self.connect(self._coordinator):
             self._ask_as_member(self._coordinator)
             self._ask_about_offsets(self._coordinator)
         self._poll()
-        self._tell()
+        self._report()
 
     @property
     def partitions(self) -> frozenset[TopicPartition]:
-        """What it reads."""
+        """The partitions that it owns."""
         return frozenset(self._membership.assigned)
 
     @property
     def is_settled(self) -> bool:
-        """Say whether it is a member and knows what is committed of all that it reads."""
+        """True if it is a member and has fetched the committed offsets of all its partitions."""
         return self._membership.epoch > 0 and self._fetched >= self.partitions and not self._is_asking_offsets
 
     @property
     def state(self) -> str:
-        """How it is, for people."""
+        """The member's state as text for messages."""
         return f"{self._protocol} member at epoch {self._membership.epoch} with {sorted(self.partitions)}"
 
     # --- Lives
@@ -133,7 +170,7 @@ class GroupMember(BrokerClient):
         self._ends_at_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * self._plan.life_ms)
         self._fetched = frozenset()
         self._sure_until_ms = 0
-        # A client that starts anew knows nothing of the level that its group is at.
+        # A new client does not know the level of its group.
         self._level = None
         if self._plan.feature is not None:
             self._level = FeatureLevel(self._plan.feature, SupportedRange(0, 1))
@@ -177,7 +214,7 @@ class GroupMember(BrokerClient):
         return ConsumerProtocolSubscription((self._plan.topic,), None if self._level is None else self._level.user_data)
 
     def _assign(self, members: Mapping[str, ConsumerProtocolSubscription]) -> Mapping[str, ConsumerProtocolAssignment]:
-        """Deal the partitions out in turn."""
+        """Assign the partitions to the members in turn."""
         count, ids = self._partition_count, sorted(members)
         self._given = {self._plan.topic: count}
         level = None
@@ -192,11 +229,11 @@ class GroupMember(BrokerClient):
 
     def _took(self, assignment: ConsumerProtocolAssignment) -> None:
         if self._level is not None and assignment.user_data is not None:
-            self._level.take(assignment.user_data)
-            self._history.take_level(self._plan.group_id, self._membership.epoch, self._level.level, self.name)
+            self._level.apply(assignment.user_data)
+            self._history.record_level(self._plan.group_id, self._membership.epoch, self._level.level, self.name)
 
     def _poll(self) -> None:
-        """Ask any broker what is finalized: it may know less than another one has told."""
+        """Request the finalized features from any broker, which may know less than another one has reported."""
         if self._level is None or self._is_polling or self.now_ms < self._next_poll_ms:
             return
         self._next_poll_ms = self.now_ms + _POLL_INTERVAL_MS
@@ -217,7 +254,7 @@ class GroupMember(BrokerClient):
 
     @property
     def level(self) -> int | None:
-        """At which level of its group's feature it runs."""
+        """The level of the group's feature at which it runs; None if unknown."""
         return None if self._level is None else self._level.level
 
     @property
@@ -230,7 +267,7 @@ class GroupMember(BrokerClient):
 
     # --- Asking
 
-    def _look_up(self) -> None:
+    def _find_coordinator(self) -> None:
         if self._is_looking or self.now_ms < self._retry_at_ms:
             return
         self._retry_at_ms = self.now_ms + _BACKOFF_MS
@@ -279,14 +316,14 @@ class GroupMember(BrokerClient):
         self.ask(coordinator, request, done)
 
     def _speaks_consumer_protocol(self, coordinator: int) -> bool:
-        """Say whether the coordinator has it, and this client commits in a version that such members may use."""
+        """Return whether the coordinator has the protocol, and this client an OffsetCommit version for its members."""
         return (
             self.version(coordinator, _CONSUMER_GROUP_HEARTBEAT) is not None
             and (self.version(coordinator, _OFFSET_COMMIT) or 0) >= _FIRST_WITH_MEMBER_EPOCHS
         )
 
     def _has_grown(self, member: ClassicMembership) -> bool:
-        """Say whether the leader has more to assign than it has assigned."""
+        """Return whether the topic has more partitions than the leader has assigned."""
         given = self._given.get(self._plan.topic)
         is_content = member.is_leader and member.state is State.STABLE
         return is_content and given is not None and self._partition_count > given
@@ -335,9 +372,9 @@ class GroupMember(BrokerClient):
     def _committed(self, partition: TopicPartition, offset: int, error: int) -> None:
         key = self._key(partition)
         if error == ErrorCode.NONE:
-            self._history.take_acked(key, offset)
+            self._history.record_acked(key, offset)
         elif error in _NOT_DONE:
-            self._history.take_refused(key, offset)
+            self._history.record_refused(key, offset)
         elif error not in _MAYBE_DONE:
             raise InvariantViolatedError("CommittedOffsetsStay", f"{self.name} is told {ErrorCode(error).name}")
 
@@ -367,7 +404,7 @@ class GroupMember(BrokerClient):
                 partition = TopicPartition(topic, each.partition_index)
                 if each.error_code == ErrorCode.NONE:
                     offset = each.committed_offset
-                    self._history.take_served(self._key(partition), offset, at_least[partition], self.name)
+                    self._history.check_served(self._key(partition), offset, at_least[partition], self.name)
                     self._fetched |= {partition}
 
         self.ask(coordinator, request, done)
@@ -380,49 +417,11 @@ class GroupMember(BrokerClient):
     def _key(self, partition: TopicPartition) -> GroupPartition:
         return GroupPartition(self._plan.group_id, partition)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._fetched &= self.partitions
-        self._history.take_holding(
+        self._history.record_holding(
             self._plan.group_id,
             self.name,
             Holding(self.partitions, self._sure_until_ms, self._membership.epoch, self._protocol),
             self.now_ms,
         )
-
-
-_OFFSET_COMMIT: Final = 8
-_FIND_COORDINATOR: Final = 10
-_CONSUMER_GROUP_HEARTBEAT: Final = 68
-_FIRST_WITH_MEMBER_EPOCHS: Final = 9
-_OFFSET_FETCH: Final = 9
-_FIRST_WITH_BATCHES: Final = 4
-_FIRST_WITH_GROUPS: Final = 8
-_BACKOFF_MS: Final = 150
-_COMMIT_INTERVAL_MS: Final = 200
-_POLL_INTERVAL_MS: Final = 300
-_SHARE_OF_FAREWELLS: Final = 0.8
-_TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
-_MAY_END_IT: Final = frozenset(
-    {
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-)
-_NOT_DONE: Final = frozenset(
-    {
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.STALE_MEMBER_EPOCH,
-        ErrorCode.REBALANCE_IN_PROGRESS,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.GROUP_ID_NOT_FOUND,
-    }
-)
-# The log may have it though this is the answer.
-_MAYBE_DONE: Final = frozenset(
-    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.REQUEST_TIMED_OUT}
-)

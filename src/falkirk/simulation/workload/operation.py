@@ -1,4 +1,4 @@
-"""One thing that an administrator asks for."""
+"""One request of an administrator."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`what` says it in a few words; `error` finds the answer's error code; `done` takes note of the acknowledgement.
+    """`what` describes it in a few words; `error` returns the response's error code; `done` records its success.
 
-    Answers are of the class that belongs to the request.
+    Responses are of the class that belongs to the request.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""A program that has the active controller do one `Operation` after the other."""
+"""A client that sends the active controller one `Operation` after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OperationClient(ControllerClient):
-    """Which operation comes next is for a subclass to say, as `_current`; so is `finished`."""
+    """Base class; a subclass sets the operation in `_current`, and may extend `finished`."""
 
     def __init__(self, controllers: Sequence[Endpoint], chance: Chance, *, client_id: str) -> None:
         super().__init__(controllers, chance, client_id=client_id)
@@ -27,7 +27,7 @@ class OperationClient(ControllerClient):
         self._current: Operation | None = None
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:  # noqa: ARG002  as ControllerClient
-        """Take note of what became of the operation."""
+        """Finish the current operation if the active controller answered it."""
         assert self._current is not None
         error = self._current.error(response)
         if error in NOT_ACTIVE:
@@ -40,6 +40,6 @@ class OperationClient(ControllerClient):
         return True
 
     def finished(self, operation: Operation, response: WireMessage, error: int) -> None:
-        """Take note of an answer of the active controller, refusals included; here of what is done."""
+        """Handle the active controller's response, which may be an error; record what was acknowledged."""
         if not error:
             operation.done(response)

@@ -1,4 +1,4 @@
-"""A producer as the Java client is one: idempotent, with several batches in flight, or plain."""
+"""A producer that behaves like the Java client: idempotent, with several batches in flight, or plain."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from falkirk.simulation.history.data_history import PartitionKey, make_value
+from falkirk.simulation.plans.data_plan import Keeping
 from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.workload.data_history import Keeping, PartitionKey, make_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
+    from falkirk.simulation.history.data_history import DataHistory
+    from falkirk.simulation.plans.data_plan import ProducerPlan
     from falkirk.simulation.workload.broker_client import PartitionPlace
-    from falkirk.simulation.workload.data_history import DataHistory
-    from falkirk.simulation.workload.data_plan import ProducerPlan
 
 ALL: Final = -1
 """acks=all."""
@@ -56,7 +57,7 @@ _RETRIABLE: Final = frozenset((
 
 @dataclass(slots=True)
 class _Batch:
-    """Records that were made and have no answer yet. `retry_at_ms` is None while a request is under way."""
+    """Produced records without a response yet. `retry_at_ms` is None while a request is in flight."""
 
     values: list[bytes]
     records: list[Record]
@@ -68,10 +69,10 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Lane:
-    """What is on the way to one partition by its name, in order.
+    """The batches for one partition of a topic name, in order.
 
-    `is_draining`: of a batch before nobody knows what became of it. Then nothing new is begun, until the rest has its
-    answers; after that comes a new epoch, as in the Java client.
+    `is_draining`: the outcome of an earlier batch is unknown. No new batch is sent until the others have responses;
+    then the producer gets a new epoch, as in the Java client.
     """
 
     topic: str
@@ -83,7 +84,7 @@ class _Lane:
 
 
 class Producer(BrokerClient):
-    """Produces to all partitions of topics with a known `Keeping`, until it is over, and then until all is answered."""
+    """Produces to all partitions of topics with a known `Keeping` until it is ended, then waits for all responses."""
 
     def __init__(
         self,
@@ -113,19 +114,19 @@ class Producer(BrokerClient):
 
     @property
     def is_done(self) -> bool:
-        """Say whether nothing waits for an answer."""
+        """True if no batch waits for a response."""
         return not any(lane.batches for lane in self._lanes.values())
 
     @property
     def due_ms(self) -> int | None:
-        """When there is something to send, or to give up."""
+        """When a batch is due to be sent or to expire."""
         times = [] if self.is_over else [max(self._next_batch_ms, self._retry_id_ms if self._needs_id else 0)]
         for lane in self._lanes.values():
             times += [each.give_up_at_ms if each.retry_at_ms is None else each.retry_at_ms for each in lane.batches]
         return min(times, default=None)
 
     def act(self) -> None:
-        """Get an id, make a batch, send what is to be sent."""
+        """Get a producer id, make a batch, send the batches that are due."""
         if self._needs_id:
             self._ask_for_id()
         elif self.now_ms >= self._next_batch_ms and not self.is_over:
@@ -197,7 +198,7 @@ class Producer(BrokerClient):
         return Record(number, self.now_ms, key, value)
 
     def _expire(self, lane: _Lane) -> None:
-        """Give up what takes too long; it may have been written, or may yet be."""
+        """Give up batches after their delivery timeout; they may have been written, or may still be."""
         for batch in [batch for batch in lane.batches if self.now_ms >= batch.give_up_at_ms]:
             self._give_up(lane, batch, "takes too long")
 
@@ -211,7 +212,7 @@ class Producer(BrokerClient):
         for batch in [batch for batch in lane.batches if batch.retry_at_ms is not None]:
             assert batch.retry_at_ms is not None
             if self.now_ms < batch.retry_at_ms:
-                # What comes behind in the same lane has to wait, so that the order is kept.
+                # Later batches of the lane wait, which keeps the order.
                 break
             place = self.places.get((lane.topic, lane.partition))
             if place is None or place.leader_id not in self.brokers:
@@ -253,9 +254,9 @@ class Producer(BrokerClient):
         if error is ErrorCode.NONE:
             lane.batches.remove(batch)
             if self._acks == ALL:
-                self._history.take_acked(key, answer.base_offset, batch.values)
+                self._history.record_acked(key, answer.base_offset, batch.values)
         elif error is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            lane.batches.remove(batch)  # it is written, nobody remembers where
+            lane.batches.remove(batch)  # it is written, at an unknown offset
         elif error in _RETRIABLE:
             self._retry(batch)
         elif error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
@@ -268,9 +269,9 @@ class Producer(BrokerClient):
         self.refresh()
 
     def _out_of_order(self, lane: _Lane, batch: _Batch) -> None:
-        """Send it again if one before it is still on the way.
+        """Retry the batch if an earlier one is still in flight.
 
-        Else it is there already: a broker that has started anew knows no more than the last batch of each producer.
+        Otherwise it was written before: a restarted broker remembers only the last batch of each producer.
         """
         if lane.batches[0] is batch:
             self._give_up(lane, batch, "it is out of order")

@@ -1,4 +1,4 @@
-"""Sees to it that controllers are voters: adds them, and removes those whose disk is gone, or any one now and then."""
+"""Keeps controllers voters: adds them, and removes those whose disk is gone, and at times one at random."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 _INTERVAL_MS: Final = 700
-# Not fewer voters than this by choice.
+# The fewest voters left by a random removal.
 _VOTERS_MIN: Final = 3
 _METADATA_TOPIC: Final = "__cluster_metadata"
 
 
 class QuorumAdministrator(ControllerClient):
-    """`directory_ids`: of the disks that the controllers have now, by node id; it changes under way."""
+    """`directory_ids`: of each controller's current disk, by node id; it changes during the run."""
 
     def __init__(
         self,
@@ -45,18 +45,18 @@ class QuorumAdministrator(ControllerClient):
         self._endpoints = controllers
         self._directory_ids = directory_ids
         self._cluster_id = cluster_id
-        # Nothing is removed any more by choice, so that a run can end.
+        # No more random removals, so that a run can end.
         self.is_over = False
         self._plan: WireMessage | None = None
         self._due_ms = 0
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the next look is due."""
+        """When the next DescribeQuorum is due."""
         return self._due_ms
 
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Do what the last look at the quorum made necessary, or look again."""
+        """Return the change that the last DescribeQuorum requires, else another DescribeQuorum."""
         if now_ms < self._due_ms:
             return None
         plan, self._plan = self._plan, None
@@ -65,7 +65,7 @@ class QuorumAdministrator(ControllerClient):
         return DescribeQuorumRequest(topics=[TopicData(_METADATA_TOPIC, [PartitionData(0)])])
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:
-        """Decide what comes next."""
+        """Choose the next request."""
         if isinstance(response, DescribeQuorumResponse):
             (partition,) = response.topics[0].partitions
             if response.error_code in NOT_ACTIVE or partition.error_code in NOT_ACTIVE:

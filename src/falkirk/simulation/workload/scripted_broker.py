@@ -1,4 +1,4 @@
-"""A broker as the controllers see one: it registers, sends heartbeats, proposes ISRs, and holds no data."""
+"""A broker as controllers see it: it registers, sends heartbeats and proposes ISRs, but holds no data."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 HEARTBEAT_INTERVAL_MS: Final = 500
 _REGISTRATION_RETRY_MS: Final = 200
 _SHUTDOWN_MS_MAX: Final = 5000
-# It reads no log, and says that it has read all that there will ever be.
+# It reads no log, and reports an offset beyond any log end.
 _CAUGHT_UP: Final = 1 << 40
 
 
 class ScriptedBroker(ControllerClient):
-    """Says that it is caught up as soon as it is registered, and wants to be unfenced.
+    """Reports that it is caught up as soon as it is registered, and wants to be unfenced.
 
-    `known`: the metadata as some controller has it now, as if the broker had fetched it; None if none runs.
+    `known`: the current metadata of some controller, as if the broker had fetched it; None if none runs.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class ScriptedBroker(ControllerClient):
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the next heartbeat is due, or the registration."""
+        """When the registration or the next heartbeat is due."""
         return self._due_ms
 
     def next_request(self, now_ms: int) -> WireMessage | None:
-        """Register, then send heartbeats, and now and then a new ISR of a partition that it leads."""
+        """Register, then send heartbeats, and at times a new ISR of a partition that it leads."""
         if self.is_asked_to_stop and self._stop_at_ms is None:
             self._stop_at_ms, self._due_ms = now_ms + _SHUTDOWN_MS_MAX, now_ms
         if self._stop_at_ms is not None and now_ms >= self._stop_at_ms:
@@ -92,7 +92,7 @@ class ScriptedBroker(ControllerClient):
         )
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:
-        """Take note of the epoch, and of being fenced or not."""
+        """Record the broker epoch, and whether the broker is fenced."""
         match response:
             case BrokerRegistrationResponse():
                 return self._registered(response, now_ms)
@@ -151,7 +151,7 @@ class ScriptedBroker(ControllerClient):
         )
 
     def _proposal(self, image: MetadataImage, topic: Topic, partition_id: int, partition: Partition) -> TopicData:
-        """Propose all replicas that live, or, sometimes, itself alone."""
+        """Propose all live replicas or, sometimes, only itself."""
         brokers = image.cluster.brokers
         isr = tuple(each for each in partition.replicas if each in brokers and not brokers[each].fenced)
         if self.chance.random() < 0.3 or self.broker_id not in isr:

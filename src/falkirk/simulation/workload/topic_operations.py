@@ -1,4 +1,4 @@
-"""What administrators do with topics of their own: create, configure, enlarge, move, delete."""
+"""Operations on an administrator's own topics: create, configure, add partitions, move, delete."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ from falkirk.protocol.messages.create_partitions_request import CreatePartitions
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
-from falkirk.simulation.workload.history import TopicHistory
+from falkirk.simulation.history.write_history import TOPIC_CONFIG, TopicHistory
 from falkirk.simulation.workload.operation import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.protocol.chance import Chance
-    from falkirk.simulation.workload.history import History
+    from falkirk.simulation.history.write_history import History
 
-CONFIG: Final = "retention.ms"
 _TOPIC_RESOURCE: Final = 2
 _SET: Final = 0
 _PARTITIONS_MAX: Final = 6
 
 
 class TopicOperations:
-    """`name` begins all names of topics; `broker_ids`: where partitions may be moved to."""
+    """`name` is the prefix of all topic names; `broker_ids`: where partitions may be moved to."""
 
     def __init__(self, name: str, chance: Chance, history: History, broker_ids: Sequence[int]) -> None:
         self._name = name
@@ -45,7 +44,7 @@ class TopicOperations:
         self._count = 0
 
     def choose(self) -> Operation:
-        """Choose the next one."""
+        """Choose the next operation."""
         draw = self._chance.random()
         if not self._mine or draw < 0.35:
             return self._create()
@@ -89,11 +88,11 @@ class TopicOperations:
         value = str(1_000_000 + self._count)
         register = self._history.topics[name].config
         register.values.append(value)
-        config = AlterableConfig(name=CONFIG, config_operation=_SET, value=value)
+        config = AlterableConfig(name=TOPIC_CONFIG, config_operation=_SET, value=value)
         request = IncrementalAlterConfigsRequest(
             resources=[AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=name, configs=[config])]
         )
-        what = f"set {CONFIG} of {name} to {value}"
+        what = f"set {TOPIC_CONFIG} of {name} to {value}"
         return Operation(
             what, request, lambda response: response.responses[0].error_code, lambda _: register.acknowledge()
         )
@@ -114,7 +113,7 @@ class TopicOperations:
         )
 
     def _move(self, name: str) -> Operation:
-        """Reassign the first partition, or cancel that."""
+        """Reassign the first partition, or cancel its reassignment."""
         replicas: tuple[int, ...] | None = (self._chance.choice(self._broker_ids),)
         if self._chance.random() < 0.3:
             replicas = None

@@ -1,1 +1,1 @@
-"""KIP-584's mode in the simulator: a ZooKeeper made of values, nodes on it, and what may go wrong between them."""
+"""KIP-584's mode in the simulator: an in-memory ZooKeeper, brokers on it, and the faults between them."""

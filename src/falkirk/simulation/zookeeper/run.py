@@ -1,4 +1,4 @@
-"""One run of KIP-584's mode: brokers on a ZooKeeper of values, some time with faults, some without, and the verdict."""
+"""One run of KIP-584's mode: brokers on an in-memory ZooKeeper, a time with faults, a time to recover, the verdict."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.zookeeper.broker_znode import broker_path
 from falkirk.metadata.zookeeper.controller_znode import CONTROLLER_PATH
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
-from falkirk.node.zookeeper.config import FEATURES_PATH
-from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.machine.wire_watch import WireWatch
+from falkirk.simulation.machine.world import World
 from falkirk.simulation.run import ProgramFailedError, SimulationResult, Verdict
-from falkirk.simulation.wire_watch import WireWatch
-from falkirk.simulation.world import World
 from falkirk.simulation.zookeeper.checkers.answers_are_kept import AnswersAreKept
 from falkirk.simulation.zookeeper.checkers.finalized_fits_brokers import FinalizedFitsBrokers
 from falkirk.simulation.zookeeper.checkers.incompatible_nodes_stop import IncompatibleNodesStop
@@ -21,42 +20,43 @@ from falkirk.simulation.zookeeper.checkers.minimums_are_justified import Minimum
 from falkirk.simulation.zookeeper.checkers.nodes_stop_for_a_reason import INCOMPATIBLE, NodesStopForAReason
 from falkirk.simulation.zookeeper.checkers.only_the_controller_writes import OnlyTheControllerWrites
 from falkirk.simulation.zookeeper.checkers.told_features_are_true import ToldFeaturesAreTrue
-from falkirk.simulation.zookeeper.ensemble import Ensemble
-from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
-from falkirk.simulation.zookeeper.hands import Hands
-from falkirk.simulation.zookeeper.machine import REFRESH_MS, Machine
-from falkirk.simulation.zookeeper.session_link import LinkConditions
+from falkirk.simulation.zookeeper.faults import DELAY_MS_MAX, LATE_MS_MAX, ZooKeeperFaults
+from falkirk.simulation.zookeeper.scenario import FEATURES, ZooKeeperScenario
 from falkirk.simulation.zookeeper.workload.features_administrator import FeaturesAdministrator
 from falkirk.simulation.zookeeper.workload.features_client import FeaturesClient
 from falkirk.simulation.zookeeper.workload.update_history import UpdateHistory
-from falkirk.simulation.zookeeper.zookeeper_faults import DELAY_MS_MAX, LATE_MS_MAX, ZooKeeperFaults
-from falkirk.simulation.zookeeper.zookeeper_marks import ZooKeeperMarks
-from falkirk.simulation.zookeeper.zookeeper_scenario import FEATURES, ZooKeeperScenario
+from falkirk.simulation.zookeeper.world.ensemble import Ensemble
+from falkirk.simulation.zookeeper.world.features_truth import FeaturesTruth
+from falkirk.simulation.zookeeper.world.hands import Hands
+from falkirk.simulation.zookeeper.world.machine import REFRESH_MS, Machine
+from falkirk.simulation.zookeeper.world.marks import ZooKeeperMarks
+from falkirk.simulation.zookeeper.world.session_link import LinkConditions
+from falkirk.zookeeper_node.config.zookeeper_node_config import FEATURES_PATH
 
 if TYPE_CHECKING:
     from falkirk.node.effects import Fact
-    from falkirk.node.zookeeper.operations import Answer, Operation, Znode
-    from falkirk.simulation.host import Host, Program
+    from falkirk.simulation.machine.host import Host, Program
     from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
-    from falkirk.simulation.zookeeper.ensemble import Transaction
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Writer
+    from falkirk.simulation.zookeeper.world.ensemble import Transaction
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Writer
+    from falkirk.zookeeper_node.session.operations import Answer, Operation, Znode
 
 HEALING_MS: Final = 25_000
 _TICK_MS: Final = 50
-# Done after the last fault before a run may end.
+# Updates required after the last fault before a run may end.
 _UPDATES: Final = 2
 # A controller may have so much to do before it takes what it was told: other updates first, some answers each.
 _GRACE_MS: Final = 300
 _ANSWERS_BEFORE: Final = 40
 # News of features: told late, or not at all and read at the next refresh; then some questions.
 _NEWS_MS_MAX: Final = REFRESH_MS + LATE_MS_MAX + 10 * DELAY_MS_MAX + 500
-# Facts that no node may ever tell, whatever happens around it.
+# Facts that report a defect: no fault around a node may cause them.
 _DEFECTS: Final = frozenset(("handler-failed", "response-cannot-be-written"))
 
 
 def simulate(seed: int, *, keeps_timeline: bool = True, scenario: ZooKeeperScenario | None = None) -> SimulationResult:
-    """Run a seed to its end. The result depends on nothing else. `scenario`: in place of the one that it chooses."""
+    """Run a seed to its end. The result depends only on the arguments. `scenario`: replaces the seed's own."""
     return _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario).result()
 
 
@@ -71,7 +71,7 @@ class _Run:
         self._ensemble = Ensemble()
         self._truth = FeaturesTruth(self._ensemble, world.clock, FEATURES_PATH)
         self._writers: dict[int, Writer] = {}
-        # Which life of a machine has registered last.
+        # The life of each machine that registered last.
         self._registered: dict[str, int] = {}
         self._conditions = LinkConditions()
         self._machines = [self._machine(index) for index in range(len(self._scenario.releases))]
@@ -109,7 +109,7 @@ class _Run:
         )
         machine.listeners_to_answers.append(self._answered)
         machine.listeners_to_questions.append(self._asked)
-        machine.host.observers.append(self._look)
+        machine.host.observers.append(self._check)
         machine.host.listeners_to_facts.append(self._hear)
         return machine
 
@@ -137,7 +137,7 @@ class _Run:
     # --- The run
 
     def result(self) -> SimulationResult:
-        """Run, and say how it ended."""
+        """Run to the end and return the result."""
         world = self._world
         verdict, problem = Verdict.PASSED, None
         world.timeline.add("world", f"seed {self._seed}: {self._scenario}")
@@ -164,7 +164,7 @@ class _Run:
         )
 
     def _play(self) -> str | None:
-        """Give what did not move in the end; None if all is well."""
+        """Return what has not recovered in the end; None if all has."""
         world = self._world
         for host in world.hosts.values():
             host.start()
@@ -192,7 +192,7 @@ class _Run:
         return self._unsettled(quiet_at_ms)
 
     def _unsettled(self, since_ms: int) -> str | None:
-        """Say what is not yet as it should be without faults."""
+        """Return what has not yet recovered; None if all has."""
         down = [machine.name for machine in self._machines if not machine.host.is_up]
         if down:
             return f"down: {', '.join(down)}"
@@ -205,7 +205,7 @@ class _Run:
         return self._untold(since_ms)
 
     def _untold(self, since_ms: int) -> str | None:
-        """Say who has not been told by whom what stands there."""
+        """Return which client has not received the current features from which broker; None if all have."""
         now = self._truth.now
         if now.znode is None or now.state is None:
             return f"features: {now.znode}"
@@ -234,7 +234,7 @@ class _Run:
         return machine.link is not None and znode.ephemeral_owner == machine.link.session_id
 
     def _tick(self) -> None:
-        """Let sessions expire, and look at everybody."""
+        """Expire sessions, and run the periodic checks."""
         for session_id in self._ensemble.expire_silent(self._world.clock.now_ms):
             self._marks.add("session expired by silence")
             self._world.timeline.add("ZooKeeper", f"the session of {self._writers[session_id].name} has expired")
@@ -248,11 +248,11 @@ class _Run:
         writer = self._writers.get(transaction.session_id)
         for change in transaction.changes:
             if writer is not None and writer.is_alive and change.path == broker_path(writer.machine.node_id):
-                self._take_registration(writer.machine)
+                self._count_registration(writer.machine)
         for checker in self._checkers:
             checker.committed(transaction, writer)
 
-    def _take_registration(self, machine: Machine) -> None:
+    def _count_registration(self, machine: Machine) -> None:
         self._registered[machine.name] = machine.host.starts
         state = self._truth.now.state
         if state is not None and machine.has_features and incompatibilities(machine.supported, state):
@@ -276,7 +276,7 @@ class _Run:
         for checker in self._checkers:
             checker.heard(machine, operation, answer)
 
-    def _look(self, host: Host, program: Program) -> None:  # noqa: ARG002  as Host.observers
+    def _check(self, host: Host, program: Program) -> None:  # noqa: ARG002  as Host.observers
         if host.stopped is not None:
             reason = self._stops.stopped(self._by_name[host.name], host.stopped)
             self._marks.add(f"node stopped: {reason}")

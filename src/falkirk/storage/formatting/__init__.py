@@ -1,1 +1,1 @@
-"""What `kafka-storage format` and `info` do, as the tool of each release does it (KIP-631, KIP-778, KIP-853)."""
+"""`kafka-storage format` and `info`, as each release's tool does them (KIP-631, KIP-778, KIP-853)."""

@@ -21,7 +21,7 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DynamicVoter:
-    """One voter, and where it listens for the quorum. `host` may be empty: the local host."""
+    """One voter and its endpoint for the quorum. An empty `host` is the local host."""
 
     node_id: int
     host: str
@@ -30,7 +30,7 @@ class DynamicVoter:
 
 
 def parse_dynamic_voters(text: str) -> dict[int, DynamicVoter]:
-    """Read voters, by rising node id. Raises FormatterError in Kafka's words (DynamicVoter, DynamicVoters)."""
+    """Read voters, in ascending order of ids. Raises FormatterError in Kafka's words (DynamicVoter, DynamicVoters)."""
     voters: dict[int, DynamicVoter] = {}
     for part in text.strip().split(","):
         if part:
@@ -44,7 +44,7 @@ def parse_dynamic_voters(text: str) -> dict[int, DynamicVoter]:
 
 
 def voters_record(voters: dict[int, DynamicVoter], listener_name: str) -> VotersRecord:
-    """Give the control record that names them, in the order in which Kafka's tool writes them."""
+    """Return the control record of these voters, in the order in which Kafka's tool writes them."""
     return VotersRecord(
         voters=[
             Voter(
@@ -79,7 +79,7 @@ def _parse_voter(text: str) -> DynamicVoter:
 
 
 def _split_host(address: str) -> tuple[str, str]:
-    """Give the host, and what stands behind the colon that follows it."""
+    """Return the host, and what follows the colon behind it."""
     if address.startswith("["):
         host, bracket, rest = address[1:].partition("]")
         if not bracket:
@@ -118,7 +118,7 @@ def _integer(text: str) -> int | None:
 
 
 def _java_host(host: str) -> str:
-    # As InetSocketAddress gives it back: addresses of IPv6 without their short form.
+    # As InetSocketAddress prints it: IPv6 addresses without their short form.
     if not host:
         return "localhost"
     try:
@@ -129,7 +129,7 @@ def _java_host(host: str) -> str:
 
 
 def _java_order(ids: Iterable[int]) -> list[int]:
-    """Order rising ids as Kafka has them: once through a HashMap that grew, once through a copy of it."""
+    """Order ascending ids as Kafka has them: iterated from a HashMap that grew, then from a copy of it."""
     ordered = list(ids)
     grown = 16
     while len(ordered) > grown * 3 // 4:

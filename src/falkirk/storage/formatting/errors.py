@@ -1,9 +1,9 @@
-"""What can be wrong with the wish to format a node's directories."""
+"""Why a node's directories cannot be formatted."""
 
 
 class FormatterError(Exception):
-    """Refused, and nothing was written. `said`: lines that the tool prints before it fails."""
+    """Formatting was refused, and nothing was written. `notices`: lines that the tool prints before it fails."""
 
-    def __init__(self, message: str, *, said: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, notices: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.said = said
+        self.notices = notices

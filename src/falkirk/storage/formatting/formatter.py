@@ -1,8 +1,8 @@
 """Formatting a node's log directories: decides everything, then writes (Kafka's Formatter).
 
-What is written into a directory: `meta.properties`, last, so that a directory that has it is complete; before it
-`bootstrap.checkpoint` with the first records, and for dynamic voters the snapshot 0-0 in the metadata partition with
-these. From 4.4 on that snapshot has it all and always is there, and `bootstrap.checkpoint` is not.
+A directory gets `meta.properties`, last, so that a directory that has it is complete; before it `bootstrap.checkpoint`
+with the first records, and for dynamic voters the snapshot 0-0 in the metadata partition. From 4.4 on that snapshot is
+always written and has all records, and there is no `bootstrap.checkpoint`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from falkirk.storage.bootstrap_checkpoint import (
 )
 from falkirk.storage.formatting.dynamic_voters import DynamicVoter, parse_dynamic_voters, voters_record
 from falkirk.storage.formatting.errors import FormatterError
-from falkirk.storage.formatting.initial_features import FeatureWish, choose_initial_features, parse_feature_levels
+from falkirk.storage.formatting.initial_features import RequestedFeatures, choose_initial_features, parse_feature_levels
 from falkirk.storage.formatting.rules import format_rules
 from falkirk.storage.formatting.scram_arguments import parse_older_scram_argument, parse_scram_argument
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class DirectoryType(Enum):
-    """What a log directory is for. The values are how the tools call it."""
+    """The purpose of a log directory. The values are the tools' names."""
 
     LOG = "data directory"
     STATIC_METADATA = "metadata directory"
@@ -58,9 +58,9 @@ class DirectoryType(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatRequest:
-    """What is to be formatted, and as which release's tool. Options are as given, None or empty where they are not.
+    """What to format, and as which release's tool. Options are as given, None or empty where they are missing.
 
-    `controller_endpoint`: where this node's controller is reached, None without that role.
+    `controller_endpoint`: that of this node's controller, None without that role.
     """
 
     release: Release
@@ -85,7 +85,7 @@ class FormatRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormattedStorage:
-    """What was done. `directories` are those that were formatted; `warnings` are for the operator."""
+    """The result. `directories` are those that were formatted; `warnings` are for the operator."""
 
     metadata_version: MetadataVersion
     features: Mapping[str, int]
@@ -96,23 +96,23 @@ class FormattedStorage:
 
 
 def format_storage(request: FormatRequest, disk: Disk, random: Chance, now_ms: int) -> FormattedStorage:
-    """Format what is not formatted yet.
+    """Format the directories that are not formatted yet.
 
-    Raises FormatterError, before anything is written, in the words of the release's tool; OSError if a directory
-    cannot be written: it then has no meta.properties and can be formatted again.
+    Raises FormatterError, before anything is written, in the words of the release's tool; OSError if a directory cannot
+    be written: it then has no meta.properties and can be formatted again.
     """
     rules = format_rules(request.release)
     voters = _initial_voters(request, rules, random)
-    features = choose_initial_features(_feature_wish(request, rules, voters))
+    features = choose_initial_features(_requested_features(request, rules, voters))
     records = _records(request, rules, features, random)
     directories = read_node_directories(disk, (*request.log_dirs, request.metadata_log_dir))
     _check_directories(request, rules, directories)
-    said = features.said + tuple(
+    notices = features.notices + tuple(
         f"I/O error trying to read log directory {path}. Ignoring..." for path in directories.unreadable
     )
-    _check_readable(directories, said)
+    _check_readable(directories, notices)
     types = {path: _directory_type(request, voters, path) for path in directories.empty}
-    lines = [*said]
+    lines = [*notices]
     if types and rules.tells_records:
         lines.append(_records_line(records, features.metadata_version))
     for path, kind in types.items():
@@ -183,7 +183,7 @@ class _Writer:
 
 
 def _initial_voters(request: FormatRequest, rules: FormatRules, random: Chance) -> dict[int, DynamicVoter]:
-    """Give the first voters of a dynamic quorum, none for a static one."""
+    """Return the first voters of a dynamic quorum, none for a static one."""
     if not rules.has_dynamic_voters:
         return {}
     given = request.initial_controllers
@@ -217,14 +217,16 @@ def _standalone_voter(request: FormatRequest, random: Chance) -> dict[int, Dynam
     return {voter.node_id: voter}
 
 
-def _feature_wish(request: FormatRequest, rules: FormatRules, voters: dict[int, DynamicVoter]) -> FeatureWish:
+def _requested_features(
+    request: FormatRequest, rules: FormatRules, voters: dict[int, DynamicVoter]
+) -> RequestedFeatures:
     release_version = request.release_version
     if release_version is not None and request.features and not rules.writes_features:
         raise FormatterError("Both --release-version and --feature were set. Only one of the two flags can be set.")
     if release_version is None and rules.reads_inter_broker_protocol:
         release_version = request.inter_broker_protocol
     is_dynamic = bool(voters) or request.no_initial_controllers
-    return FeatureWish(
+    return RequestedFeatures(
         release=request.release,
         rules=rules,
         release_version=release_version,
@@ -240,7 +242,7 @@ def _records(
     records: list[WireMessage] = [
         FeatureLevelRecord(name=METADATA_VERSION, feature_level=features.metadata_version.level)
     ]
-    # kraft.version stands in control records.
+    # kraft.version is in control records.
     records += [
         FeatureLevelRecord(name=name, feature_level=level)
         for name, level in features.levels.items()
@@ -248,14 +250,14 @@ def _records(
     ]
     if request.scram:
         if not features.metadata_version.scram_supported:
-            raise FormatterError(rules.scram_too_old)
+            raise FormatterError("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
         parse = parse_scram_argument if rules.writes_features else parse_older_scram_argument
         records += [parse(text, random) for text in request.scram]
     return tuple(records)
 
 
 def _check_directories(request: FormatRequest, rules: FormatRules, directories: NodeDirectories) -> None:
-    reason = directories.why_refused(cluster_id=request.cluster_id, node_id=request.node_id, reserved=rules.reserved)
+    reason = directories.reason_refused(cluster_id=request.cluster_id, node_id=request.node_id)
     if reason is not None:
         raise FormatterError(reason)
     if directories.formatted and not request.ignore_formatted:
@@ -268,10 +270,10 @@ def _check_directories(request: FormatRequest, rules: FormatRules, directories: 
         raise FormatterError(f"{reason}\nI/O error trying to read log directory {path}.")
 
 
-def _check_readable(directories: NodeDirectories, said: tuple[str, ...]) -> None:
+def _check_readable(directories: NodeDirectories, notices: tuple[str, ...]) -> None:
     if directories.unreadable and not directories.formatted and not directories.empty:
         reasons = "\n".join(directories.unreadable.values())
-        raise FormatterError(f"{reasons}\nNo available log directories to format.", said=said)
+        raise FormatterError(f"{reasons}\nNo available log directories to format.", notices=notices)
 
 
 def _directory_type(request: FormatRequest, voters: dict[int, DynamicVoter], path: str) -> DirectoryType:

@@ -1,4 +1,4 @@
-"""What `kafka-storage info` tells of a node's log directories."""
+"""The report of `kafka-storage info` on a node's log directories."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageInfo:
-    """The directories that are there, what the first readable one says, and what is wrong."""
+    """The directories found, the first readable meta.properties, and the problems."""
 
     found: tuple[str, ...]
     metadata: Mapping[str, str] | None
     problems: tuple[str, ...]
 
     def text(self) -> Iterator[str]:
-        """Give the lines of Kafka's tool."""
+        """Yield the lines of Kafka's tool."""
         if self.found:
             yield "Found log directory:" if len(self.found) == 1 else "Found log directories:"
             yield from (f"  {path}" for path in self.found)
@@ -38,15 +38,15 @@ class StorageInfo:
             yield ""
 
     def document(self) -> object:
-        """Give the same by name."""
+        """Return the same as a JSON document."""
         return {"directories": self.found, "metadata": self.metadata, "problems": self.problems}
 
 
 def storage_info(disk: Disk, directories: Iterable[str], *, is_kraft: bool) -> StorageInfo:
-    """Look at the directories; `is_kraft`: the configuration is that of a node in KRaft mode."""
+    """Read the directories; `is_kraft`: the configuration is that of a node in KRaft mode."""
     survey = _Survey(disk)
     for path in sorted(set(directories)):
-        survey.look_at(path.rstrip("/") or "/")
+        survey.read(path.rstrip("/") or "/")
     first = survey.first
     problems = survey.problems
     if first is not None and is_kraft and first.version == 0:
@@ -67,7 +67,7 @@ def storage_info(disk: Disk, directories: Iterable[str], *, is_kraft: bool) -> S
 
 
 class _Survey:
-    """Collects what the directories say."""
+    """Collects the contents and problems of the directories."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -75,8 +75,8 @@ class _Survey:
         self.first: MetaProperties | None = None
         self.problems: list[str] = []
 
-    def look_at(self, path: str) -> None:
-        """Take in one directory."""
+    def read(self, path: str) -> None:
+        """Add one directory."""
         if not self._disk.is_directory(path):
             is_there = self._disk.exists(path)
             self.problems.append(f"{path} is not a directory" if is_there else f"{path} does not exist")
@@ -89,8 +89,8 @@ class _Survey:
             self.problems.append(f"{path} is not formatted.")
         except CorruptFileError as error:
             self.problems.append(f"Error loading {file}: {error.reason}")
-        except OSError as error:
-            self.problems.append(f"Error loading {file}: {error.strerror}")
+        except OSError as os_error:
+            self.problems.append(f"Error loading {file}: {os_error.strerror}")
 
     def _compare(self, meta: MetaProperties) -> None:
         if self.first is None:

@@ -1,4 +1,4 @@
-"""The feature levels with which a new cluster starts (KIP-778, KIP-1022): what was asked for, defaults, checks."""
+"""The feature levels of a new cluster (KIP-778, KIP-1022): requested levels, defaults, checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from falkirk.storage.formatting.errors import FormatterError
 from falkirk.versions.errors import UnknownFeatureLevelError
 from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, FeatureLevel
-from falkirk.versions.metadata_version_rows import METADATA_VERSION_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,18 +20,18 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 _INT16_MAX: Final = (1 << 15) - 1
-# 3.3-IV0, the first that can stand in bootstrap.checkpoint (KIP-778).
+# 3.3-IV0, the first that bootstrap.checkpoint may have (KIP-778).
 _BOOTSTRAP_LEVEL_MIN: Final = 4
 _BOOTSTRAP_NAME_MIN: Final = "3.3-IV0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitialFeatures:
-    """Levels of a new cluster by name, metadata.version apart; `said`: lines to print before the rest."""
+    """The levels of a new cluster by name, metadata.version apart; `notices`: lines to print before the rest."""
 
     metadata_version: MetadataVersion
     levels: Mapping[str, int]
-    said: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def kraft_version(self) -> int:
@@ -41,8 +40,8 @@ class InitialFeatures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureWish:
-    """What the operator asks for. `has_dynamic_quorum` as the release understands it."""
+class RequestedFeatures:
+    """What the operator requests. `has_dynamic_quorum` as the release understands it."""
 
     release: Release
     rules: FormatRules
@@ -54,7 +53,7 @@ class FeatureWish:
 
 
 def parse_feature_levels(texts: Sequence[str]) -> dict[str, int]:
-    """Read `feature=level` each; a feature that is named twice has its last level. Raises FormatterError."""
+    """Read `feature=level` each; of a feature that is named twice the last level counts. Raises FormatterError."""
     levels: dict[str, int] = {}
     for text in texts:
         name, equals, level = (part.strip() for part in text.partition("="))
@@ -66,109 +65,87 @@ def parse_feature_levels(texts: Sequence[str]) -> dict[str, int]:
     return levels
 
 
-def choose_initial_features(wish: FeatureWish) -> InitialFeatures:
-    """Give the levels of the new cluster. Raises FormatterError in the words of the release's tool."""
-    metadata_version, said = _metadata_version(wish)
-    levels = _levels(wish, metadata_version) if wish.rules.writes_features else {}
+def choose_initial_features(request: RequestedFeatures) -> InitialFeatures:
+    """Return the levels of the new cluster. Raises FormatterError in the words of the release's tool."""
+    metadata_version, notices = _metadata_version(request)
+    levels = _levels(request, metadata_version) if request.rules.writes_features else {}
     if metadata_version.level < _BOOTSTRAP_LEVEL_MIN:
-        raise FormatterError(wish.rules.bootstrap_too_old)
-    return InitialFeatures(metadata_version=metadata_version, levels=levels, said=said)
+        raise FormatterError(
+            f"Bootstrap metadata.version before {_BOOTSTRAP_NAME_MIN} are not supported. Can't load metadata from "
+            "format command"
+        )
+    return InitialFeatures(metadata_version=metadata_version, levels=levels, notices=notices)
 
 
-def _metadata_version(wish: FeatureWish) -> tuple[MetadataVersion, tuple[str, ...]]:
-    level = wish.levels.get(METADATA_VERSION)
-    if level is not None and wish.release_version is not None:
+def _metadata_version(request: RequestedFeatures) -> tuple[MetadataVersion, tuple[str, ...]]:
+    level = request.levels.get(METADATA_VERSION)
+    if level is not None and request.release_version is not None:
         raise FormatterError(f"Use --release-version instead of --feature {METADATA_VERSION}=X to avoid ambiguity.")
     if level is not None:
-        version = _of_level(wish, level)
-    elif wish.release_version is not None:
-        version = _of_text(wish, wish.release_version)
-    elif wish.is_unstable_enabled and wish.rules.writes_features:
-        version = wish.release.kraft.metadata_versions[-1]
+        version = _of_level(request, level)
+    elif request.release_version is not None:
+        version = _of_text(request, request.release_version)
+    elif request.is_unstable_enabled and request.rules.writes_features:
+        version = request.release.kraft.metadata_versions[-1]
     else:
-        version = wish.release.latest_metadata_version
-    if version <= wish.release.latest_metadata_version:
+        version = request.release.latest_metadata_version
+    if version <= request.release.latest_metadata_version:
         return version, ()
-    return version, _accept_unstable(wish, version)
+    return version, _accept_unstable(request, version)
 
 
-def _of_level(wish: FeatureWish, level: int) -> MetadataVersion:
-    known = wish.release.kraft.metadata_versions
+def _of_level(request: RequestedFeatures, level: int) -> MetadataVersion:
+    known = request.release.kraft.metadata_versions
     for version in known:
         if version.level == level:
             return version
-    text = f"No MetadataVersion with feature level {level}"
-    if wish.rules.tells_range_of_levels:
-        text += f". Valid feature levels are from {known[0].level} to {known[-1].level}."
-    raise FormatterError(text)
+    raise FormatterError(
+        f"No MetadataVersion with feature level {level}. Valid feature levels are from {known[0].level} to "
+        f"{known[-1].level}."
+    )
 
 
-def _of_text(wish: FeatureWish, text: str) -> MetadataVersion:
-    release, rules = wish.release, wish.rules
-    known = release.kraft.metadata_versions
-    version = release.find_metadata_version(text)
-    if rules.lists_metadata_versions:
-        if not wish.is_unstable_enabled:
-            known = tuple(one for one in known if one <= release.latest_metadata_version)
-        if version not in known:
-            names = ", ".join(one.name for one in known)
-            raise FormatterError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {names}")
-    if version is not None:
-        return version
-    if rules.tells_range_of_levels:
-        raise FormatterError(
-            f"Version {text} is not a valid version. The minimum version is {known[0]} and the maximum version is "
-            f"{known[-1]}"
-        )
-    older = _before_kraft(text)
-    if older is None:
-        raise FormatterError(f"Version {text} is not a valid version")
-    if rules.writes_features:
-        raise FormatterError(f"{METADATA_VERSION} {older} is too old to be supported.")
-    raise FormatterError(rules.kraft_too_old)
+def _of_text(request: RequestedFeatures, text: str) -> MetadataVersion:
+    known = request.release.kraft.metadata_versions
+    if not request.is_unstable_enabled:
+        known = tuple(version for version in known if version <= request.release.latest_metadata_version)
+    found = request.release.find_metadata_version(text)
+    if found is None or found not in known:
+        names = ", ".join(version.name for version in known)
+        raise FormatterError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {names}")
+    return found
 
 
-def _before_kraft(text: str) -> str | None:
-    """Give the full name of a version that brokers on ZooKeeper had, None if there was none of that name."""
-    names = [row.name for row in METADATA_VERSION_ROWS if row.level is None]
-    word = ".".join(text.split(".")[: 3 if text.startswith("0.") else 2])
-    return next((name for name in reversed(names) if word in (name, name.partition("-")[0])), None)
+def _accept_unstable(request: RequestedFeatures, version: MetadataVersion) -> tuple[str, ...]:
+    if not request.is_unstable_enabled:
+        raise FormatterError(f"{METADATA_VERSION} {version} is not yet stable.")
+    return () if request.rules.writes_features else (request.rules.pre_production.format(version),)
 
 
-def _accept_unstable(wish: FeatureWish, version: MetadataVersion) -> tuple[str, ...]:
-    if wish.rules.writes_features:
-        if not wish.is_unstable_enabled:
-            raise FormatterError(f"{METADATA_VERSION} {version} is not yet stable.")
-        return ()
-    if not wish.is_unstable_enabled:
-        raise FormatterError(wish.rules.not_ready.format(version))
-    return (wish.rules.pre_production.format(version),)
-
-
-def _levels(wish: FeatureWish, metadata_version: MetadataVersion) -> dict[str, int]:
-    features = wish.release.features
-    for name in sorted(wish.levels):
+def _levels(request: RequestedFeatures, metadata_version: MetadataVersion) -> dict[str, int]:
+    features = request.release.features
+    for name in sorted(request.levels):
         if name != METADATA_VERSION and name not in features:
             names = ", ".join(sorted(features))
             raise FormatterError(f"Unsupported feature: {name}. Supported features are: {names}")
     levels = {
-        name: wish.levels.get(name, feature.default_level(metadata_version)) for name, feature in features.items()
+        name: request.levels.get(name, feature.default_level(metadata_version)) for name, feature in features.items()
     }
-    levels[KRAFT_VERSION] = _kraft_version(wish)
+    levels[KRAFT_VERSION] = _kraft_version(request)
     levels = dict(sorted(levels.items()))
     for name, level in levels.items():
-        _check_level(wish, features[name], level, {METADATA_VERSION: metadata_version.level, **levels})
+        _check_level(request, features[name], level, {METADATA_VERSION: metadata_version.level, **levels})
     return levels
 
 
-def _kraft_version(wish: FeatureWish) -> int:
-    level = wish.levels.get(KRAFT_VERSION)
+def _kraft_version(request: RequestedFeatures) -> int:
+    level = request.levels.get(KRAFT_VERSION)
     if level is None:
-        return 1 if wish.has_dynamic_quorum else 0
-    if (level != 0) == wish.has_dynamic_quorum:
+        return 1 if request.has_dynamic_quorum else 0
+    if (level != 0) == request.has_dynamic_quorum:
         return level
     condition = "if" if level == 0 else "unless"
-    if not wish.rules.configuration_decides:
+    if not request.rules.configuration_decides:
         raise FormatterError(
             f"Cannot set {KRAFT_VERSION} to {level} {condition} KIP-853 configuration is present. Try removing the "
             f"--feature flag for {KRAFT_VERSION}."
@@ -186,8 +163,8 @@ def _kraft_version(wish: FeatureWish) -> int:
     )
 
 
-def _check_level(wish: FeatureWish, feature: Feature, level: int, levels: Mapping[str, int]) -> None:
-    supported = feature.supported_unstable if wish.is_unstable_enabled else feature.supported
+def _check_level(request: RequestedFeatures, feature: Feature, level: int, levels: Mapping[str, int]) -> None:
+    supported = feature.supported_unstable if request.is_unstable_enabled else feature.supported
     try:
         known = feature.level(level)
     except UnknownFeatureLevelError:

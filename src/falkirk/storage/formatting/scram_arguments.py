@@ -1,4 +1,4 @@
-"""Users that exist from the first start on: `SCRAM-SHA-256=[name=alice,password=secret]` (KIP-900, --add-scram)."""
+"""Users of a new cluster: `SCRAM-SHA-256=[name=alice,password=secret]` (KIP-900, --add-scram)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ITERATIONS_DEFAULT: Final = 4096
 _ITERATIONS_MAX: Final = 16384
+_UNQUOTED_EQUALS: Final = re.compile(r'=(?=(?:[^"]*"[^"]*")*[^"]*\Z)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +65,9 @@ def parse_scram_argument(text: str, random: Chance) -> UserScramCredentialRecord
 
 
 def parse_older_scram_argument(text: str, random: Chance) -> UserScramCredentialRecord:
-    """Read one argument, as the tools of 3.7 and 3.8 do: iterations count only beside a salt, unknown keys nothing.
+    """Read one argument, as the tools of 3.7 and 3.8 do: iterations need a salt, unknown keys are ignored.
 
-    Raises FormatterError. Differs from Kafka: where those tools end with an exception of Java, the words are ours.
+    Raises FormatterError. Differs from Kafka: where those tools fail with a Java exception, the words are ours.
     """
     name, _, config = re.split(r"\s+", text, maxsplit=1)[0].partition("=")
     mechanism = SCRAM_MECHANISMS.get(name)
@@ -121,15 +122,12 @@ def _older_components(config: str) -> dict[str, str]:
     _check_brackets(config)
     components: dict[str, str] = {}
     for part in config[1:-1].split(","):
-        # Parted at equals signs outside of quotes; of what follows only the first part counts.
+        # Split at equals signs outside of quotes; only the first part behind one counts.
         key, *values = _UNQUOTED_EQUALS.split(part)
         if not values or not values[0]:
             raise FormatterError(f"No equals sign found in SCRAM component: {part}")
         components[key] = values[0].replace('"', "")
     return components
-
-
-_UNQUOTED_EQUALS: Final = re.compile(r'=(?=(?:[^"]*"[^"]*")*[^"]*\Z)')
 
 
 def _salted_password(text: str | None, *, has_salt: bool) -> bytes:
@@ -142,7 +140,7 @@ def _salted_password(text: str | None, *, has_salt: bool) -> bytes:
 
 def _decode(text: str, what: str) -> bytes:
     try:
-        # Java takes base64 without its padding.
+        # Java accepts base64 without padding.
         return b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (Error, ValueError) as error:
         raise FormatterError(f"Failed to decode given {what}: {text}") from error

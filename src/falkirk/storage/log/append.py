@@ -1,4 +1,4 @@
-"""What is appended to a log, what comes of it, and why it is refused."""
+"""Results and errors of appends to a log."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class AppendOrigin(Enum):
-    """Who appends: what a client sends is checked, what a leader or coordinator wrote is taken as it is.
+    """The source of an append: a client's records are checked, those of leaders and coordinators are trusted.
 
-    OWN: one batch that this very process has built, so that nothing of it can be wrong but its size.
+    OWN: one batch that this process has built, in which only the size can be wrong.
     """
 
     CLIENT = "client"
@@ -27,10 +27,11 @@ class AppendOrigin(Enum):
 
 
 class LogAppendInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an append.
+    """The result of an append.
 
-    `first_offset` to `last_offset` are the records'. `log_append_time_ms` is -1 unless the topic takes that time.
-    `is_duplicate`: an idempotent producer had sent it before; the offsets are those of then, nothing was written.
+    `first_offset` to `last_offset` are the records'. `log_append_time_ms` is -1 unless the topic uses that time.
+    `is_duplicate`: an idempotent producer had sent it before; the offsets are those of the first time, nothing was
+    written.
     """
 
     first_offset: int
@@ -42,14 +43,14 @@ class LogAppendInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordError:
-    """A record of a refused batch that is at fault: its place in the batch, and why (KIP-467)."""
+    """A faulty record of a refused batch: its index in the batch, and the reason (KIP-467)."""
 
     batch_index: int
     message: str | None = None
 
 
 class AppendRefusedError(Exception):
-    """What a client wants to append is refused; nothing was written. `error_code` is Kafka's."""
+    """A client's records are refused; nothing was written. `error_code` is Kafka's."""
 
     def __init__(
         self, error_code: ErrorCode, message: str | None = None, *, record_errors: Sequence[RecordError] = ()
@@ -61,4 +62,4 @@ class AppendRefusedError(Exception):
 
 
 class CorruptRecordsError(Exception):
-    """What a leader sent does not fit the follower's log, as one line."""
+    """The leader's records do not fit the follower's log, as one line."""

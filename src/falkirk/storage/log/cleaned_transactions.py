@@ -1,4 +1,4 @@
-"""Which transactions a cleaner is in the middle of, and what of them may go."""
+"""Transactions that a cleaner has come across, and which of their batches may go."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class CleanedTransactions:
-    """To be told all batches in offset order. Source: CleanedTransactionMetadata.
+    """Receives all batches in offset order. Source: CleanedTransactionMetadata.
 
-    `marker_kept` is told of the aborted transactions whose markers stay, as data of theirs was still there.
+    `marker_kept` is called with aborted transactions whose markers stay because some of their data does.
     """
 
     def __init__(self, marker_kept: Callable[[AbortedTransaction], None]) -> None:
         self.marker_kept = marker_kept
         self._coming: list[tuple[int, int, int, AbortedTransaction]] = []
-        # By producer, with a word whether data of it was seen.
+        # By producer, and whether data of it was seen.
         self._aborted: dict[int, tuple[AbortedTransaction, bool]] = {}
         self._committed: set[int] = set()
 
     def add(self, aborted: Iterable[AbortedTransaction]) -> None:
-        """Take note of aborted transactions that the batches to come may be part of; once more does no harm."""
+        """Add aborted transactions that the following batches may belong to; repeating one does no harm."""
         for each in aborted:
             heapq.heappush(self._coming, (each.first_offset, each.last_offset, each.producer_id, each))
 
     def is_discardable(self, batch: RecordBatch) -> bool:
-        """Say whether a batch may go as far as transactions have a say.
+        """Return whether a batch may go as far as transactions are concerned.
 
         Data of an aborted transaction may; a marker, once nothing of its transaction is left before it. Raises
-        RemoteProtocolError for a producer's control batch that holds no marker.
+        RemoteProtocolError for a producer's control batch without a marker.
         """
         while self._coming and self._coming[0][0] <= batch.last_offset:
             transaction = heapq.heappop(self._coming)[-1]
@@ -57,7 +57,7 @@ class CleanedTransactions:
             return not batch.record_count
         marker = transaction_marker(batch)
         if marker is None:
-            # Empty: it was cleaned before.
+            # Empty: an earlier round cleaned it.
             return True
         if not marker.is_aborted:
             is_seen = batch.producer_id in self._committed

@@ -1,4 +1,4 @@
-"""One round of compaction of one log (Kafka's Cleaner), in pieces."""
+"""One round of compaction of one log (Kafka's Cleaner), in steps."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from falkirk.storage.log.unified_log import UnifiedLog
     from falkirk.storage.transaction_index import AbortedTransaction
 
+_PIECE_BYTES: Final = 256 * 1024
+_INDEX_ENTRY_BYTES: Final = 12
+_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanableRange:
-    """What of a log is to be compacted: from `first_dirty_offset` to before `first_uncleanable_offset`, with its bytes.
+    """The part of a log to compact: from `first_dirty_offset` to before `first_uncleanable_offset`, with its bytes.
 
-    What is before was compacted already, and is looked through for keys that came again.
+    What is before was compacted already, and is searched for keys that came again.
     """
 
     first_dirty_offset: int
@@ -33,24 +37,24 @@ class CleanableRange:
     clean_bytes: int
     dirty_bytes: int
     is_urgent: bool = False
-    """Something waits longer than max.compaction.lag.ms."""
+    """A record has waited longer than max.compaction.lag.ms."""
 
     @property
     def dirty_ratio(self) -> float:
-        """How much of what can be compacted never was."""
+        """The share of never compacted bytes in those that can be compacted."""
         return self.dirty_bytes / max(self.clean_bytes + self.dirty_bytes, 1)
 
 
 class CompactionDroppedError(Exception):
-    """The log changed in the meantime: what was found out of it is not true any more."""
+    """The log changed in the meantime, so the map of its keys is no longer true."""
 
 
 class Compaction:
-    """Reads the dirty section, then writes segment after segment anew.
+    """Reads the dirty section, then rewrites segment after segment.
 
-    A key's last record stays. Of a key whose last record is a tombstone, that goes after delete.retention.ms, markers
-    of transactions likewise after the last of their data, data of aborted transactions at once. Offsets, epochs and the
-    last sequences of producers survive. Source: Cleaner.doClean.
+    A key's last record stays. If that is a tombstone, it goes after delete.retention.ms; so do markers of transactions
+    after the last of their data; data of aborted transactions goes at once. Offsets, epochs and the last sequences of
+    producers survive. Source: Cleaner.doClean.
     """
 
     def __init__(self, log: UnifiedLog, cleanable: CleanableRange, *, map_bytes_max: int, now_ms: int) -> None:
@@ -61,7 +65,7 @@ class Compaction:
         self._range = cleanable
         self._now_ms = now_ms
         self._keys = KeyOffsets(map_bytes_max)
-        # What is to be looked at still, as it was at the beginning.
+        # Segments yet to be read, as they were at the start.
         self._sources = [
             (each, each.size) for each in log.segments if each.base_offset < cleanable.first_uncleanable_offset
         ]
@@ -69,10 +73,10 @@ class Compaction:
         self._pieces = self._run()
 
     def step(self) -> bool:
-        """Do a piece; give whether it was the last one.
+        """Do one step; return whether it was the last one.
 
-        Raises CompactionDroppedError if the log changed, RemoteProtocolError if a batch cannot be read, OSError.
-        Unless it gives False, or it was the last one, `drop` is to be called.
+        Raises CompactionDroppedError if the log changed, RemoteProtocolError if a batch cannot be read, OSError. Call
+        `drop` unless it returns False, or it was the last one.
         """
         if not self._is_as_it_was():
             raise CompactionDroppedError
@@ -82,12 +86,10 @@ class Compaction:
         """Give up, and remove what was written."""
         self._pieces.close()
         if self._cleaned is not None:
-            # It has moved with the log, if that has.
+            # Its directory may have been renamed with the log.
             self._cleaned.directory = self.log.directory
             self._cleaned.remove()
             self._cleaned = None
-
-    # --- Inside
 
     def _run(self) -> Generator[bool]:
         yield from self._map_keys()
@@ -129,7 +131,7 @@ class Compaction:
             self._keys.latest_offset = max(self._keys.latest_offset, next_base - 1)
 
     def _groups(self, segments: Sequence[DataSegment]) -> Iterator[list[DataSegment]]:
-        """Put small segments together, so that they do not get smaller and smaller. Source: groupSegmentsBySize."""
+        """Group small segments, so that they do not get ever smaller. Source: groupSegmentsBySize."""
         config = self.log.config
         group: list[DataSegment] = []
         size = 0
@@ -151,12 +153,12 @@ class Compaction:
     def _clean_group(self, group: Sequence[DataSegment], transactions: CleanedTransactions) -> Iterator[bool]:
         log = self.log
         cleaned = self._cleaned = log.create_cleaned_segment(group[0].base_offset)
-        # Retention goes by it where no timestamp is left.
+        # Retention uses it where no timestamp is left.
         cleaned.created_ms = group[-1].created_ms
         for segment in group:
             transactions.add(self._aborted_in(segment))
             for batches in _pieces(segment, 0):
-                # Asked for anew each time: producers write on meanwhile.
+                # Read anew each time: producers go on writing.
                 producers = ProducerStates(log.active_producers())
                 chunks = (self._filtered(batch, transactions, producers) for batch in batches)
                 data = b"".join(chunk for chunk in chunks if chunk is not None)
@@ -203,13 +205,8 @@ class Compaction:
         self._cleaned.add_aborted(transaction)
 
 
-_PIECE_BYTES: Final = 256 * 1024
-_INDEX_ENTRY_BYTES: Final = 12
-_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
-
-
 def _pieces(segment: DataSegment, position: int) -> Iterator[list[RecordBatch]]:
-    """Give the batches of a segment from a place in its file on, so many at a time as a tick may look at."""
+    """Yield the batches of a segment from a position in its file on, as many at a time as a tick may process."""
     batches: list[RecordBatch] = []
     size = 0
     for _, batch in segment.batches(position, segment.size):

@@ -1,7 +1,7 @@
 """One segment of a data log: `.log`, both indexes, `.txnindex`.
 
-While a segment is active its indexes are in memory only, and files of theirs may be stale: after an unclean stop they
-are made anew, by Kafka too. They are written when it is rolled and when the log is closed.
+While a segment is active its indexes are in memory only, and their files may be stale: after an unclean shutdown they
+are rebuilt, by Kafka too. They are written when the segment is rolled and when the log is closed.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ DELETED: Final = "deleted"
 SEGMENT_KINDS: Final = ("log", "index", "timeindex", "txnindex")
 _RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 _PIECE_BYTES: Final = 1024 * 1024
-# From here on two reads cost less than a copy.
+# Above this two reads cost less than a copy.
 _VIEWED_BYTES_MIN: Final = 64 * 1024
 
 
 class DataSegment:
-    """A segment that grows at its end, is read by offset, and cut.
+    """A segment: appended to, read by offset, and truncated.
 
-    Indexes and files are loaded and opened when they are first asked for. `marker` is the suffix of its files, empty
-    for a segment in use. An OSError of `append` leaves the segment as it was, if the file can be cut.
+    Indexes and files are loaded and opened on first use. `marker` is the suffix of its files, empty for a segment in
+    use. An OSError of `append` leaves the segment as it was, if the file can be truncated.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class DataSegment:
         marker: str = "",
         is_new: bool = False,
     ) -> None:
-        """Take a segment that stands there, or (`is_new`) one without files or with none that are worth keeping."""
+        """Use existing files, or (`is_new`) start without any, or with none that are worth keeping."""
         self._disk = disk
         self.directory = directory
         self.base_offset = base_offset
@@ -88,7 +88,7 @@ class DataSegment:
         self.index_interval_bytes = index_interval_bytes
         self.size = size
         self.marker = marker
-        # Of the `.log`, as far as is known: what was synced piece by piece.
+        # How much of the `.log` is known to be synced.
         self._synced_bytes = 0
         self._file: LogFile | None = None
         self._txn_file: LogFile | None = None
@@ -114,7 +114,7 @@ class DataSegment:
 
     @property
     def index(self) -> SegmentIndex:
-        """Both indexes; made anew from the `.log` if their files are missing or do not fit."""
+        """Both indexes; rebuilt from the `.log` if their files are missing or do not fit."""
         if self._index is None:
             self._index = self._load_index()
         return self._index
@@ -130,12 +130,12 @@ class DataSegment:
 
     @property
     def aborted(self) -> Sequence[AbortedTransaction]:
-        """The transactions that a marker in this segment aborted."""
+        """The transactions aborted by markers in this segment."""
         return self._loaded_aborted()
 
     @property
     def first_timestamp(self) -> int:
-        """The largest timestamp of the first batch, from which its age counts; -1 for none."""
+        """The largest timestamp of the first batch, from which the segment's age counts; -1 for none."""
         if self._first_timestamp is None:
             if not self.size:
                 return -1
@@ -144,7 +144,7 @@ class DataSegment:
         return self._first_timestamp
 
     def must_roll(self, size: int, last: RecordBatch, max_timestamp: int, now_ms: int, config: LogConfig) -> bool:
-        """Say whether `size` more bytes that end with `last` belong into a new segment.
+        """Return whether `size` more bytes that end with `last` belong into a new segment.
 
         Source: LogSegment.shouldRoll.
         """
@@ -157,7 +157,7 @@ class DataSegment:
         return self.size > 0 and self._waited_ms(max_timestamp, now_ms) > config.segment_ms
 
     def is_older_than(self, age_ms: int, now_ms: int) -> bool:
-        """Say whether its first batch was written longer ago than that."""
+        """Return whether the first batch was written longer ago than that."""
         return self.size > 0 and self._waited_ms(now_ms, now_ms) > age_ms
 
     def append(self, data: bytes | bytearray | memoryview, batches: Sequence[RecordBatch]) -> None:
@@ -179,7 +179,7 @@ class DataSegment:
         self.size = position
 
     def add_aborted(self, transaction: AbortedTransaction) -> None:
-        """Note a transaction that a marker in this segment aborted."""
+        """Add a transaction that a marker in this segment aborted."""
         aborted = self._loaded_aborted()
         if self._txn_file is None:
             self._txn_file = self._disk.open_log_file(self.path_of("txnindex"))
@@ -187,7 +187,7 @@ class DataSegment:
         aborted.append(transaction)
 
     def find(self, offset: int, end: int | None = None) -> BatchPlace | None:
-        """Give the first batch that ends at `offset` or later; None if there is none before byte `end`."""
+        """Return the first batch that ends at `offset` or later; None if there is none before byte `end`."""
         end = self.size if end is None else end
         position = self.index.position_before(offset)
         return find_batch(self.file.read, position, end, offset, file=self.path)
@@ -195,18 +195,18 @@ class DataSegment:
     def read(
         self, offset: int, bytes_max: int, end: int, *, is_one_batch_needed: bool
     ) -> tuple[BatchPlace, memoryview] | None:
-        """Give the first batch that ends at `offset` or later, and the bytes from it on, before byte `end`.
+        """Return the first batch that ends at `offset` or later, and the bytes from it on, before byte `end`.
 
-        None if there is no such batch. At most `bytes_max` bytes, cut anywhere behind the first batch; nothing if that
-        alone has more, unless it is needed.
+        None if there is no such batch. At most `bytes_max` bytes, truncated anywhere behind the first batch; nothing if
+        that alone is larger, unless `is_one_batch_needed`.
         """
         position = (self._index or self.index).position_before(offset)
         if position >= end:
             return None
         if min(bytes_max, end - position) >= _VIEWED_BYTES_MIN:
-            # What is looked at is read, so that a disk that fails raises here; the rest is passed on uncopied.
+            # Headers are read, so that a failing disk raises here; the rest is passed on uncopied.
             return self._read_at(position, offset, bytes_max, end, is_one_batch_needed=is_one_batch_needed)
-        # One read, mostly: the batch begins less than an index interval and a batch behind the entry.
+        # Mostly one read: the batch begins less than an index interval and a batch behind the entry.
         data = memoryview(self.file.read(position, min(end - position, self.index_interval_bytes + bytes_max)))
         at = 0
         place = place_at(data, at)
@@ -220,9 +220,9 @@ class DataSegment:
         return place._replace(position=position + at), data[at : at + bytes_max]
 
     def batches(self, position: int, end: int, *, check_crc: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Give batch after batch with its place in the file.
+        """Yield the batches with their positions in the file.
 
-        Raises RemoteProtocolError where a batch is damaged or cut off; its offset counts in a piece of the file.
+        Raises RemoteProtocolError where a batch is damaged or truncated; its offset counts in a part of the file.
         """
         wanted = _PIECE_BYTES
         while position < end:
@@ -238,21 +238,21 @@ class DataSegment:
             place = place_at(data, 0)
             wanted = _PIECE_BYTES
             if at == 0:
-                # A batch larger than a piece, or the file ends in it.
+                # A batch larger than a piece, or truncated by the end of the file.
                 if place is None or place.size <= len(data) or place.size > end - position:
                     raise IncompleteBatchError(f"the file ends in the batch at byte {position}", offset=0)
                 wanted = place.size
             position += at
 
     def next_offset(self) -> int:
-        """Give the offset behind the last batch, found from the last index entry on."""
+        """Return the offset behind the last batch, found from the last index entry on."""
         offset = self.base_offset
         for _, batch in self.batches(self.index.indexed_position, self.size):
             offset = batch.end_offset
         return offset
 
     def truncate(self, end_offset: int) -> int:
-        """Cut off `end_offset` and all behind it, a batch that holds it as a whole; give where the log ends then."""
+        """Truncate to `end_offset`, a batch that contains it as a whole; return the new end of the log."""
         place = self.find(end_offset)
         aborted = [transaction for transaction in self.aborted if transaction.last_offset < end_offset]
         if len(aborted) < len(self.aborted):
@@ -263,7 +263,7 @@ class DataSegment:
         return min(place.base_offset, end_offset)
 
     def cut(self, end_offset: int, size: int) -> None:
-        """Shorten the file to `size` bytes, which end before `end_offset`.
+        """Truncate the file to `size` bytes, which end before `end_offset`.
 
         It is synced: else a crash of the host could leave the old end among what is written here later.
         """
@@ -272,15 +272,15 @@ class DataSegment:
         self.size = size
         index = self.index
         index.cut(end_offset, size)
-        # Behind the last entry there may be a larger timestamp than it has.
+        # A larger timestamp may follow the last entry.
         for _, batch in self.batches(index.position_before(index.largest[1]), size):
             if batch.max_timestamp > index.largest[0]:
                 index.largest = (batch.max_timestamp, batch.last_offset)
         if not size:
             self._first_timestamp = None
 
-    def take_scan(self, size: int, index: SegmentIndex, aborted: Sequence[AbortedTransaction]) -> None:
-        """Take what a scan of the whole file found: so much of it is good, and what the indexes should say."""
+    def apply_scan(self, size: int, index: SegmentIndex, aborted: Sequence[AbortedTransaction]) -> None:
+        """Apply the result of a scan of the whole file: its valid size, and the content of the indexes."""
         self._index = index
         if size < self.size:
             self.file.truncate(size)
@@ -299,7 +299,7 @@ class DataSegment:
             write_file(self._disk, self.path_of(kind), data, is_synced=is_synced)
 
     def sync_ahead(self, bytes_max: int) -> bool:
-        """Bring a piece of the `.log` to the disk; give whether no more than that is left for `sync`."""
+        """Sync a part of the `.log`; return whether no more than that is left for `sync`."""
         self._synced_bytes = min(self._synced_bytes, self.size)
         if self.size - self._synced_bytes <= bytes_max:
             return True
@@ -308,7 +308,7 @@ class DataSegment:
         return False
 
     def sync(self) -> None:
-        """Make the `.log` durable, and what else has a file."""
+        """Make the `.log` and its other files durable."""
         self.file.sync()
         self._synced_bytes = self.size
         for kind in SEGMENT_KINDS[1:]:
@@ -319,7 +319,7 @@ class DataSegment:
                 file.close()
 
     def change_marker(self, marker: str) -> list[str]:
-        """Rename all its files; give their new names."""
+        """Rename all its files; return their new names."""
         names: list[str] = []
         sources = [self.path_of(kind) for kind in SEGMENT_KINDS]
         self.marker = marker
@@ -330,7 +330,7 @@ class DataSegment:
         return names
 
     def close(self) -> None:
-        """Give up the files; they are opened again when they are needed."""
+        """Close the files; they are opened again when needed."""
         for file in (self._file, self._txn_file):
             if file is not None:
                 file.close()
@@ -391,7 +391,7 @@ class DataSegment:
         return self._aborted
 
     def _aborted_on_disk(self) -> list[AbortedTransaction] | None:
-        """Give what `.txnindex` says, nothing if there is none; None if it cannot be read."""
+        """Return the entries of `.txnindex`, none without a file; None if it cannot be read."""
         path = self.path_of("txnindex")
         if not self._disk.exists(path):
             return []
@@ -409,7 +409,7 @@ class DataSegment:
 
 
 def write_file(disk: Disk, path: str, data: bytes, *, is_synced: bool = False) -> None:
-    """Make or replace a small file; without a sync its content may be anything after a crash of the host."""
+    """Create or replace a small file; without a sync its content is undefined after a crash of the host."""
     file = disk.open_log_file(path)
     file.truncate(0)
     file.append(data)

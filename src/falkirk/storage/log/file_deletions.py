@@ -1,4 +1,4 @@
-"""Files and partition directories that are to go after a while, piece by piece."""
+"""Files and partition directories to be deleted after a delay, in steps."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.unified_log import UnifiedLog
 
+# Each is an unlink and a sync of the directory.
+_FILES_AT_ONCE: Final = 16
+
 
 class FileDeletions:
-    """What was renamed to go: who still reads it has time to end.
+    """Deletes renamed files; the delay lets readers finish.
 
-    Nothing of this is kept on disk: files and directories say by their names that they are to go. `failed` is told of a
-    log directory that fails meanwhile.
+    Nothing of this is stored: the names of files and directories mark them as deleted. `failed` is called with a log
+    directory that fails meanwhile.
     """
 
     def __init__(self, disk: Disk, failed: Callable[[str, OSError], None]) -> None:
@@ -27,31 +30,31 @@ class FileDeletions:
         self._failed = failed
         self._order = count()
         self._due: list[tuple[int, int, str, UnifiedLog | None, tuple[str, ...]]] = []
-        # Log directory and path; directories behind what is in them.
+        # Log directory and path; directories after their content.
         self._begun: deque[tuple[str, str]] = deque()
 
     def add_directory(self, directory: str, due_ms: int) -> None:
-        """Remove a partition's directory and all in it at that time."""
+        """Remove a partition's directory and its content at that time."""
         heapq.heappush(self._due, (due_ms, next(self._order), log_dir_of(directory), None, (directory,)))
 
     def add_files(self, log: UnifiedLog, names: Iterable[str], due_ms: int) -> None:
-        """Remove files of a log at that time, wherever it stands then."""
+        """Remove files of a log at that time, wherever its directory is then."""
         heapq.heappush(self._due, (due_ms, next(self._order), log_dir_of(log.directory), log, tuple(names)))
 
     def drop(self, log_dir: str) -> None:
-        """Forget what is in a log directory that has failed."""
+        """Forget the deletions in a log directory that has failed."""
         self._due = [each for each in self._due if each[2] != log_dir]
         heapq.heapify(self._due)
         self._begun = deque(each for each in self._begun if each[0] != log_dir)
 
     @property
     def has_begun(self) -> bool:
-        """There is more to remove at once."""
+        """True if there is more to remove at once."""
         return bool(self._begun)
 
     @property
     def next_wakeup_ms(self) -> int | None:
-        """When something else is due."""
+        """When the next deletion is due."""
         return self._due[0][0] if self._due else None
 
     def run(self, now_ms: int) -> None:
@@ -64,7 +67,7 @@ class FileDeletions:
                 self._failed(log_dir, error)
         for log_dir, path in list(islice(self._begun, _FILES_AT_ONCE)):
             try:
-                # A directory that was renamed meanwhile takes its files with it.
+                # Its directory was renamed meanwhile.
                 with suppress(FileNotFoundError):
                     self._disk.remove(path)
             except OSError as error:
@@ -82,9 +85,5 @@ class FileDeletions:
 
 
 def log_dir_of(directory: str) -> str:
-    """Give the log directory that a partition's directory is in."""
+    """Return the log directory of a partition's directory."""
     return directory.rpartition("/")[0]
-
-
-# Each is a rename or unlink and a sync of the directory.
-_FILES_AT_ONCE: Final = 16

@@ -1,4 +1,4 @@
-"""What a broker's configuration says about keeping its logs in order."""
+"""The broker's settings of housekeeping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the last record of each key stands, as far as it fits into a given memory (Kafka's OffsetMap)."""
+"""The offset of the last record of each key, as far as it fits into a given memory (Kafka's OffsetMap)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.record import Record
 
+# The overhead of a bytes object, an int, and a hash table that is two thirds full.
+_ENTRY_BYTES: Final = 33 + 32 + 104
+_KEY_BYTES_MAX: Final = 32
+_HASH_BYTES: Final = 33
+
 
 class KeyOffsets:
-    """Keys of up to 32 bytes as they are, longer ones by a hash that is longer than those.
+    """Holds keys of up to 32 bytes as they are, longer ones by a hash that is longer than those.
 
-    Differs from Kafka: that takes 24 bytes a key whatever it is (its MD5), a dict takes some 200; so less of a long
-    dirty section is cleaned at once. `latest_offset`: up to where the log is in here.
+    Differs from Kafka: an entry takes 24 bytes there, whatever the key (its MD5), and some 200 in a dict; so less of a
+    long dirty section is cleaned at once. `latest_offset`: the log is covered up to here.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -25,11 +30,11 @@ class KeyOffsets:
         self._offsets: dict[bytes, int] = {}
 
     def __len__(self) -> int:
-        """Count the keys."""
+        """Return the number of keys."""
         return len(self._offsets)
 
     def add(self, records: Iterable[Record], start_offset: int) -> bool:
-        """Take in the records of a batch from `start_offset` on; give whether all of them found room.
+        """Add the records of a batch from `start_offset` on; return whether all of them fit.
 
         The first batch always does: else nothing would ever be cleaned.
         """
@@ -47,14 +52,8 @@ class KeyOffsets:
         return True
 
     def is_latest(self, key: bytes, offset: int) -> bool:
-        """Say whether no later record of that key is known."""
+        """Return whether no later record of that key is known."""
         return offset >= self._offsets.get(_short(key), -1)
-
-
-# A bytes object beside its content, an int, and two thirds of a full table.
-_ENTRY_BYTES: Final = 33 + 32 + 104
-_KEY_BYTES_MAX: Final = 32
-_HASH_BYTES: Final = 33
 
 
 def _short(key: bytes) -> bytes:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class LeaderEpochFile:
-    """Changes the cache and the file together: what returns is on disk."""
+    """Changes cache and file together: when a method returns the change is on disk."""
 
     def __init__(self, disk: Disk, directory: str) -> None:
-        """Read the file, if there is one. Raises CorruptFileError if it is malformed."""
+        """Read the file, if it exists. Raises CorruptFileError if it is malformed."""
         self._disk = disk
         self.directory = directory
         path = self._path
@@ -26,37 +26,37 @@ class LeaderEpochFile:
         """May be changed while the log is loaded; `save` writes what came of it."""
 
     def save(self) -> None:
-        """Write the file if it does not say what the cache does."""
+        """Write the file if it differs from the cache."""
         epochs = self.cache.to_leader_epochs()
         if self._on_disk is None or epochs.entries != self._on_disk.entries:
             self._disk.write(self._path, [leader_epochs.format_leader_epochs(epochs)])
             self._on_disk = epochs
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that `epoch` writes from `start_offset` on."""
+        """Record that `epoch` starts at `start_offset`."""
         if self.cache.assign(epoch, start_offset):
             self.save()
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget the epochs that began at `end_offset` or later."""
+        """Remove the epochs that start at `end_offset` or later."""
         if self.cache.truncate_from_end(end_offset):
             self.save()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget the epochs that ended by `start_offset`."""
+        """Remove the epochs that ended by `start_offset`."""
         if self.cache.truncate_from_start(start_offset):
             self.save()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all epochs."""
         self.cache.clear()
         self.save()
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> OffsetAndEpoch | None:
-        """Give the largest epoch not above `epoch`, and where it ends (KIP-279).
+        """Return the largest epoch not above `epoch`, and its end offset (KIP-279).
 
-        An epoch before all that is known ends where the first one begins; None for one after all of them.
-        Source: LeaderEpochFileCache.endOffsetFor.
+        An epoch before the first known one ends where that starts; None for one after all of them. Source:
+        LeaderEpochFileCache.endOffsetFor.
         """
         latest, first = self.cache.latest_epoch, self.cache.first_start_offset
         if latest is None or first is None or not 0 <= epoch <= latest:

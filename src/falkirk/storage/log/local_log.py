@@ -1,4 +1,4 @@
-"""The segments of one log as files: made, cut, replaced, renamed, deleted, synced (Kafka's LocalLog)."""
+"""The segments of one log as files: created, truncated, replaced, renamed, deleted, synced (Kafka's LocalLog)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LocalLog:
-    """Keeps the list of the segments, their producer snapshots and the directory in step."""
+    """Keeps the list of segments, their producer snapshots and the directory consistent."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class LocalLog:
         self._deleted_files: list[str] = []
 
     def add_segment(self, base_offset: int) -> DataSegment:
-        """Begin a new active segment."""
+        """Start a new active segment."""
         segment = self._empty_segment(base_offset)
         assert segment.file.size == 0
         self.segments.add(segment)
@@ -49,20 +49,20 @@ class LocalLog:
         return segment
 
     def create_cleaned_segment(self, base_offset: int) -> DataSegment:
-        """Begin a segment that is to replace others; its files end in `.cleaned`."""
+        """Start a segment that will replace others; its files end in `.cleaned`."""
         segment = self._empty_segment(base_offset, CLEANED)
         segment.remove()
         return segment
 
     def replace_segments(self, new: Sequence[DataSegment], old: Sequence[DataSegment]) -> None:
-        """Put cleaned segments in the place of old ones; a crash leaves the old or the new ones.
+        """Replace old segments by cleaned ones; a crash leaves the old or the new ones.
 
         Source: LocalLog.replaceSegments.
         """
         for segment in new:
             segment.write_indexes()
             segment.sync()
-        # In falling order: while one is `.cleaned` those behind it count for nothing.
+        # In descending order: while one is `.cleaned` those behind it are ignored.
         for segment in reversed(new):
             segment.change_marker(SWAP)
         new_bases = {segment.base_offset for segment in new}
@@ -75,8 +75,8 @@ class LocalLog:
         self._disk.sync_directory(self.directory)
 
     def truncate(self, offset: int) -> int:
-        """Cut off `offset` and all behind it, which must not be before the first segment; give where the log ends."""
-        # From the end on: what a crash leaves is the log's beginning.
+        """Truncate to `offset`, which must not be before the first segment; return the new end of the log."""
+        # From the end on: after a crash the rest is a valid beginning of the log.
         while self.segments.active.base_offset > offset:
             self.delete_segment(self.segments.active)
         active = self.segments.active
@@ -86,14 +86,14 @@ class LocalLog:
         return offset
 
     def restart_at(self, offset: int) -> None:
-        """Delete all segments, and begin an empty one."""
+        """Delete all segments, and start an empty one."""
         while len(self.segments):
             self.delete_segment(self.segments.active)
         self.snapshots.clear()
         self.add_segment(offset)
 
     def delete_segment(self, segment: DataSegment, *, is_snapshot_kept: bool = False) -> None:
-        """Take a segment out, and rename its files to `.deleted`."""
+        """Remove a segment from the list, and rename its files to `.deleted`."""
         self.segments.remove(segment.base_offset)
         self.size -= segment.size
         segment.close()
@@ -101,18 +101,18 @@ class LocalLog:
         if not is_snapshot_kept:
             self._deleted_files += self.snapshots.mark_deleted(segment.base_offset)
 
-    def take_deleted_files(self) -> tuple[str, ...]:
-        """Give the names of the files that were renamed to `.deleted` since this was last asked."""
+    def pop_deleted_files(self) -> tuple[str, ...]:
+        """Return the names of the files that were renamed to `.deleted` since the last call."""
         names = tuple(self._deleted_files)
         self._deleted_files.clear()
         return names
 
     def sync_ahead(self, start: int, end: int, bytes_max: int) -> bool:
-        """Do a piece of what `sync` would have to do; give whether no more than that is left of any segment."""
+        """Do a part of `sync`; return whether no more than that is left of any segment."""
         return all(segment.sync_ahead(bytes_max) for segment in self.segments.covering(start, end))
 
     def sync(self, start: int, end: int) -> None:
-        """Make durable what is from offset `start` to before `end`, and all names."""
+        """Make the offsets from `start` to before `end` durable, and all names."""
         for segment in self.segments.covering(start, end):
             segment.sync()
         self.snapshots.sync(start, end)
@@ -128,7 +128,7 @@ class LocalLog:
             segment.directory = directory
 
     def close(self) -> None:
-        """Give up the open files."""
+        """Close the open files."""
         for segment in self.segments:
             segment.close()
 

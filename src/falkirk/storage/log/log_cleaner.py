@@ -1,4 +1,4 @@
-"""Compacts the dirtiest log, then the next one, a piece at a time (Kafka's LogCleaner and its manager)."""
+"""Compacts the dirtiest log, then the next one, in steps (Kafka's LogCleaner and LogCleanerManager)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_directory import LogDirectory
     from falkirk.storage.log.unified_log import UnifiedLog
 
+_LOOKS_AT_ONCE: Final = 32
+_PIECE_INTERVAL_MS: Final = 10
+
 
 class LogCleaner:
-    """Every log.cleaner.backoff.ms it looks through the compacted logs, and compacts while there is one that is due.
+    """Checks the compacted logs every log.cleaner.backoff.ms, and compacts as long as one is due.
 
-    `directories` are those that work, by path; `failed` is told of one that fails. A log in which a batch cannot be
-    read is left alone from then on, as in Kafka.
+    `directories` are the online ones, by path; `failed` is called with one that fails. As in Kafka, a log with an
+    unreadable batch is never compacted again.
     """
 
     def __init__(
@@ -45,24 +48,22 @@ class LogCleaner:
         """When `run` has something to do."""
 
     def run(self, now_ms: int) -> None:
-        """Do a piece, if it is time."""
+        """Do one step, if it is time."""
         if now_ms < self.next_wakeup_ms:
             return
         self.next_wakeup_ms = now_ms + _PIECE_INTERVAL_MS
         if self._compaction is not None:
             self._go_on(self._compaction, now_ms)
         elif self._candidates:
-            self._look_at_some(now_ms)
+            self._check_some(now_ms)
         else:
             self._begin_to_look(now_ms)
 
     def stop(self) -> None:
-        """Give up what is being done."""
+        """Give up the compaction in progress."""
         if self._compaction is not None:
             self._compaction.drop()
             self._compaction = None
-
-    # --- Inside
 
     def _begin_to_look(self, now_ms: int) -> None:
         self._dirtiest = None
@@ -74,12 +75,12 @@ class LogCleaner:
         if not self._candidates:
             self.next_wakeup_ms = now_ms + self._settings.log_cleaner_backoff_ms
 
-    def _look_at_some(self, now_ms: int) -> None:
+    def _check_some(self, now_ms: int) -> None:
         for _ in range(min(_LOOKS_AT_ONCE, len(self._candidates))):
             log = self._candidates.popleft()
             if self._directory_of(log) is not None:
                 try:
-                    self._look_at(log, now_ms)
+                    self._check(log, now_ms)
                 except OSError as error:
                     self._failed(log_dir_of(log.directory), error)
                 except RemoteProtocolError:
@@ -94,7 +95,7 @@ class LogCleaner:
         map_bytes_max = int(settings.log_cleaner_dedupe_buffer_size * settings.log_cleaner_io_buffer_load_factor)
         self._compaction = Compaction(log, cleanable, map_bytes_max=map_bytes_max, now_ms=now_ms)
 
-    def _look_at(self, log: UnifiedLog, now_ms: int) -> None:
+    def _check(self, log: UnifiedLog, now_ms: int) -> None:
         directory = self._directory_of(log)
         assert directory is not None
         checkpoint = directory.cleaner_offsets.get(log.topic_partition)
@@ -111,7 +112,7 @@ class LogCleaner:
         log_dir = log_dir_of(log.directory)
         directory = self._directory_of(log)
         if directory is None:
-            # Its files go with their directory, or are out of reach.
+            # Its files are removed with their directory, or cannot be reached.
             with suppress(OSError):
                 self.stop()
             self._compaction = None
@@ -140,9 +141,9 @@ class LogCleaner:
 
 
 def cleanable_range(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> CleanableRange:
-    """Say what of a log may be compacted: nothing of the active segment, nor beyond the last stable offset.
+    """Return what of a log may be compacted: nothing of the active segment, nor beyond the last stable offset.
 
-    `checkpoint`: up to where it was compacted last. min.compaction.lag.ms holds back segments that are younger;
+    `checkpoint`: the end of the last compaction. min.compaction.lag.ms holds back younger segments;
     max.compaction.lag.ms makes it urgent. Source: LogCleanerManager.cleanableOffsets, calculateCleanableBytes.
     """
     segments = log.segments
@@ -150,14 +151,14 @@ def cleanable_range(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> Cle
     first_dirty = log.log_start_offset if checkpoint is None else checkpoint
     if not log.log_start_offset <= first_dirty <= log.log_end_offset:
         first_dirty = log.log_start_offset
-    # After a truncation what was compacted may have been written anew.
+    # After a truncation the compacted part may have been overwritten.
     first_dirty = min(first_dirty, active)
     dirty = segments.covering(first_dirty, active)
     bound = min(log.last_stable_offset, active)
     if log.config.min_compaction_lag_ms > 0:
         youngest_ms = now_ms - log.config.min_compaction_lag_ms
         bound = min(bound, next((each.base_offset for each in dirty if each.largest[0] > youngest_ms), bound))
-    # The segment that the bound lies in stays as it is.
+    # The segment that contains the bound is not compacted.
     first_uncleanable = segments[max(segments.floor(max(first_dirty, bound)), 0)].base_offset
     cleanable = segments.covering(min(first_dirty, first_uncleanable), first_uncleanable)
     return CleanableRange(
@@ -171,9 +172,5 @@ def cleanable_range(log: UnifiedLog, checkpoint: int | None, now_ms: int) -> Cle
 
 def _is_urgent(log: UnifiedLog, dirty: Sequence[DataSegment], now_ms: int) -> bool:
     until_ms = now_ms - max(log.config.max_compaction_lag_ms, 0)
-    # By default there is no such limit, and nothing to be read for it.
+    # By default there is no limit, and nothing needs to be read.
     return until_ms > 0 and any(0 < segment.first_timestamp < until_ms for segment in dirty)
-
-
-_LOOKS_AT_ONCE: Final = 32
-_PIECE_INTERVAL_MS: Final = 10

@@ -1,4 +1,4 @@
-"""What a topic's configuration says about its logs, typed (Kafka's LogConfig)."""
+"""A topic's configuration of its logs, typed (Kafka's LogConfig)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.versions.config_definition import Value
+    from falkirk.versions.configs.definition import Value
 
 COMPACT: Final = "compact"
 DELETE: Final = "delete"
@@ -48,9 +48,9 @@ class LogConfig:
 
     @classmethod
     def of(cls, values: Mapping[str, Value]) -> LogConfig:
-        """Take it from parsed configs of a topic; what is missing there has its default.
+        """Make it of a topic's parsed configs; missing ones have their defaults.
 
-        Until 3.9 message.timestamp.difference.max.ms stood for both limits; a value of theirs wins over it.
+        Until 3.9 message.timestamp.difference.max.ms stood for both limits; their own values take precedence over it.
         """
         found = {field: values[name] for field, name in _NAMES.items() if values.get(name) is not None}
         difference = values.get("message.timestamp.difference.max.ms")
@@ -64,12 +64,12 @@ class LogConfig:
 
     @property
     def is_compacted(self) -> bool:
-        """Only the last record of each key stays."""
+        """True if only the last record of each key is retained."""
         return COMPACT in self.cleanup_policy
 
     @property
     def is_deleted(self) -> bool:
-        """Old segments are deleted."""
+        """True if old segments are deleted."""
         return DELETE in self.cleanup_policy
 
 

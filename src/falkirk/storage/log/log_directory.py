@@ -1,4 +1,4 @@
-"""One log directory of a broker: the logs in it, and the checkpoints that tell of them."""
+"""One log directory of a broker: its logs and its checkpoints."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class LogDirectory:
-    """A directory that works. `logs` are all that are in it and online, future ones too.
+    """An online directory. `logs` are all online logs in it, future ones too.
 
-    A checkpoint is written only if it says something new. `must_write` is set when a log has gone: until the
-    checkpoints are written they speak of it, and a log of the same name must not be taken for it.
+    A checkpoint is written only if it changed. `must_write` is set when a log was removed: until then the checkpoints
+    name it, and a new log of the same name must not inherit its offsets.
     """
 
     def __init__(self, disk: Disk, path: str, directory_id: bytes) -> None:
@@ -43,13 +43,13 @@ class LogDirectory:
         self._written: dict[str, Mapping[tuple[str, int], int]] = {}
 
     def add(self, log: UnifiedLog) -> None:
-        """Take in a log."""
+        """Add a log."""
         self.logs[log] = None
-        log.when_cut = self.log_was_cut
+        log.on_truncated = self.log_was_truncated
         log.when_rolled = self.log_was_rolled
 
     def read_checkpoint(self, name: str) -> Mapping[tuple[str, int], int]:
-        """Give the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
+        """Return the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
         path = f"{self.path}/{name}"
         if not self._disk.exists(path):
             return {}
@@ -73,35 +73,35 @@ class LogDirectory:
         self._written[name] = offsets
 
     def write_of_logs(self, name: str) -> None:
-        """Replace one of the three files that say what the logs know: recovery points, log starts, high watermarks."""
+        """Replace one of the three files that are made from the logs: recovery points, log starts, high watermarks."""
         offset_of = _OFFSETS[name]
         self.write_checkpoint(
             name, {log.topic_partition: offset for log in self.logs if (offset := offset_of(log)) is not None}
         )
 
     def read_cleaner_offsets(self) -> None:
-        """Take up what the cleaner had noted; of logs that are gone, nothing."""
+        """Read the cleaner's checkpoint, without logs that no longer exist."""
         partitions = {log.topic_partition for log in self.logs}
         offsets = self.read_checkpoint(CLEANER_FILE_NAME)
         self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in partitions}
 
     def write_cleaner_offsets(self) -> None:
-        """Note up to where logs are compacted."""
+        """Write the cleaner's checkpoint."""
         self.write_checkpoint(CLEANER_FILE_NAME, dict(self.cleaner_offsets))
 
     def write_all(self) -> None:
-        """Write all that tells of logs."""
-        # There is no file as long as nothing was compacted.
+        """Write all checkpoints."""
+        # Without any compaction there is no file.
         if self.cleaner_offsets or CLEANER_FILE_NAME in self._written:
             self.write_cleaner_offsets()
         for name in _OFFSETS:
             self.write_of_logs(name)
         self.must_write = False
 
-    def log_was_cut(self, log: UnifiedLog) -> None:
-        """Take back what the checkpoints say of offsets that a log has no more.
+    def log_was_truncated(self, log: UnifiedLog) -> None:
+        """Rewrite checkpoints with offsets that a log no longer has.
 
-        Else what is appended there next would, after a crash of the host, be taken for synced.
+        Else, after a crash of the host, what is appended there next would count as synced.
         """
         partition = log.topic_partition
         active = log.segments.active.base_offset
@@ -115,16 +115,16 @@ class LogDirectory:
                 self.write_of_logs(name)
 
     def log_was_rolled(self, log: UnifiedLog) -> None:
-        """Remember to flush it: not at once, which would hold up the append."""
+        """Queue a flush of the log: not at once, which would delay the append."""
         self.rolled[log] = None
 
-    def take_rolled(self) -> Iterable[UnifiedLog]:
-        """Give the logs that were rolled since this was last asked."""
+    def pop_rolled(self) -> Iterable[UnifiedLog]:
+        """Return the logs that were rolled since the last call."""
         rolled, self.rolled = self.rolled, {}
         return rolled
 
     def close(self) -> None:
-        """Close the logs, and write all that tells of them."""
+        """Close the logs, and write all checkpoints."""
         for log in self.logs:
             log.close()
         self.write_all()

@@ -1,4 +1,4 @@
-"""Opening all logs of one log directory, a piece at a time: thousands of them take seconds."""
+"""Opens all logs of one log directory in steps: thousands of them take seconds."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_directory import LogDirectory
     from falkirk.storage.partition_directory import PartitionDirectory
 
+LOG_BYTES: Final = 1 << 20
+"""The fixed cost of opening a log, in bytes that could be scanned meanwhile: a dozen system calls, some syncs."""
+
 
 class LogDirectoryLoader:
-    """`loaded` are the logs that were opened, with whether they are future ones; `directory` does not have them yet.
+    """`loaded`: opened logs, and whether each is a future one; `directory` does not have them yet.
 
-    What was to be deleted is told to `deletions`.
+    Directories marked as deleted are added to `deletions`.
     """
 
     def __init__(  # one argument for each thing that it depends on
@@ -50,15 +53,15 @@ class LogDirectoryLoader:
         self._deletions = deletions
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self._now_ms = now_ms
-        # None: not looked at yet.
+        # None: not listed yet.
         self._names: deque[str] | None = None
         self._checkpoints: dict[str, Mapping[tuple[str, int], int]] = {}
 
     def step(self, bytes_max: int) -> int:
-        """Open some logs; give how much of `bytes_max` is left, more than nothing only if all are open.
+        """Open some logs; return how much of `bytes_max` is left, which is more than 0 only if all are open.
 
-        A log counts as much as was read of it, and LOG_BYTES in any case. Raises OSError, which is the directory's
-        end, and CorruptFileError.
+        A log counts as much as was read of it, and LOG_BYTES in any case. Raises OSError, which ends the directory, and
+        CorruptFileError.
         """
         if self._names is None:
             for name in (RECOVERY_POINT_FILE_NAME, LOG_START_FILE_NAME, REPLICATION_FILE_NAME):
@@ -69,10 +72,10 @@ class LogDirectoryLoader:
             found = parse_partition_directory(name)
             path = f"{self.directory.path}/{name}"
             if found is not None and name != METADATA_DIRECTORY and self._disk.is_directory(path):
-                bytes_max -= self._take(path, found)
+                bytes_max -= self._load(path, found)
         return bytes_max
 
-    def _take(self, path: str, found: PartitionDirectory) -> int:
+    def _load(self, path: str, found: PartitionDirectory) -> int:
         config = self._config_of(found.topic)
         if found.state is DirectoryState.DELETE:
             self._deletions.add_directory(path, self._now_ms + config.file_delete_delay_ms)
@@ -95,7 +98,3 @@ class LogDirectoryLoader:
         self.loaded.append((log, found.state is DirectoryState.FUTURE))
         scanned = min(log.recovery.scanned_segments, len(log.segments))
         return LOG_BYTES + sum(log.segments[-1 - at].size for at in range(scanned))
-
-
-LOG_BYTES: Final = 1 << 20
-"""What opening a log costs besides, in bytes that could be scanned meanwhile: a dozen system calls, some syncs."""

@@ -1,4 +1,4 @@
-"""What is done to logs time and again, a bounded piece at a time: retention, flushes, checkpoints, compaction."""
+"""Periodic work on logs in bounded steps: retention, flushes, checkpoints, compaction."""
 
 from __future__ import annotations
 
@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_directory import LogDirectory
     from falkirk.storage.log.unified_log import UnifiedLog
 
+# A check reads the oldest segment only, unless there is something to delete.
+_CHECKS_AT_ONCE: Final = 32
+# Each takes up to five renames, and as many syncs of the directory.
+_SEGMENTS_AT_ONCE: Final = 4
+# A slow disk writes as much within some 50 ms.
+_SYNC_BYTES: Final = 8 * 1024 * 1024
+
 
 class LogHousekeeping:
-    """Works through queues that its intervals fill; logs that have gone meanwhile are passed over.
+    """Works through queues that its intervals fill; logs that no longer exist are skipped.
 
-    `directories` are those that work, by path, and may change at any time; `failed` is told of one that fails.
+    `directories` are the online ones, by path, and may change at any time; `failed` is called with one that fails.
     """
 
     def __init__(
@@ -43,11 +50,11 @@ class LogHousekeeping:
         self._failed = failed
         self._now_ms = now_ms
         self._to_check: deque[UnifiedLog] = deque()
-        # With the offset that it is flushed up to; None: the recovery points are written next.
+        # Log and the offset up to which to flush it; None: write the recovery points next.
         self._to_flush: deque[tuple[UnifiedLog, int] | None] = deque()
         self._to_write: deque[tuple[str, str]] = deque()
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
-        # How many more may be deleted in this piece.
+        # How many more may be deleted in this step.
         self._segments_left = 0
         self._cleaner: LogCleaner | None = None
         if settings.log_cleaner_enable:
@@ -58,7 +65,7 @@ class LogHousekeeping:
             _Task(self._begin_flushes, settings.log_flush_scheduler_interval_ms, begin),
             _Task(self._begin_recovery_points, settings.log_flush_offset_checkpoint_interval_ms, begin),
             _Task(self._begin_log_starts, settings.log_flush_start_offset_checkpoint_interval_ms, begin),
-            # Without delay, as in Kafka: a broker must not forget what it has told consumers.
+            # Without delay, as in Kafka: a broker must not forget what consumers have seen.
             _Task(self._begin_high_watermarks, settings.replica_high_watermark_checkpoint_interval_ms, now_ms),
         ]
 
@@ -74,7 +81,7 @@ class LogHousekeeping:
         return next_ms if next_deletion_ms is None else min(next_ms, next_deletion_ms)
 
     def run(self, now_ms: int) -> None:
-        """Do a piece of everything that is due."""
+        """Do one step of everything that is due."""
         self._now_ms = now_ms
         if now_ms < self.next_wakeup_ms:
             return
@@ -90,11 +97,9 @@ class LogHousekeeping:
             self._cleaner.run(now_ms)
 
     def stop(self) -> None:
-        """Give up what takes several pieces and is not over."""
+        """Give up work that takes several steps and is not finished."""
         if self._cleaner is not None:
             self._cleaner.stop()
-
-    # --- Inside
 
     @property
     def _has_begun(self) -> bool:
@@ -122,7 +127,7 @@ class LogHousekeeping:
         self._dirty_since_ms = dirty
 
     def _begin_recovery_points(self) -> None:
-        # Most were flushed when they were rolled, but not those that a start found.
+        # Most were flushed when they were rolled, but not those found at startup.
         waiting = {each[0] for each in self._to_flush if each is not None}
         self._to_flush.extend(
             (log, log.segments.active.base_offset)
@@ -167,13 +172,13 @@ class LogHousekeeping:
         if not self._segments_left:
             self._to_check.appendleft(log)
         log.remove_expired_producers(self._now_ms)
-        names = log.take_deleted_files()
+        names = log.pop_deleted_files()
         if names:
             self._deletions.add_files(log, names, self._now_ms + log.config.file_delete_delay_ms)
 
     def _flush_some(self) -> None:
         for directory in self._directories.values():
-            self._to_flush.extend((log, log.segments.active.base_offset) for log in directory.take_rolled())
+            self._to_flush.extend((log, log.segments.active.base_offset) for log in directory.pop_rolled())
         if not self._to_flush:
             return
         due = self._to_flush.popleft()
@@ -184,8 +189,8 @@ class LogHousekeeping:
             self._guarded(log, partial(self._flush, end=end))
 
     def _flush(self, log: UnifiedLog, *, end: int) -> None:
-        """Flush one segment, or a part of it; the rest comes with the next pieces."""
-        # It may have been cut meanwhile.
+        """Flush one segment, or a part of it; the rest follows in the next steps."""
+        # It may have been truncated meanwhile.
         end = min(end, log.log_end_offset)
         segment_end = next((each for each in log.segments.base_offsets if each > log.recovery_point), end)
         segment_end = min(segment_end, end)
@@ -207,16 +212,8 @@ class LogHousekeeping:
             self._failed(log_dir, error)
 
 
-# A check costs a look at the oldest segment, unless there is something to delete.
-_CHECKS_AT_ONCE: Final = 32
-# Each is up to five renames, and as many syncs of the directory.
-_SEGMENTS_AT_ONCE: Final = 4
-# What a slow disk takes in within some 50 ms.
-_SYNC_BYTES: Final = 8 * 1024 * 1024
-
-
 class _Task:
-    """Something that begins again and again."""
+    """Periodic work."""
 
     __slots__ = ("begin", "interval_ms", "next_ms")
 

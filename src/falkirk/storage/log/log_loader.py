@@ -1,4 +1,4 @@
-"""Opening a log: unfinished changes of files are ended, and after an unclean stop what was not synced is recovered.
+"""Opens a log: completes unfinished changes of files, and after an unclean shutdown recovers what was not synced.
 
 Source: LogLoader.
 """
@@ -83,7 +83,7 @@ class LogLoader:
         self._segments = LogSegments()
 
     def load(self) -> LoadedLog:
-        """Do it all; `epochs` is cut and filled as the log says."""
+        """Open the log; truncates and fills `epochs` to match."""
         self._end_file_changes()
         self._load_segments()
         snapshots = ProducerSnapshots(self._disk, self._directory)
@@ -94,7 +94,7 @@ class LogLoader:
             end_offset = producers.end_offset
         is_fresh = not self._segments
         if is_fresh or end_offset is None or end_offset < self._log_start_offset:
-            # Nothing is there, or (as when files were deleted by hand) nothing that is still wanted.
+            # No segments, or (as when files were deleted by hand) none that are still wanted.
             end_offset, producers = self._log_start_offset, None
             self._begin_anew(snapshots)
         start_offset = max(self._log_start_offset, self._segments[0].base_offset)
@@ -120,13 +120,13 @@ class LogLoader:
         )
 
     def _end_file_changes(self) -> None:
-        """Remove what is half done, and end what is more than that: a swap has a complete replacement in it."""
+        """Remove incomplete replacements of files, and finish complete ones: a swap has all files."""
         files = list_partition(self._disk, self._directory)
         self._remove(name for name in files.other_files if name.endswith(ASIDE_SUFFIX))
         cleaned = [file.base_offset for file in files.marked_files if file.marker == CLEANED]
         swaps = []
         for file in files.marked_files:
-            # A swap not before a cleaned segment is one of several, and they had not all got there.
+            # A swap behind a `.cleaned` segment belongs to an unfinished replacement.
             if file.marker == SWAP and (not cleaned or file.base_offset < min(cleaned)):
                 swaps.append(file)
             else:
@@ -172,7 +172,7 @@ class LogLoader:
         )
 
     def _clean_end_offset(self) -> int | None:
-        """Give where the log ends; None if the last segment is damaged there, for all that the stop was clean."""
+        """Return the end of the log; None if the last segment is damaged there in spite of a clean shutdown."""
         if not self._segments:
             return None
         try:
@@ -181,7 +181,7 @@ class LogLoader:
             return None
 
     def _recover(self, snapshots: ProducerSnapshots) -> LogProducers:
-        """Scan what may not have been synced; cut at the first damage."""
+        """Scan what may not have been synced; truncate at the first damage."""
         start = self._recovery_point if not self._had_clean_shutdown else self._segments.active.base_offset
         first = max(self._segments.floor(start), 0)
         unflushed = [segment.base_offset for segment in self._segments][first:]
@@ -195,16 +195,16 @@ class LogLoader:
         )
         for at, base_offset in enumerate(unflushed):
             if at and base_offset != producers.end_offset and not self._config.is_compacted:
-                # A host that loses power may keep a segment and lose the end of one before it, or its name: what is
-                # behind the gap must go, or nobody would ever fill it. In a compacted log gaps are no loss, as for
-                # Kafka, which never looks.
+                # A host that loses power may keep a segment and lose the end of one before it, or its name: segments
+                # behind the gap must go, or it would never be filled. In a compacted log a gap is no loss; Kafka
+                # never checks.
                 for later in reversed(unflushed[at:]):
                     self._cut_bytes += self._remove_segment(later)
                 break
             segment = self._segments[first + at]
             producers.end_offset = max(producers.end_offset, base_offset)
             if at:
-                snapshots.take(producers, is_synced=True)
+                snapshots.write(producers, is_synced=True)
             self._scanned += 1
             cut = scan_segment(segment, producers, self._epochs)
             self._cut_bytes += cut
@@ -256,14 +256,14 @@ def rebuild_producers(  # one argument for each thing that it depends on
     now_ms: int,
     expiration_ms: int,
 ) -> LogProducers:
-    """Give the producers as of `end_offset`: the newest snapshot before it, and what the log has behind that."""
+    """Return the producers as of `end_offset`, from the newest snapshot before it and the batches behind that."""
     producers = snapshots.load(log_start_offset, end_offset, now_ms, expiration_ms)
     last_two = list(segments.base_offsets[-2:])
     for segment in segments.covering(producers.end_offset, end_offset):
         start = max(segment.base_offset, producers.end_offset, log_start_offset)
         producers.end_offset = start
         if start in last_two:
-            snapshots.take(producers, is_synced=True)
+            snapshots.write(producers, is_synced=True)
         place = segment.find(start)
         if place is None:
             continue
@@ -276,9 +276,9 @@ def rebuild_producers(  # one argument for each thing that it depends on
 
 
 def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEpochCache) -> int:
-    """Read a whole segment, cut it where it is damaged, and make its indexes anew; give how many bytes went.
+    """Read a whole segment, truncate it at damage, and rebuild its indexes; return the number of bytes removed.
 
-    `producers` and `epochs` take in what is good. Source: LogSegment.recover.
+    `producers` and `epochs` are updated from the valid batches. Source: LogSegment.recover.
     """
     index = SegmentIndex(segment.base_offset)
     aborted: list[AbortedTransaction] = []
@@ -295,9 +295,9 @@ def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEp
             index.add(batch, position, segment.index_interval_bytes)
             size, end_offset = position + batch.size, batch.end_offset
     except RemoteProtocolError:
-        # Kafka, too, takes all damage here for a write that never finished.
+        # Kafka, too, treats all damage here as an unfinished write.
         pass
     cut = segment.size - size
-    segment.take_scan(size, index, aborted)
+    segment.apply_scan(size, index, aborted)
     producers.end_offset = end_offset
     return cut

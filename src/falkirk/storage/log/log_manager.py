@@ -30,20 +30,21 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_config import LogConfig
 
 LOADED_BYTES: Final = 16 << 20
-"""How much is loaded at once: some 16 logs, or fewer that must be scanned."""
+"""How much is loaded in one step: some 16 logs, or fewer that must be scanned."""
+_UNIQUE_ID_BYTES: Final = 16
 
 
 class DuplicateLogError(Exception):
-    """Two directories for one partition, as one line: whoever runs the broker must remove one of them."""
+    """Two directories for one partition, as one line: the operator must remove one of them."""
 
 
 class LogManager:
-    """Opens, makes, moves and deletes logs; does the housekeeping piece by piece.
+    """Opens, creates, moves and deletes logs; does the housekeeping in steps.
 
-    A log directory that fails is taken offline, with the logs in it, and no other: `take_offline` is to be called by
-    whoever gets an OSError out of a log; those that fail in the housekeeping are told by `take_failed`. The
-    directories are known by path and by id. `cordoned_log_dirs`: paths of those that get no new logs (KIP-1066), unless
-    it is said which or there are no others.
+    A log directory that fails is taken offline, with its logs and no others: a caller that gets an OSError from a log
+    calls `take_offline`; `pop_failed` returns those that fail during housekeeping. Directories are known by path and by
+    id. `cordoned_log_dirs`: paths of those that get no new logs (KIP-1066), unless one is named explicitly or there are
+    no others.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class LogManager:
         chance: Chance,
         now_ms: int,
     ) -> None:
-        """To be made with `begin`."""
+        """Use `begin` instead."""
         self._disk = disk
         self._settings = settings
         self._config_of = config_of
@@ -90,12 +91,12 @@ class LogManager:
         chance: Chance,
         now_ms: int,
     ) -> Self:
-        """Begin to load all logs of these directories (ids by path): `load_some` does it.
+        """Start to load all logs of these directories (ids by path): `load_some` does it.
 
-        Those of `clean_log_dirs` were closed in order. `config_of` gives a topic's config. `wanted_directory` gives,
-        for a partition and topic id, the id of the directory that the image wants its replica in; None if it wants none
-        here: then it is put aside as a stray. It decides what a move between directories that was broken off has come
-        to, and is asked when all logs are open.
+        Those of `clean_log_dirs` were shut down cleanly. `config_of` returns a topic's config. `wanted_directory`
+        returns, for a partition and topic id, the id of the directory where the image wants its replica; None if it
+        wants none here: then it becomes a stray. It decides how an interrupted move between directories ends, and is
+        called when all logs are open.
         """
         manager = cls(disk, log_dirs, settings=settings, config_of=config_of, chance=chance, now_ms=now_ms)
         manager._wanted_directory = wanted_directory
@@ -113,10 +114,10 @@ class LogManager:
         return manager
 
     def load_some(self, bytes_max: int = LOADED_BYTES) -> bool:
-        """Load a few logs; give whether that was all. Nothing else may be asked before.
+        """Load a few logs; return whether that was all. Nothing else may be called before.
 
-        A directory that fails is told by `take_failed`. Raises CorruptFileError if one of the small files of a
-        partition cannot be read, DuplicateLogError.
+        `pop_failed` returns directories that failed. Raises CorruptFileError if one of the small files of a partition
+        cannot be read, DuplicateLogError.
         """
         while self._loaders:
             loader = self._loaders[0]
@@ -129,13 +130,13 @@ class LogManager:
                     return False
                 self._loaded.append(loader)
             self._loaders.popleft()
-        self._take_loaded()
+        self._use_loaded()
         return True
 
     # --- The logs
 
     def get(self, partition: TopicPartition, *, is_future: bool = False) -> UnifiedLog | None:
-        """Give a log that is online; `is_future`: the replica that moves to another directory (KIP-113)."""
+        """Return a log that is online; `is_future`: the replica that moves to another directory (KIP-113)."""
         return (self._future if is_future else self._current).get(partition)
 
     def get_or_create(
@@ -147,7 +148,7 @@ class LogManager:
         directory_id: bytes | None = None,
         is_future: bool = False,
     ) -> UnifiedLog:
-        """Give a log, made if it is not there: in that directory, or in the one with the fewest logs.
+        """Return a log, created if it does not exist: in that directory, or in the one with the fewest logs.
 
         Raises LogDirFailedError if the directory is offline or fails, InconsistentTopicIdError if the log belongs to a
         topic of another id.
@@ -171,9 +172,9 @@ class LogManager:
         raise failure or LogDirFailedError("log directory", f"none can be used for {partition}")
 
     def delete(self, partition: TopicPartition, *, is_future: bool = False, is_stray: bool = False) -> None:
-        """Rename a log's directory to `-delete` (or `-stray`); its files go after file.delete.delay.ms.
+        """Rename a log's directory to `-delete` (or `-stray`); its files are removed after file.delete.delay.ms.
 
-        Nothing happens if there is no such log. An OSError comes through: its directory has failed.
+        Does nothing if there is no such log. Raises OSError if the directory fails.
         """
         log = (self._future if is_future else self._current).pop(partition, None)
         if log is None:
@@ -184,9 +185,9 @@ class LogManager:
         self._put_aside(log, DirectoryState.STRAY if is_stray else DirectoryState.DELETE)
 
     def replace_current_by_future(self, partition: TopicPartition) -> None:
-        """End a move between directories: the future log becomes the current one, the old one is deleted.
+        """Finish a move between directories: the future log becomes the current one, the old one is deleted.
 
-        An OSError comes through: a crash in between leaves two directories, and the next start asks which is wanted.
+        Raises OSError. A crash in between leaves two directories, and the next start uses the one that the image wants.
         """
         future, current = self._future[partition], self._current[partition]
         future.rename(_plain(partition))
@@ -202,19 +203,19 @@ class LogManager:
         self._put_aside(current, DirectoryState.DELETE)
 
     def logs(self) -> Iterator[UnifiedLog]:
-        """Give all online logs, future ones too."""
+        """Yield all online logs, future ones too."""
         return chain(self._current.values(), self._future.values())
 
     def directory_id_of(self, log: UnifiedLog) -> bytes:
-        """Give the id of the log directory that a log is in."""
+        """Return the id of a log's directory."""
         return self._directories[log_dir_of(log.directory)].directory_id
 
     def usage(self, log_dir: str) -> DiskUsage:
-        """Ask for the space of the file system that a log directory is on. Raises OSError."""
+        """Return the usage of a log directory's file system. Raises OSError."""
         return self._disk.usage(log_dir)
 
     def take_offline(self, log_dir: str, error: OSError) -> None:
-        """Use a log directory no longer."""
+        """Stop using a log directory."""
         del error
         directory = self._directories.pop(log_dir, None)
         if directory is None:
@@ -224,15 +225,15 @@ class LogManager:
                 logs.pop(partition).close_files()
         self._deletions.drop(log_dir)
 
-    def take_failed(self) -> Mapping[str, OSError]:
-        """Give the directories that failed since this was last asked; they are offline already."""
+    def pop_failed(self) -> Mapping[str, OSError]:
+        """Return the directories that failed since the last call; they are offline already."""
         failed, self._failed = self._failed, {}
         return failed
 
     # --- Housekeeping
 
     def tick(self, now_ms: int) -> None:
-        """Do a bounded piece of what is due: retention, flushes, checkpoints, deletions, compaction."""
+        """Do a bounded step of what is due: retention, flushes, checkpoints, deletions, compaction."""
         self._now_ms = now_ms
         self._housekeeping.run(now_ms)
 
@@ -244,7 +245,7 @@ class LogManager:
     def shutdown(self) -> None:
         """Close all logs and write all checkpoints; the clean-shutdown file is the caller's.
 
-        It must not be left in a directory that `take_failed` tells of.
+        It must not be written into a directory that `pop_failed` returns.
         """
         self._housekeeping.stop()
         for directory in list(self._directories.values()):
@@ -253,10 +254,10 @@ class LogManager:
             except OSError as error:
                 self._fail(directory.path, error)
 
-    # --- Inside: loading and making
+    # --- Loading and creating
 
-    def _take_loaded(self) -> None:
-        """Use what was loaded, as the image wants it now."""
+    def _use_loaded(self) -> None:
+        """Put the loaded logs into use, as the image wants them now."""
         loaded, self._loaded = self._loaded, []
         for loader in loaded:
             directory = loader.directory
@@ -297,7 +298,7 @@ class LogManager:
         self._put_aside(log, DirectoryState.STRAY)
 
     def _end_broken_off_move(self, partition: TopicPartition) -> None:
-        """Let a future log take over that the controller knows as the replica: only the renaming was missing.
+        """Promote a future log that the controller knows as the replica: only the renaming was missing.
 
         Source: LogManager.recoverAbandonedFutureLogs.
         """
@@ -311,7 +312,7 @@ class LogManager:
                 log.rename(_plain(partition))
                 self._current[partition] = self._future.pop(partition)
         except OSError as error:
-            # Whichever of the two directories it was: the log that was to go is in the other, and harmless.
+            # Whichever of the two directories failed: the log to delete is in the other one, and harmless.
             self._fail(log_dir_of(log.directory), error)
 
     def _places(self, directory_id: bytes | None) -> list[LogDirectory]:
@@ -331,7 +332,7 @@ class LogManager:
         is_future: bool,
     ) -> UnifiedLog:
         if directory.must_write:
-            # A checkpoint that speaks of an earlier log of that name would cut this one short after a crash.
+            # After a crash the checkpoint of an earlier log of that name would truncate this one.
             directory.write_all()
         name = self._suffixed(partition, DirectoryState.FUTURE) if is_future else _plain(partition)
         log = UnifiedLog.open(
@@ -369,9 +370,6 @@ class LogManager:
     def _fail(self, log_dir: str, error: OSError) -> None:
         self._failed.setdefault(log_dir, error)
         self.take_offline(log_dir, error)
-
-
-_UNIQUE_ID_BYTES: Final = 16
 
 
 def _plain(partition: TopicPartition) -> str:

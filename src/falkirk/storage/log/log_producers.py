@@ -1,4 +1,4 @@
-"""What idempotent and transactional producers may append next to one log, and what came of what they sent (KIP-98).
+"""The idempotent and transactional producers of one log: what they may append next, and duplicates (KIP-98).
 
 Source: ProducerStateManager, ProducerAppendInfo, ProducerStateEntry.
 """
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from falkirk.protocol.record_batch import RecordBatch
 
 RECENT_BATCHES: Final = 5
-"""So many batches of a producer may be in flight, and are known again when they come twice."""
+"""A producer may have this many batches in flight, whose duplicates are recognized."""
 _SEQUENCE_MAX: Final = (1 << 31) - 1
 
 
 class RecentBatch(NamedTuple):
-    """A batch of a producer that the log has."""
+    """A producer's batch in the log."""
 
     first_sequence: int
     last_sequence: int
@@ -42,14 +42,14 @@ class RecentBatch(NamedTuple):
 class LogProducers:
     """The producers of one log, as of `end_offset`.
 
-    A snapshot knows the last batch of each; that there were four before is known only of what was appended since.
+    A snapshot has the last batch of each; the four before it are known only for what was appended since.
     """
 
     def __init__(self, entries: Iterable[ProducerEntry] = (), *, end_offset: int = 0) -> None:
         self.states = ProducerStates(entries)
         self.end_offset = end_offset
         self._recent: dict[int, deque[RecentBatch]] = {}
-        # Transactions that ended, by first offset, with the marker's offset: until that is replicated they count.
+        # Ended transactions by first offset, with the marker's offset: until that is replicated they count as open.
         self._unreplicated: dict[int, int] = {}
         for entry in self.states.entries.values():
             if entry.last_offset != NONE:
@@ -57,7 +57,7 @@ class LogProducers:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or whose marker is above the high watermark."""
+        """The start of the first transaction that is open, or whose marker is above the high watermark."""
         first = next(iter(self.states.open_transactions.values()), None)
         if self._unreplicated:
             unreplicated = min(self._unreplicated)
@@ -65,7 +65,7 @@ class LogProducers:
         return first
 
     def check(self, batch: RecordBatch, origin: AppendOrigin) -> RecentBatch | None:
-        """Say whether a batch of a producer may be appended; give the one of which it is a duplicate.
+        """Check whether a producer's batch may be appended; return the batch that it duplicates.
 
         Raises AppendRefusedError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE,
         TRANSACTION_COORDINATOR_FENCED. `batch` needs its final offsets only for the messages.
@@ -87,7 +87,7 @@ class LogProducers:
         return None
 
     def append(self, batch: RecordBatch) -> CompletedTransaction | None:
-        """Take in what was appended; give the transaction that it ends.
+        """Update the producers after an append; return the transaction that it ends.
 
         Raises RemoteProtocolError as ProducerStates.
         """
@@ -113,12 +113,12 @@ class LogProducers:
         return completed
 
     def on_high_watermark(self, offset: int) -> None:
-        """Forget ended transactions whose markers are below `offset`."""
+        """Remove ended transactions whose markers are below `offset`."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget producers that wrote nothing for so long and have no open transaction."""
+        """Remove producers that have been idle for that long, and have no open transaction."""
         for entry in list(self.states.entries.values()):
             if is_expired(entry, now_ms, expiration_ms):
                 del self.states.entries[entry.producer_id]
@@ -138,7 +138,7 @@ class LogProducers:
         if is_open and not batch.is_transactional:
             reason = f"{_named(batch)} is not transactional, and the producer has a transaction open"
             raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
-        # The first batch of a transaction is verified with its coordinator (KIP-890), which nobody does here yet: a
+        # The first batch of a transaction must be verified with its coordinator (KIP-890), which is not built yet: a
         # transaction that the coordinator does not know would stay open for ever.
         if not is_open and batch.is_transactional and origin is AppendOrigin.CLIENT:
             reason = f"{_named(batch)} is not part of a transaction that is open here"
@@ -146,7 +146,7 @@ class LogProducers:
 
 
 def is_expired(entry: ProducerEntry, now_ms: int, expiration_ms: int) -> bool:
-    """Say whether a producer wrote nothing for so long, and has no open transaction."""
+    """Return whether a producer has been idle for that long, and has no open transaction."""
     return entry.current_transaction_first_offset == NONE and now_ms - entry.timestamp >= expiration_ms
 
 
@@ -164,7 +164,7 @@ def _last_batch(entry: ProducerEntry) -> RecentBatch:
 def _check_sequence(batch: RecordBatch, entry: ProducerEntry) -> None:
     sequence = batch.base_sequence
     if batch.producer_epoch != entry.producer_epoch:
-        # Without an epoch all that the producer wrote has gone with retention: any sequence may follow.
+        # Without an epoch retention has removed all that the producer wrote: any sequence may follow.
         if sequence != 0 and entry.producer_epoch != NONE:
             reason = (
                 f"{_named(batch)} begins epoch {batch.producer_epoch} after {entry.producer_epoch} with sequence number"

@@ -13,51 +13,51 @@ if TYPE_CHECKING:
 
 
 class LogSegments:
-    """A sorted list that is asked by offset; the last one is active."""
+    """A sorted list with lookups by offset; the last segment is active."""
 
     def __init__(self, segments: Iterable[DataSegment] = ()) -> None:
         self._segments = sorted(segments, key=lambda segment: segment.base_offset)
         self._bases = [segment.base_offset for segment in self._segments]
 
     def __iter__(self) -> Iterator[DataSegment]:
-        """Give them in offset order."""
+        """Iterate in offset order."""
         return iter(self._segments)
 
     def __len__(self) -> int:
-        """Count them."""
+        """Return the number of segments."""
         return len(self._segments)
 
     def __getitem__(self, at: int) -> DataSegment:
-        """Give one by its place in the order."""
+        """Return a segment by its index in the order."""
         return self._segments[at]
 
     @property
     def active(self) -> DataSegment:
-        """The one that is appended to."""
+        """The segment that is appended to."""
         return self._segments[-1]
 
     @property
     def base_offsets(self) -> Sequence[int]:
-        """Where they begin."""
+        """The base offsets of all segments."""
         return self._bases
 
     @property
     def size(self) -> int:
-        """Bytes of all of them; costs a look at each."""
+        """Bytes of all segments; adds them up."""
         return sum(segment.size for segment in self._segments)
 
     def floor(self, offset: int) -> int:
-        """Give the place of the last one that begins at `offset` or before; -1 if all begin later."""
+        """Return the index of the last segment that begins at `offset` or before; -1 if all begin later."""
         return bisect_right(self._bases, offset) - 1
 
     def covering(self, start: int, end: int) -> list[DataSegment]:
-        """Give those with offsets from `start` to before `end`, as far as their beginnings tell."""
+        """Return the segments that may have offsets from `start` to before `end`, judged by their base offsets."""
         return self._segments[max(self.floor(start), 0) : bisect_left(self._bases, end)]
 
     def aborted_transactions(
         self, at: int, offset: int, end_position: int, log_end_offset: int
     ) -> tuple[AbortedTransaction, ...]:
-        """Give the aborted transactions of what is read from `offset` to `end_position` of the segment at `at`.
+        """Return the aborted transactions in a read from `offset` to `end_position` of the segment at index `at`.
 
         Source: LocalLog.addAbortedTransactions.
         """
@@ -74,7 +74,7 @@ class LogSegments:
         return tuple(found)
 
     def add(self, segment: DataSegment) -> None:
-        """Put one in; it takes the place of one with the same base offset."""
+        """Add a segment; it replaces one with the same base offset."""
         at = bisect_left(self._bases, segment.base_offset)
         if at < len(self._bases) and self._bases[at] == segment.base_offset:
             self._segments[at] = segment
@@ -83,7 +83,7 @@ class LogSegments:
             self._bases.insert(at, segment.base_offset)
 
     def remove(self, base_offset: int) -> DataSegment:
-        """Take one out."""
+        """Remove and return a segment."""
         at = bisect_left(self._bases, base_offset)
         assert self._bases[at] == base_offset
         del self._bases[at]

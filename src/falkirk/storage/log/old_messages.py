@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1 as records of a batch of magic 2: what clients from before Kafka 0.11 produce."""
+"""Messages of magic 0 and 1 as records of a batch of magic 2: clients from before Kafka 0.11 produce them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 def decode_old_messages(
     view: memoryview, checks: RecordChecks, *, bytes_max: int
 ) -> tuple[Compression, Sequence[Record]]:
-    """Give the codec they came with, and the checked records with offsets 0, 1, 2, ...
+    """Return their codec, and the checked records with offsets 0, 1, 2, ...
 
-    Raises AppendRefusedError as `validate_produced` does. Source: LogValidator.convertAndAssignOffsetsNonCompressed
-    and validateMessagesAndAssignOffsetsCompressed.
+    Raises AppendRefusedError as `validate_produced` does. Source: LogValidator.convertAndAssignOffsetsNonCompressed and
+    validateMessagesAndAssignOffsetsCompressed.
     """
     try:
         messages = list(read_messages(view, message_bytes_max=checks.config.max_message_bytes))
@@ -40,11 +40,11 @@ def decode_old_messages(
         inner = unwrap(wrapper, bytes_max=bytes_max)
     except CorruptMessageError as error:
         raise AppendRefusedError(ErrorCode.CORRUPT_MESSAGE, error.reason) from error
-    except (MessageTooLargeError, UncompressedTooLargeError) as error:
-        raise AppendRefusedError(ErrorCode.MESSAGE_TOO_LARGE, error.reason) from error
-    except RemoteProtocolError as error:
-        reason = f"{error.reason} in topic partition {checks.topic}"
-        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from error
+    except (MessageTooLargeError, UncompressedTooLargeError) as too_large:
+        raise AppendRefusedError(ErrorCode.MESSAGE_TOO_LARGE, too_large.reason) from too_large
+    except RemoteProtocolError as protocol_error:
+        reason = f"{protocol_error.reason} in topic partition {checks.topic}"
+        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from protocol_error
     records = _records(inner)
     checks.refuse(
         _magic_fault(message, wrapper, index, checks)
@@ -61,7 +61,7 @@ def _only(messages: Sequence[Message]) -> Message:
 
 
 def _check_plain(messages: Sequence[Message], checks: RecordChecks) -> None:
-    # Each is a batch of its own in Kafka's eyes: the first that is at fault is told, alone.
+    # To Kafka each is a batch of its own: only the first faulty one is reported.
     first = messages[0]
     for message in messages:
         if message.magic != first.magic:

@@ -1,4 +1,4 @@
-"""The producer snapshots of one log, `<offset>.snapshot`: which there are, and the newest that can be read."""
+"""The producer snapshots of one log, `<offset>.snapshot`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProducerSnapshots:
-    """Kept where segments begin, so that a cut finds one before it, and one at the end of a closed log."""
+    """Written where segments begin, so that a truncation finds one before it, and at the end of a closed log."""
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk = disk
@@ -29,7 +29,7 @@ class ProducerSnapshots:
         )
 
     def load(self, log_start_offset: int, end_offset: int, now_ms: int, expiration_ms: int) -> LogProducers:
-        """Give the producers as of the newest snapshot that is not behind `end_offset`; none of them if there is none.
+        """Return the producers as of the newest snapshot that is not behind `end_offset`; empty if there is none.
 
         Snapshots behind that, before the log's start, and unreadable ones are removed. Expired producers are left out.
         Source: ProducerStateManager.truncateAndReload.
@@ -48,8 +48,8 @@ class ProducerSnapshots:
             return LogProducers(kept, end_offset=newest)
         return LogProducers(end_offset=log_start_offset)
 
-    def take(self, producers: LogProducers, *, is_synced: bool) -> None:
-        """Write one of the producers' end offset, unless there is one."""
+    def write(self, producers: LogProducers, *, is_synced: bool) -> None:
+        """Write a snapshot of the producers' end offset, unless it exists."""
         offset = producers.end_offset
         if offset in self.offsets:
             return
@@ -62,7 +62,7 @@ class ProducerSnapshots:
         self.offsets.sort()
 
     def sync(self, start: int, end: int) -> None:
-        """Make those durable that are from `start` to `end`."""
+        """Make the snapshots from `start` to `end` durable."""
         for offset in self.offsets:
             if start <= offset <= end:
                 file = self._disk.open_log_file(self._path(offset))
@@ -70,7 +70,7 @@ class ProducerSnapshots:
                 file.close()
 
     def remove_strays(self, base_offsets: Sequence[int]) -> None:
-        """Remove those where no segment begins, but for the newest if it is behind the last segment's beginning."""
+        """Remove those that belong to no segment, except the newest if it is behind the last segment's base offset."""
         strays = sorted(set(self.offsets) - set(base_offsets))
         if strays and (not base_offsets or strays[-1] > base_offsets[-1]):
             strays.pop()
@@ -78,7 +78,7 @@ class ProducerSnapshots:
             self.remove(offset)
 
     def mark_deleted(self, offset: int) -> list[str]:
-        """Rename one to `.deleted`, if it is there; give its new name."""
+        """Rename a snapshot to `.deleted`, if it exists; return its new name."""
         if offset not in self.offsets:
             return []
         name = format_segment_file(SegmentFile(base_offset=offset, kind="snapshot", marker=DELETED))
@@ -87,13 +87,13 @@ class ProducerSnapshots:
         return [name]
 
     def remove(self, offset: int) -> None:
-        """Remove one at once."""
+        """Remove a snapshot at once."""
         with suppress(FileNotFoundError):
             self._disk.remove(self._path(offset))
         self.offsets.remove(offset)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all snapshots."""
         for offset in list(self.offsets):
             self.remove(offset)
 

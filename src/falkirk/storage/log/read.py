@@ -1,4 +1,4 @@
-"""What is read from a log."""
+"""Results and limits of reads of a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FetchIsolation(IntEnum):
-    """Up to where a reader may see."""
+    """The end that a reader may see."""
 
     LOG_END = 0
     """Replicas: everything."""
@@ -23,10 +23,10 @@ class FetchIsolation(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedData:
-    """Whole batches as they stand in the file, from the one that holds the offset on.
+    """Whole batches as stored, from the one that contains the offset on.
 
-    `records` may be cut in the middle of its last batch if that is larger than what was asked for and it is not the
-    first (as Kafka does it, readers drop the rest). `aborted_transactions` only for TXN_COMMITTED.
+    `records` may end in the middle of a batch, unless it is the first (as in Kafka, readers drop the rest).
+    `aborted_transactions` only for TXN_COMMITTED.
     """
 
     records: bytes | memoryview = b""
@@ -35,7 +35,7 @@ class FetchedData:
 
 
 class OffsetOutOfRangeError(Exception):
-    """The offset is not between the log's start and what the reader may see."""
+    """The offset is not between the log's start and the end that the reader may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

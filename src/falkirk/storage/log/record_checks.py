@@ -1,4 +1,4 @@
-"""What a topic asks of each record that clients produce: keys and timestamps."""
+"""A topic's requirements of each produced record: keys and timestamps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 RecordFault = tuple[ErrorCode, RecordError]
-"""A record that is at fault, and the error code that it asks for."""
+"""A faulty record, and its error code."""
+_SHOWN_MAX: Final = 3
 
 
 class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -34,13 +35,13 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_log_append_time(self) -> bool:
-        """The topic takes the broker's time, and no limits for it."""
+        """True if the topic uses the broker's time, without limits."""
         return self.config.message_timestamp_type == LOG_APPEND_TIME
 
     def check_batch(self, batch: RecordBatch, scan: RecordScan, plain: bytes | bytearray, start: int) -> None:
-        """Check all records of a batch by what they have in common; only if that is not enough, one by one.
+        """Check all records of a batch by their common properties and, only if those do not suffice, one by one.
 
-        `plain` holds the records uncompressed, from `start` on. Raises AppendRefusedError with the records at fault.
+        `plain` has the uncompressed records, from `start` on. Raises AppendRefusedError with the faulty records.
         """
         if not self._may_have_errors(batch, scan):
             return
@@ -65,7 +66,7 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from error
 
     def fault(self, record: Record, index: int, *, is_log_append_time: bool) -> RecordFault | None:
-        """Say what is wrong with a record; `is_log_append_time` is what its batch says of itself."""
+        """Return what is wrong with a record, or None; `is_log_append_time` is the attribute of its batch."""
         if self.config.is_compacted and record.key is None:
             message = f"Compacted topic cannot accept message without key in topic partition {self.topic}"
             return ErrorCode.INVALID_RECORD, RecordError(batch_index=index, message=message)
@@ -73,7 +74,7 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None if fault is None else (ErrorCode.INVALID_TIMESTAMP, RecordError(batch_index=index, message=fault))
 
     def refuse(self, found: Iterable[RecordFault | None]) -> None:
-        """Raise AppendRefusedError if there are records at fault: one bad timestamp makes it INVALID_TIMESTAMP."""
+        """Raise AppendRefusedError if there are faulty records: one bad timestamp makes it INVALID_TIMESTAMP."""
         faults = [fault for fault in found if fault is not None]
         if not faults:
             return
@@ -124,9 +125,6 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None
 
 
-_SHOWN_MAX: Final = 3
-
-
 def _int64(value: int) -> int:
-    """Wrap around as Java's long does: the limits are largest by default."""
+    """Wrap around as Java's long does: the limits are its maximum by default."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

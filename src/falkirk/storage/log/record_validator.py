@@ -1,11 +1,11 @@
-"""What is produced, checked and numbered before it is written (Kafka's LogValidator).
+"""Checks and numbers produced records before they are written (Kafka's LogValidator).
 
 A batch that needs no change keeps its bytes but for offset and leader epoch, which its CRC does not cover. Other
 timestamps cost a new header and CRC; another codec, or messages of magic 0 and 1, a new batch.
 
-Differs from Kafka: what Kafka refuses with UNKNOWN_SERVER_ERROR (records that do not decompress, a codec that does
-not exist) is INVALID_RECORD here. Three things that it takes are refused with that as well: offset deltas other than
-0, 1, 2, ..., fields of a size below -1 and, in compressed batches, records whose size does not fit their fields.
+Differs from Kafka: what Kafka refuses with UNKNOWN_SERVER_ERROR (records that do not decompress, a codec that does not
+exist) is INVALID_RECORD here. Three things that it accepts are refused with that as well: offset deltas other than 0,
+1, 2, ..., fields of a size below -1 and, in compressed batches, records whose size does not fit their fields.
 """
 
 from __future__ import annotations
@@ -50,11 +50,35 @@ from falkirk.storage.log.record_checks import RecordChecks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_CLIENT: Final = AppendOrigin.CLIENT
+_OWN: Final = AppendOrigin.OWN
+_UNCOMPRESSED: Final = Compression.NONE
+_MAX_TIMESTAMP_AT: Final = 35
+_LENGTH: Final = struct.Struct(">i")
+_OFFSET: Final = struct.Struct(">q")
+_INT64_MIN: Final = -(1 << 63)
+_INT64_MAX: Final = (1 << 63) - 1
+_KNOWN_ATTRIBUTES: Final = COMPRESSION_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
+_COMPRESSIONS: Final = tuple(Compression)
+_CODECS: Final = {
+    "uncompressed": Compression.NONE,
+    "gzip": Compression.GZIP,
+    "snappy": Compression.SNAPPY,
+    "lz4": Compression.LZ4,
+    "zstd": Compression.ZSTD,
+}
+
+# A batch's size says little about its decompressed size, all of which is in memory for a moment. A producer's batches
+# rarely exceed a few MiB; repetitive text compresses to a hundredth.
+_UNCOMPRESSED_RATIO_MAX: Final = 128
+_UNCOMPRESSED_BYTES_MIN: Final = 16 * 1024 * 1024
+_UNCOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
+
 
 class ValidatedRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What to write: `data` holds `batches` one after the other, numbered from the first offset on.
+    """What to write: `data` contains `batches` one after the other, numbered from the first offset on.
 
-    `log_append_time_ms` is -1 unless the topic takes that time.
+    `log_append_time_ms` is -1 unless the topic uses that time.
     """
 
     data: bytes | bytearray | memoryview
@@ -72,15 +96,15 @@ def validate_produced(
     now_ms: int,
     origin: AppendOrigin,
 ) -> ValidatedRecords:
-    """Check what is to be appended, give it offsets from `first_offset` on, and the leader's epoch.
+    """Check what is to be appended, and set offsets from `first_offset` on and the leader's epoch.
 
-    One batch of magic 2, or any number of messages of magic 0 or 1, which become one batch. What is cut off at the end
-    is dropped. `topic` is what messages name: a topic or partition.
+    One batch of magic 2, or any number of messages of magic 0 or 1, which become one batch. An incomplete one at the
+    end is dropped. `topic` is for error messages: a topic or partition.
 
     Raises AppendRefusedError: CORRUPT_MESSAGE (CRC, sizes, magic), MESSAGE_TOO_LARGE (max.message.bytes, or records
-    that would uncompress to too much), RECORD_LIST_TOO_LARGE (segment.bytes), INVALID_TIMESTAMP and INVALID_RECORD
-    (all else), both with `record_errors` where single records are at fault.
-    Source: UnifiedLog.analyzeAndValidateRecords and append, LogValidator.
+    that would decompress to too much), RECORD_LIST_TOO_LARGE (segment.bytes), INVALID_TIMESTAMP and INVALID_RECORD (all
+    else), both with `record_errors` where single records are at fault. Source: UnifiedLog.analyzeAndValidateRecords and
+    append, LogValidator.
     """
     view = memoryview(records)
     checks = RecordChecks(topic=topic, config=config, now_ms=now_ms)
@@ -105,27 +129,8 @@ def validate_produced(
     )
 
 
-_CLIENT: Final = AppendOrigin.CLIENT
-_OWN: Final = AppendOrigin.OWN
-_UNCOMPRESSED: Final = Compression.NONE
-_MAX_TIMESTAMP_AT: Final = 35
-_LENGTH: Final = struct.Struct(">i")
-_OFFSET: Final = struct.Struct(">q")
-_INT64_MIN: Final = -(1 << 63)
-_INT64_MAX: Final = (1 << 63) - 1
-_KNOWN_ATTRIBUTES: Final = COMPRESSION_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
-_COMPRESSIONS: Final = tuple(Compression)
-_CODECS: Final = {
-    "uncompressed": Compression.NONE,
-    "gzip": Compression.GZIP,
-    "snappy": Compression.SNAPPY,
-    "lz4": Compression.LZ4,
-    "zstd": Compression.ZSTD,
-}
-
-
 def _batch_end(view: memoryview) -> int | None:
-    """Say where the first batch (or message) ends; None if there is no whole one."""
+    """Return the end of the first batch (or message); None if it is incomplete."""
     if len(view) < LENGTH_END:
         return None
     (size,) = _LENGTH.unpack_from(view, 8)
@@ -195,7 +200,7 @@ def _check_fits_segment(batch: RecordBatch, *, topic: str, config: LogConfig) ->
 def _numbered(
     records: bytes | memoryview, *, topic: str, config: LogConfig, first_offset: int, leader_epoch: int
 ) -> ValidatedRecords:
-    """Give a batch of our own, which needs but its place in the log."""
+    """Return a batch of our own, which only needs its place in the log."""
     data = bytearray(records)
     _OFFSET.pack_into(data, 0, first_offset)
     _LENGTH.pack_into(data, LENGTH_END, leader_epoch)
@@ -238,10 +243,10 @@ def _validated(batch: RecordBatch, checks: RecordChecks, *, first_offset: int, l
     source = target = _COMPRESSIONS[batch.attributes & COMPRESSION_MASK]
     if checks.config.compression_type != PRODUCER_COMPRESSION:
         target = _CODECS[checks.config.compression_type]
-    # What a coordinator wrote to itself stays as it is (as in Kafka: unless it is compressed).
+    # A coordinator's own records stay as they are (as in Kafka: unless they are compressed).
     if batch.is_control and source is Compression.NONE:
         target = source
-    # The copy that is written anyway: indexing it is twice as fast as a view.
+    # The copy is needed anyway, and indexing it is twice as fast as a view.
     data = bytearray(batch.buffer)
     try:
         plain: bytes | bytearray
@@ -252,9 +257,9 @@ def _validated(batch: RecordBatch, checks: RecordChecks, *, first_offset: int, l
         scan = scan_records(plain, start, batch.record_count)
     except UncompressedTooLargeError as error:
         raise AppendRefusedError(ErrorCode.MESSAGE_TOO_LARGE, error.reason) from error
-    except RemoteProtocolError as error:
-        reason = f"Found invalid record structure in topic partition {checks.topic}: {error.reason}"
-        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from error
+    except RemoteProtocolError as protocol_error:
+        reason = f"Found invalid record structure in topic partition {checks.topic}: {protocol_error.reason}"
+        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason) from protocol_error
     if not scan.is_consecutive:
         reason = f"Offset deltas of the records are not consecutive in topic partition {checks.topic}"
         raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
@@ -276,18 +281,11 @@ def _target_codec(config: LogConfig, source: Compression) -> Compression:
     return _CODECS[config.compression_type]
 
 
-# A batch's size says little of what comes out of it, and all of it is in memory for a moment. Batches of a producer
-# rarely hold more than a few MiB; text that repeats itself compresses to a hundredth.
-_UNCOMPRESSED_RATIO_MAX: Final = 128
-_UNCOMPRESSED_BYTES_MIN: Final = 16 * 1024 * 1024
-_UNCOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
-
-
 def _uncompressed_bytes_max(size: int) -> int:
-    """Say how much may come out of so many bytes: what a request costs follows what was sent.
+    """Return the limit for the decompressed size: the cost of a request follows its size.
 
-    Differs from Kafka, which uncompresses without a bound as a stream. A producer that is told MESSAGE_TOO_LARGE
-    splits its batch, so even an honest one of that kind gets through.
+    Differs from Kafka, which decompresses without a limit as a stream. A producer that gets MESSAGE_TOO_LARGE splits
+    its batch, so even an honest one gets through.
     """
     return min(max(size * _UNCOMPRESSED_RATIO_MAX, _UNCOMPRESSED_BYTES_MIN), _UNCOMPRESSED_BYTES_MAX)
 
@@ -301,7 +299,7 @@ def _patched(
     first_offset: int,
     leader_epoch: int,
 ) -> RecordBatch:
-    """Give the batch with its bytes but for offset, leader epoch, and what the topic's timestamps ask for."""
+    """Return the batch with another offset, leader epoch and, if the topic requires it, timestamps."""
     _OFFSET.pack_into(data, 0, first_offset)
     _LENGTH.pack_into(data, LENGTH_END, leader_epoch)
     if checks.is_log_append_time:
@@ -318,7 +316,7 @@ def _patched(
 
 
 def _latest(batch: RecordBatch, scan: RecordScan) -> int:
-    """Give the latest timestamp of the records, as consumers of the produced batch would see it."""
+    """Return the latest timestamp of the records, as consumers of the produced batch would see it."""
     return batch.max_timestamp if batch.is_log_append_time else batch.base_timestamp + scan.timestamp_delta_max
 
 
@@ -332,9 +330,9 @@ def _recompressed(
     first_offset: int,
     leader_epoch: int,
 ) -> RecordBatch:
-    """Write the records anew with another codec."""
+    """Encode the records with another codec."""
     if batch.is_log_append_time or scan.first_timestamp_delta:
-        # Kafka counts the deltas from the first record's timestamp.
+        # Kafka's deltas count from the first record's timestamp.
         records = checks.decode(batch, plain)
         base_timestamp = records[0].timestamp
         body = _encode(records, base_offset=batch.base_offset, base_timestamp=base_timestamp)

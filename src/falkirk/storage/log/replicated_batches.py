@@ -1,4 +1,4 @@
-"""What a leader sent to a follower, before it is appended."""
+"""Checks a leader's records before a follower appends them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def read_replicated(records: memoryview, leader_epoch: int | None) -> Sequence[RecordBatch]:
-    """Give the batches that are whole; what is behind a cut-off one is dropped.
+    """Return the complete batches; what follows an incomplete one is dropped.
 
-    Dropped, too, is what begins with a batch of a later epoch than `leader_epoch`: who asked for it followed an older
-    leader (KAFKA-18723). Raises CorruptRecordsError for a CRC that does not fit, offsets that do not increase, and
-    markers of transactions that do not parse.
+    Everything from a batch of a later epoch than `leader_epoch` on is dropped, too: the follower fetched it from an
+    older leader (KAFKA-18723). Raises CorruptRecordsError for a wrong CRC, offsets that do not increase, and malformed
+    transaction markers.
     """
     batches: list[RecordBatch] = []
     position, last_offset = 0, -1

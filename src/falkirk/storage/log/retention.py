@@ -1,4 +1,4 @@
-"""Which segments a log need not keep any longer, by its configuration and its start."""
+"""The segments that a log need not keep, by its configuration and its start."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def expired_segments(  # one argument for each thing that it depends on
     now_ms: int,
     segments_max: int | None = None,
 ) -> list[DataSegment]:
-    """Give segments from the front on, perhaps all of them; no more than `segments_max` are looked at.
+    """Return segments from the front on, perhaps all of them; checks at most `segments_max`.
 
-    Those before the log's start; with cleanup.policy delete also those that are more than retention.bytes together,
-    and older than retention.ms by their largest timestamps (without one: by when they were opened). None reaches above
-    the high watermark, and an empty active one stays. Source: UnifiedLog.deleteOldSegments.
+    Those before the log's start; with cleanup.policy delete also those beyond retention.bytes in total, and those whose
+    largest timestamp (without one: the time when they were opened) is older than retention.ms. None reaches above the
+    high watermark, and an empty active one stays. Source: UnifiedLog.deleteOldSegments.
     """
     kept = list(segments)
     kept_min = 0 if segments_max is None else len(kept) - segments_max
 
-    def take(is_due: Callable[[DataSegment, int], bool], *, is_last_included: bool = True) -> None:
+    def add_expired(is_due: Callable[[DataSegment, int], bool], *, is_last_included: bool = True) -> None:
         while kept and len(kept) > kept_min:
             is_last = len(kept) == 1
             end_offset = log_end_offset if is_last else kept[1].base_offset
@@ -41,7 +41,7 @@ def expired_segments(  # one argument for each thing that it depends on
                 return
             del kept[0]
 
-    take(lambda _, end_offset: end_offset <= log_start_offset, is_last_included=False)
+    add_expired(lambda _, end_offset: end_offset <= log_start_offset, is_last_included=False)
     if config.is_deleted and config.retention_bytes >= 0:
         surplus = sum(segment.size for segment in kept) - config.retention_bytes
 
@@ -50,9 +50,9 @@ def expired_segments(  # one argument for each thing that it depends on
             surplus -= segment.size
             return surplus >= 0
 
-        take(is_surplus)
+        add_expired(is_surplus)
     if config.is_deleted and config.retention_ms >= 0:
-        take(lambda segment, _: now_ms - _written_ms(segment) > config.retention_ms)
+        add_expired(lambda segment, _: now_ms - _written_ms(segment) > config.retention_ms)
     return list(segments)[: len(segments) - len(kept)]
 
 

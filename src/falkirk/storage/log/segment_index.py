@@ -1,6 +1,6 @@
-"""Both indexes of a segment in memory: the entries of `.index` and `.timeindex`, as those files have them.
+"""Both indexes of a segment in memory: the entries of `.index` and `.timeindex`, laid out as in those files.
 
-The layouts are in `storage.index`; here they are arrays that grow, because a broker asks them at every read.
+The layouts are in `storage.index`; here they are arrays that grow, because a broker uses them at every read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from falkirk.protocol.record_batch import NO_TIMESTAMP
 if TYPE_CHECKING:
     from falkirk.protocol.record_batch import RecordBatch
 
+TIME_ENTRY_BYTES: Final = 12
+_OFFSET_ENTRY_BYTES: Final = 8
+_TIME_ENTRY: Final = struct.Struct(">qi")
+
 
 class SegmentIndex:
     """Sparse entries: last offset and position of a batch; largest timestamp so far and last offset of its batch.
 
-    Offsets are kept relative to the segment, as in the files; what is taken and given is absolute.
+    Offsets are relative to the segment inside, as in the files; arguments and results are absolute.
     """
 
     __slots__ = ("base_offset", "indexed_position", "largest", "offsets", "positions", "time_offsets", "timestamps")
@@ -37,7 +41,7 @@ class SegmentIndex:
         self.time_offsets = array("i")
 
     def add(self, batch: RecordBatch, position: int, interval_bytes: int) -> None:
-        """Take in the next batch, which stands at `position`; it gets entries if the last ones are far enough away.
+        """Add the next batch, at `position`; it gets entries if the last ones are far enough away.
 
         Source: LogSegment.append, LogSegment.recover.
         """
@@ -50,38 +54,38 @@ class SegmentIndex:
             self.indexed_position = position
 
     def add_largest(self) -> None:
-        """Give the largest timestamp an entry, unless the last one says as much; a closed segment ends so."""
+        """Add an entry for the largest timestamp, unless the last one has it; a closed segment ends so."""
         timestamp, last_offset = self.largest
         if timestamp > (self.timestamps[-1] if self.timestamps else NO_TIMESTAMP):
             self.timestamps.append(timestamp)
             self.time_offsets.append(last_offset - self.base_offset)
 
     def is_full(self, bytes_max: int) -> bool:
-        """Say whether a file of theirs has no room for another entry, in the time index for one besides at the roll."""
+        """Return whether a file has no room for another entry, in the time index for one besides that of the roll."""
         return (
             len(self.positions) * _OFFSET_ENTRY_BYTES + _OFFSET_ENTRY_BYTES > bytes_max
             or len(self.timestamps) * TIME_ENTRY_BYTES + 2 * TIME_ENTRY_BYTES > bytes_max
         )
 
     def position_before(self, offset: int) -> int:
-        """Give where a batch stands that is not behind the one of `offset`, and mostly not far before it."""
+        """Return the position of a batch that is not behind that of `offset`, and mostly not far before it."""
         at = bisect_right(self.offsets, offset - self.base_offset) - 1
         return self.positions[at] if at >= 0 else 0
 
     def offset_from(self, position: int) -> int | None:
-        """Give the last offset of the first indexed batch that stands at `position` or behind it."""
+        """Return the last offset of the first indexed batch at `position` or behind it."""
         at = bisect_left(self.positions, position)
         return self.base_offset + self.offsets[at] if at < len(self.positions) else None
 
     def offset_before_timestamp(self, timestamp: int) -> int:
-        """Give an offset before which every record is older than `timestamp`."""
+        """Return an offset before which every record is older than `timestamp`."""
         at = bisect_right(self.timestamps, timestamp) - 1
         return self.base_offset + (self.time_offsets[at] if at >= 0 else 0)
 
     def cut(self, end_offset: int, size: int) -> None:
-        """Forget what is at `end_offset` or later, and batches that stand at `size` or behind it.
+        """Remove the entries from `end_offset` on, and those of batches at `size` or behind it.
 
-        `largest` is what the last entry says then, which may be less than it should be.
+        `largest` becomes that of the last entry, which may be too low.
         """
         at = min(bisect_left(self.offsets, end_offset - self.base_offset), bisect_left(self.positions, size))
         del self.offsets[at:], self.positions[at:]
@@ -90,17 +94,17 @@ class SegmentIndex:
         self._begin_at_last_entries()
 
     def offset_index_bytes(self) -> bytes:
-        """Write `.index`."""
+        """Return the content of `.index`."""
         values = [0] * (2 * len(self.offsets))
         values[::2], values[1::2] = self.offsets.tolist(), self.positions.tolist()
         return struct.pack(f">{len(values)}i", *values)
 
     def time_index_bytes(self) -> bytes:
-        """Write `.timeindex`."""
+        """Return the content of `.timeindex`."""
         return b"".join(map(_TIME_ENTRY.pack, self.timestamps, self.time_offsets))
 
     def load(self, offset_data: bytes, time_data: bytes) -> bool:
-        """Take the contents of both files, without the zeros of preallocated ones; give whether they are in order."""
+        """Load the contents of both files, without preallocated zeros; return whether they are in order."""
         if len(offset_data) % _OFFSET_ENTRY_BYTES or len(time_data) % _TIME_ENTRY.size:
             return False
         used = _used_bytes(offset_data, _OFFSET_ENTRY_BYTES)
@@ -128,16 +132,11 @@ class SegmentIndex:
 
 
 def last_time_entry(data: bytes, base_offset: int) -> tuple[int, int] | None:
-    """Read the last entry of a trimmed `.timeindex` from the file's last bytes; None if they are no entry."""
+    """Read the last entry of a trimmed `.timeindex` from the file's last bytes; None if they are not an entry."""
     if len(data) != _TIME_ENTRY.size:
         return None
     timestamp, offset = _TIME_ENTRY.unpack(data)
     return (timestamp, base_offset + offset) if timestamp > 0 and offset >= 0 else None
-
-
-TIME_ENTRY_BYTES: Final = 12
-_OFFSET_ENTRY_BYTES: Final = 8
-_TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 def _used_bytes(data: bytes, entry_bytes: int) -> int:

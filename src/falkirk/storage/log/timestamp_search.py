@@ -1,4 +1,4 @@
-"""Records found by their timestamps (KIP-79, KIP-734)."""
+"""Looks up records by timestamp (KIP-79, KIP-734)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def offset_for_timestamp(segments: LogSegments, timestamp: int, start_offset: int) -> TimestampOffset | None:
-    """Give the first record at `start_offset` or later with at least this timestamp.
+    """Return the first record at `start_offset` or later with at least this timestamp.
 
-    Differs from Kafka: a segment whose only such records are before `start_offset` is passed over, not the end.
+    Differs from Kafka: a segment whose only such records are before `start_offset` is skipped, and does not end the
+    search.
     """
     for segment in segments:
         if segment.largest[0] < timestamp or not segment.size:
@@ -29,7 +30,7 @@ def offset_for_timestamp(segments: LogSegments, timestamp: int, start_offset: in
 
 
 def offset_of_max_timestamp(segments: LogSegments) -> TimestampOffset | None:
-    """Give the first record with the largest timestamp; None if none has one."""
+    """Return the first record with the largest timestamp; None if none has one."""
     segment = max(segments, key=lambda segment: segment.largest[0])
     largest, last_offset = segment.largest
     if largest < 0:
@@ -41,10 +42,10 @@ def offset_of_max_timestamp(segments: LogSegments) -> TimestampOffset | None:
 
 
 def segment_starts(segments: LogSegments, start_offset: int, end_offset: int, now_ms: int) -> list[TimestampOffset]:
-    """Give where each segment begins, with its largest timestamp (an empty one: when it was made), and the end of now.
+    """Return the start of each segment with its largest timestamp (empty: when it was made), and the end with now.
 
     The end is left out where the last segment is empty and begins there. Source: UnifiedLog.legacyFetchOffsetsBefore.
-    Differs from Kafka: it goes by the times when files were last changed.
+    Differs from Kafka, which uses the times when files were last modified.
     """
     found = [
         TimestampOffset(

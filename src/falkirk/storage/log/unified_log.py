@@ -9,13 +9,12 @@ from falkirk.storage.log.append import AppendOrigin, CorruptRecordsError, LogApp
 from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
 from falkirk.storage.log.local_log import LocalLog
 from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
-from falkirk.storage.log.log_reader import LogReader
+from falkirk.storage.log.offset_reader import OffsetReader
 from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError
 from falkirk.storage.log.record_validator import validate_produced
 from falkirk.storage.log.replicated_batches import read_replicated
 from falkirk.storage.log.retention import expired_segments
 from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp, segment_starts
-from falkirk.storage.log.topic_ids import check_topic_id
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ PRODUCER_ID_EXPIRATION_MS: Final = 24 * 3600 * 1000
 class UnifiedLog:
     """Segments, indexes, producer state and leader epochs of one directory; files and names are Kafka's.
 
-    An OSError of the disk comes through as it is: the log is not to be used any more then, its log directory is
-    offline.
+    Raises the disk's OSErrors: the log must not be used after one, its log directory is offline.
     """
 
     def __init__(
@@ -58,7 +56,7 @@ class UnifiedLog:
         producer_id_expiration_ms: int,
         now_ms: int,
     ) -> None:
-        """To be made with `open`."""
+        """Use `open` instead."""
         self._local = LocalLog(
             disk,
             directory,
@@ -80,11 +78,11 @@ class UnifiedLog:
         self.recovery_point = max(loaded.recovery_point, loaded.log_start_offset)
         self.segments: LogSegments = loaded.segments
         """For the cleaner and for tests; changed by this class only."""
-        self._reader = LogReader(loaded.segments)
+        self._reader = OffsetReader(loaded.segments)
         self._epochs = epochs
         self._producers = loaded.producers
         self._producer_id_expiration_ms = producer_id_expiration_ms
-        self.when_cut: Callable[[UnifiedLog], None] = _ignore
+        self.on_truncated: Callable[[UnifiedLog], None] = _ignore
         """Told when the end was cut off, before anything is appended there: checkpoints may speak of it."""
         self.when_rolled: Callable[[UnifiedLog], None] = _ignore
         """Told when there is a new active segment: those before it are to be flushed."""
@@ -104,14 +102,17 @@ class UnifiedLog:
         now_ms: int,
         producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     ) -> Self:
-        """Open the log in a directory, made if it is not there. `topic_id` zero: as the directory says.
+        """Open the log in a directory, created if it does not exist. `topic_id` zero: that of the directory.
 
-        After an unclean stop all segments from `recovery_point` on are scanned, and cut at the first damage; after a
-        clean one little is read. The high watermark is the log's start until it is told. Raises CorruptFileError if
-        one of the small text files cannot be read, InconsistentTopicIdError if the log is another topic's.
+        After an unclean shutdown all segments from `recovery_point` on are scanned, and truncated at the first damage;
+        after a clean one little is read. The high watermark is the log's start until it is updated. Raises
+        CorruptFileError if one of the small text files cannot be read, InconsistentTopicIdError if the log is another
+        topic's.
         """
         disk.make_directory(directory)
-        topic_id = check_topic_id(disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id)
+        topic_id = partition_metadata.check_topic_id(
+            disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id
+        )
         epochs = LeaderEpochFile(disk, directory)
         loaded = LogLoader(
             disk=disk,
@@ -149,30 +150,30 @@ class UnifiedLog:
 
     @property
     def latest_epoch(self) -> int | None:
-        """The latest leader epoch that the log knows: that of the last batch, or one that has begun behind it."""
+        """The latest leader epoch in the log: that of the last batch, or one that was assigned behind it."""
         return self._epochs.cache.latest_epoch
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
-        """Where each leader epoch begins."""
+        """The start offset of each leader epoch."""
         return self._epochs.cache.to_leader_epochs()
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or ended above the high watermark."""
+        """The start of the first transaction that is open, or ended above the high watermark."""
         first = self._producers.first_unstable_offset
         return None if first is None else max(first, self.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
-        """The first offset of an open transaction below the high watermark, else that."""
+        """The start of the first open transaction below the high watermark, else the high watermark."""
         first = self.first_unstable_offset
         return self.high_watermark if first is None else min(first, self.high_watermark)
 
     def append_as_leader(
         self, records: bytes | memoryview, leader_epoch: int, now_ms: int, *, origin: AppendOrigin
     ) -> LogAppendInfo:
-        """Check, number and append what was produced: one batch of magic 2 from clients, as Kafka asks for.
+        """Check, number and append produced records: one batch of magic 2 from clients, as Kafka requires.
 
         Raises AppendRefusedError with Kafka's error code; nothing was written then.
         """
@@ -206,18 +207,18 @@ class UnifiedLog:
     def append_as_follower(
         self, records: bytes | memoryview, *, leader_epoch: int | None = None
     ) -> LogAppendInfo | None:
-        """Append what the leader sent: whole batches at the log's end; a cut-off one at the end is dropped.
+        """Append the leader's whole batches at the log's end; an incomplete one at their end is dropped.
 
-        Batches of a later epoch than `leader_epoch` are dropped, too: who asked for them followed an older leader
-        (KAFKA-18723). None if there was none. Raises CorruptRecordsError for batches that do not follow on one
-        another or whose CRC does not fit (as Kafka's follower does: the partition is tried again later).
+        Batches of a later epoch than `leader_epoch` are dropped, too: the follower fetched them from an older leader
+        (KAFKA-18723). None if there was none. Raises CorruptRecordsError for batches that are not contiguous or have a
+        wrong CRC (as in Kafka's follower: the partition is retried later).
         """
         batches = read_replicated(memoryview(records), leader_epoch)
         if not batches:
             return None
         first_offset = batches[0].base_offset
         if first_offset < self.log_end_offset:
-            # The leader's log begins in the middle of this batch, and nothing stands here yet.
+            # The leader's log starts in the middle of this batch, and this log is empty.
             if self.log_start_offset != self.log_end_offset or batches[-1].end_offset <= self.log_end_offset:
                 reason = f"the first batch begins at offset {first_offset}, the log ends at {self.log_end_offset}"
                 raise CorruptRecordsError(reason)
@@ -237,8 +238,8 @@ class UnifiedLog:
     ) -> FetchedData:
         """Read from `offset` on; with `is_one_batch_needed` the first batch whatever its size.
 
-        No more than one segment is read at once. Raises OffsetOutOfRangeError below the log's start or beyond its end;
-        beyond what `isolation` shows the answer is empty.
+        Reads at most one segment. Raises OffsetOutOfRangeError below the log's start or beyond its end; beyond what
+        `isolation` allows the result is empty.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             reason = f"offset {offset} is not between {self.log_start_offset} and {self.log_end_offset}"
@@ -258,34 +259,34 @@ class UnifiedLog:
         )
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """Give the first record with at least this timestamp."""
+        """Return the first record with at least this timestamp."""
         return offset_for_timestamp(self.segments, timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """Give the record with the largest timestamp (the first of them)."""
+        """Return the first record with the largest timestamp."""
         return offset_of_max_timestamp(self.segments)
 
     def segment_starts(self, now_ms: int) -> list[TimestampOffset]:
-        """Give where each segment begins, and the end, each with the time of which it is (ListOffsets v0)."""
+        """Return the start of each segment, and the end, each with its time (ListOffsets v0)."""
         return segment_starts(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
 
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch | None:
-        """Give the largest epoch not above `epoch`, and where it ends here (KIP-279).
+        """Return the largest epoch not above `epoch`, and its end offset here (KIP-279).
 
-        An epoch before all that the log knows ends where the first one begins; None for one after all of them.
+        An epoch before the first known one ends where that starts; None for one after all of them.
         """
         return self._epochs.end_offset_for(epoch, self.log_end_offset)
 
     def epoch_of(self, offset: int) -> int | None:
-        """Give the leader epoch that wrote `offset` (or will have, at the log's end); None if it is not known."""
+        """Return the leader epoch that wrote `offset` (or will, at the log's end); None if unknown."""
         return self._epochs.cache.epoch_of(offset)
 
     def assign_epoch_start_offset(self, epoch: int, start_offset: int) -> None:
-        """Note where a leader's epoch begins, before it has written anything."""
+        """Record where a leader's epoch starts, before it has written anything."""
         self._epochs.assign(epoch, start_offset)
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Move the high watermark, kept between the log's start and end; give whether it changed."""
+        """Set the high watermark, limited to the log's start and end; return whether it changed."""
         offset = min(max(offset, self.log_start_offset), self.log_end_offset)
         if offset == self.high_watermark:
             return False
@@ -294,7 +295,7 @@ class UnifiedLog:
         return True
 
     def increment_log_start_offset(self, offset: int) -> bool:
-        """Hide what is before `offset` (DeleteRecords, a leader's log start); ValueError beyond the high watermark."""
+        """Move the start to `offset` (DeleteRecords, a leader's log start). ValueError above the high watermark."""
         if offset > self.high_watermark:
             raise ValueError(f"offset {offset} is beyond the high watermark {self.high_watermark}")
         if offset <= self.log_start_offset:
@@ -305,12 +306,12 @@ class UnifiedLog:
         return True
 
     def truncate_to(self, offset: int) -> bool:
-        """Cut off `offset` and all behind it; give whether anything went. Indexes, epochs, producers follow.
+        """Truncate the log to `offset`; return whether anything was removed. Indexes, epochs, producers follow.
 
-        A batch that holds `offset` goes as a whole, and the log ends before it.
+        A batch that contains `offset` is removed as a whole, and the log ends before it.
         """
         if offset >= self.log_end_offset:
-            # An epoch may have begun at the log's end and written nothing.
+            # An epoch may have started at the log's end and written nothing.
             self._epochs.truncate_from_end(self.log_end_offset)
             return False
         if offset < self.segments[0].base_offset:
@@ -327,32 +328,32 @@ class UnifiedLog:
             now_ms=self._local.now_ms,
             expiration_ms=self._producer_id_expiration_ms,
         )
-        self.when_cut(self)
+        self.on_truncated(self)
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Throw all away and begin anew at `offset`."""
+        """Delete everything and start anew at `offset`."""
         self._local.restart_at(offset)
         self._producers = type(self._producers)(end_offset=offset)
         self._epochs.clear()
         self.log_start_offset = offset
         self._end_at(offset)
         self.high_watermark = offset
-        self.when_cut(self)
+        self.on_truncated(self)
 
     def roll_if_due(self, now_ms: int) -> None:
-        """Begin a new segment if the active one is old enough, though nothing is appended.
+        """Roll the active segment if it is old enough, though nothing is appended.
 
-        Differs from Kafka: there a segment that nothing is appended to stays active, and is never compacted.
+        Differs from Kafka: there an idle segment stays active, and is never compacted.
         """
         self._local.now_ms = now_ms
         if self.segments.active.is_older_than(self.config.segment_ms, now_ms):
             self._roll(self.log_end_offset)
 
     def delete_old_segments(self, now_ms: int, *, segments_max: int | None = None) -> int:
-        """Remove what retention and the log's start no longer keep, or a part of it; give how many segments went.
+        """Delete segments that neither retention nor the log's start keeps, or some of them; return how many.
 
-        Files are renamed to `.deleted` and removed by the log manager later (`take_deleted_files`).
+        Files are renamed to `.deleted` and removed by the log manager later (`pop_deleted_files`).
         """
         self._local.now_ms = now_ms
         expired = expired_segments(
@@ -374,16 +375,16 @@ class UnifiedLog:
         self._reader.forget_ends()
         return len(expired)
 
-    def take_deleted_files(self) -> tuple[str, ...]:
-        """Give the names of the files that were renamed to `.deleted` since this was last asked; to be removed."""
-        return self._local.take_deleted_files()
+    def pop_deleted_files(self) -> tuple[str, ...]:
+        """Return the names of the files that were renamed to `.deleted` since the last call; to be removed."""
+        return self._local.pop_deleted_files()
 
     def sync_ahead(self, up_to: int, bytes_max: int) -> bool:
-        """Do a piece of what a flush to `up_to` has to do; give whether the flush is short now."""
+        """Do a part of a flush up to `up_to`; return whether the flush is short now."""
         return self._local.sync_ahead(self.recovery_point, up_to, bytes_max)
 
     def flush(self, *, up_to: int | None = None) -> None:
-        """Sync what is before `up_to` (all by default) and move the recovery point."""
+        """Sync everything before `up_to` (all by default) and move the recovery point."""
         if up_to is not None and up_to <= self.recovery_point:
             return
         end = self.log_end_offset if up_to is None else up_to
@@ -391,22 +392,22 @@ class UnifiedLog:
         self.recovery_point = end
 
     def active_producers(self) -> list[ProducerEntry]:
-        """Give the state of the producers (DescribeProducers)."""
+        """Return the state of the producers (DescribeProducers)."""
         return list(self._producers.states.entries.values())
 
     def remove_expired_producers(self, now_ms: int) -> None:
-        """Forget producers that wrote nothing for producer.id.expiration.ms."""
+        """Remove producers that have been idle for producer.id.expiration.ms."""
         self._producers.remove_expired(now_ms, self._producer_id_expiration_ms)
 
     def create_cleaned_segment(self, base_offset: int) -> DataSegment:
-        """Begin a segment that is to replace others: append to it, note aborted transactions, then `replace_segments`.
+        """Start a segment that will replace others: append to it, add aborted transactions, then `replace_segments`.
 
-        Its files end in `.cleaned`; if it is not needed any more, `remove` it.
+        Its files end in `.cleaned`; `remove` it if it is no longer needed.
         """
         return self._local.create_cleaned_segment(base_offset)
 
     def replace_segments(self, new: Sequence[DataSegment], old: Sequence[DataSegment]) -> None:
-        """Put cleaned segments in the place of old ones, none of them active. A crash leaves the old or the new ones.
+        """Replace old segments, none of them active, by cleaned ones. A crash leaves the old or the new ones.
 
         The old files are renamed to `.deleted`. Source: LocalLog.replaceSegments.
         """
@@ -422,16 +423,16 @@ class UnifiedLog:
         self._epochs.directory = target
 
     def close(self) -> None:
-        """Flush, trim the indexes, write a producer snapshot; for an orderly stop."""
+        """Flush, trim the indexes, and write a producer snapshot, for a clean shutdown."""
         self._producers.end_offset = self.log_end_offset
-        self._local.snapshots.take(self._producers, is_synced=True)
+        self._local.snapshots.write(self._producers, is_synced=True)
         self.segments.active.write_indexes()
         self._local.has_new_names = True
         self.flush()
         self.close_files()
 
     def close_files(self) -> None:
-        """Give up the open files without writing anything: the log is deleted, or its disk has failed."""
+        """Close the files without writing anything: the log is deleted, or its disk has failed."""
         self._local.close()
 
     def _append(self, data: bytes | bytearray | memoryview, batches: Sequence[RecordBatch]) -> None:
@@ -453,18 +454,18 @@ class UnifiedLog:
             self.flush()
 
     def _roll(self, offset: int) -> DataSegment:
-        """Begin a segment at `offset`, or at the log's end if that is further; nothing is synced."""
+        """Start a segment at `offset`, or at the log's end if that is further; nothing is synced."""
         offset = max(offset, self.log_end_offset)
         active = self.segments.active
         if active.base_offset == offset:
-            # Empty, and its indexes have no room at all: there is nothing to gain.
+            # Empty, and its indexes have no room at all: rolling would not help.
             return active
-        # What is before the recovery point will not be synced later, nor made anew when the log is opened.
+        # Files before the recovery point will neither be synced later nor rebuilt when the log is opened.
         active.write_indexes(is_synced=self.recovery_point >= self.log_end_offset)
         self._local.index_interval_bytes = self.config.index_interval_bytes
         segment = self._local.add_segment(offset)
         self._producers.end_offset = offset
-        self._local.snapshots.take(self._producers, is_synced=False)
+        self._local.snapshots.write(self._producers, is_synced=False)
         self.when_rolled(self)
         return segment
 

@@ -16,7 +16,7 @@ import java.util.concurrent.Callable;
  * <p>Input, one line each:
  *
  * <pre>
- * K new|old|transactions|share        a partition begins, and which loader it is for
+ * K new|old                           a partition begins, and which loader it is for
  * R offset producerId key value       a record; key and value in hex, "-" for null, "=" for empty
  * E offset producerId commit|abort    the end of a transaction
  * F                                   the partition ends
@@ -86,8 +86,6 @@ public final class LoadJudge {
         return switch (kind) {
             case "new" -> new NewCoordinator();
             case "old" -> new OldCoordinator();
-            case "transactions" -> new TransactionRecords();
-            case "share" -> new ShareCoordinator();
             default -> throw new IllegalArgumentException(kind);
         };
     }

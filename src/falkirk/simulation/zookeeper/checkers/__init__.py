@@ -1,1 +1,1 @@
-"""What must hold of features in ZooKeeper whatever happens: one invariant a file."""
+"""The invariants of features in ZooKeeper, one per file."""

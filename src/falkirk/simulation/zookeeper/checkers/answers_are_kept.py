@@ -1,4 +1,4 @@
-"""AnswersAreKept: what is told to have been done was done, what is refused was not, and nobody else changes levels."""
+"""AnswersAreKept: an acknowledged update was applied, a refused one was not, and no other request changes levels."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Machine, Writer
     from falkirk.simulation.zookeeper.workload.update_history import AskedUpdate, UpdateHistory
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Machine, Writer
 
 
 class AnswersAreKept(ZooKeeperChecker):
     """Each change of a level belongs to a request of the feature's own administrator. Source: KIP-584, guarantees.
 
-    A change that an unanswered request may have made as well is nobody's proof of anything.
+    A change that an unanswered request may also have made proves nothing.
     """
 
     def __init__(self, history: UpdateHistory) -> None:
@@ -28,7 +28,7 @@ class AnswersAreKept(ZooKeeperChecker):
         self._seen = 0
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
-        """Find out who asked for it. Setting the znode up is asked for by nobody."""
+        """Match each change with its request. Creating the znode needs no request."""
         if writer is None or before.state is None or after.state is None:
             return
         if not (before.state.is_enabled and after.state.is_enabled):
@@ -45,15 +45,15 @@ class AnswersAreKept(ZooKeeperChecker):
                     update.doubted.add(name)
 
     def tick(self, machine: Machine) -> None:  # noqa: ARG002  as ZooKeeperChecker
-        """Look at the answers that have come since."""
+        """Check new responses."""
         self._open += self._history.updates[self._seen :]
         self._seen = len(self._history.updates)
         for update in self._open:
             if update.told:
-                self._look(update)
+                self._check_answer(update)
         self._open = [update for update in self._open if not update.told]
 
-    def _look(self, update: AskedUpdate) -> None:
+    def _check_answer(self, update: AskedUpdate) -> None:
         for name, told in update.told.items():
             if told is Told.DONE and not update.is_dry_run and name not in update.applied:
                 raise self.violated(f"{update.what}: {name} is said to have been done, and was not")
@@ -62,7 +62,7 @@ class AnswersAreKept(ZooKeeperChecker):
 
 
 def _changes(before: FeatureState, after: FeatureState) -> Iterator[tuple[str, int]]:
-    """Give features whose max level changed, with the new one, 0 if it was deleted."""
+    """Yield features whose max level changed, with the new one, 0 if the feature was deleted."""
     for name in sorted({*before.features, *after.features}):
         old, new = before.features.get(name), after.features.get(name)
         level = 0 if new is None else new.max_level

@@ -1,4 +1,4 @@
-"""FinalizedFitsBrokers: a level that is written lies in the range of every live broker that is compatible."""
+"""FinalizedFitsBrokers: a written level lies in the supported range of every live compatible broker."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from falkirk.metadata.zookeeper.finalized_features import Supported
-    from falkirk.simulation.clock import Clock
-    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth, Written
-    from falkirk.simulation.zookeeper.machine import Machine, Writer
+    from falkirk.simulation.machine.clock import Clock
+    from falkirk.simulation.zookeeper.world.features_truth import FeaturesTruth, Written
+    from falkirk.simulation.zookeeper.world.machine import Machine, Writer
 
 
 class FinalizedFitsBrokers(ZooKeeperChecker):
-    """Brokers whose registration the controller was told of at least `grace_ms` ago, which is enough for its queue.
+    """Covers brokers whose registration the controller read at least `grace_ms` ago, enough for its queue.
 
     A broker that was incompatible within that time may not count yet. Source: KIP-584, validations; E1 and E2.
     """
@@ -28,7 +28,7 @@ class FinalizedFitsBrokers(ZooKeeperChecker):
         self._grace_ms = grace_ms
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
-        """Look at each level that changed."""
+        """Check each level that changed."""
         if writer is None or before.state is None or after.state is None or not writer.is_alive:
             return
         for name, levels in after.state.features.items():
@@ -43,13 +43,13 @@ class FinalizedFitsBrokers(ZooKeeperChecker):
                     )
 
     def _counting(self, controller: Machine) -> Iterator[tuple[int, Supported]]:
-        """Give the brokers that have to count."""
+        """Yield the brokers that must count."""
         since_ms = self._clock.now_ms - self._grace_ms()
         assert controller.link is not None
         heard_since_ms = controller.link.heard_since_ms
         if heard_since_ms is None or heard_since_ms > since_ms:
             return
-        # The last one is what is looked at.
+        # The last one is the write being checked.
         states = [written.state for written in self._truth.since(since_ms)[:-1]]
         for node_id, features, known_since_ms in controller.known.live():
             if known_since_ms <= since_ms and not any(

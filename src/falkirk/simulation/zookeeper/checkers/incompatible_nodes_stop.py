@@ -1,4 +1,4 @@
-"""IncompatibleNodesStop: who is incompatible with what is finalized does not register, and stops when it can know."""
+"""IncompatibleNodesStop: a broker incompatible with the finalized features does not register, and stops."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path, decode_broker
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
-from falkirk.node.zookeeper.operations import Create
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
+from falkirk.zookeeper_node.session.operations import Create
 
 if TYPE_CHECKING:
-    from falkirk.node.zookeeper.operations import Operation
-    from falkirk.simulation.clock import Clock
-    from falkirk.simulation.zookeeper.ensemble import Transaction
-    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth
-    from falkirk.simulation.zookeeper.machine import Machine, Reading, Writer
+    from falkirk.simulation.machine.clock import Clock
+    from falkirk.simulation.zookeeper.world.ensemble import Transaction
+    from falkirk.simulation.zookeeper.world.features_truth import FeaturesTruth
+    from falkirk.simulation.zookeeper.world.machine import Machine, Reading, Writer
+    from falkirk.zookeeper_node.session.operations import Operation
 
 
 class IncompatibleNodesStop(ZooKeeperChecker):
-    """`bound_ms`: how long news of features may take, lost and late watches included. Source: KIP-584, protections."""
+    """`bound_ms`: the longest time to read new features, with lost and late watches. Source: KIP-584, protections."""
 
     def __init__(self, truth: FeaturesTruth, clock: Clock, bound_ms: int) -> None:
         self._truth = truth
@@ -26,7 +26,7 @@ class IncompatibleNodesStop(ZooKeeperChecker):
         self._bound_ms = bound_ms
 
     def committed(self, transaction: Transaction, writer: Writer | None) -> None:
-        """Look at what registrations say."""
+        """Check the content of registrations."""
         if writer is None or not writer.is_alive:
             return
         machine = writer.machine
@@ -39,12 +39,12 @@ class IncompatibleNodesStop(ZooKeeperChecker):
                 raise self.violated(f"{machine.name} tells that it supports {told}, and supports {supported}")
 
     def asked(self, machine: Machine, operation: Operation) -> None:
-        """Look at whether a node may register."""
+        """Check that a node that registers may do so."""
         if isinstance(operation, Create) and operation.path == broker_path(machine.node_id):
             self._registers(machine)
 
     def tick(self, machine: Machine) -> None:
-        """Look whether it should have stopped."""
+        """Check that the node should not have stopped by now."""
         state, link = self._truth.now.state, machine.link
         if state is None or link is None or link.heard_since_ms is None or not machine.has_features:
             return
@@ -56,7 +56,7 @@ class IncompatibleNodesStop(ZooKeeperChecker):
             )
 
     def _registers(self, machine: Machine) -> None:
-        """Look at what it has been told of features when it registers; what cannot be read changes nothing."""
+        """Check the features that the node had read when it registers; an unreadable znode changes nothing."""
         if not machine.has_features:
             return
         faults = [self._fault(machine, reading) for reading in (machine.read_before, machine.known.reading)]

@@ -1,4 +1,4 @@
-"""MalformedStays: a znode of features that cannot be read is for somebody with a shell to mend."""
+"""MalformedStays: a malformed features znode is left for an operator to repair."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Writer
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Writer
 
 
 class MalformedStays(ZooKeeperChecker):
-    """No node writes over it, deletes it, or writes such a one."""
+    """No node overwrites or deletes a malformed znode, or writes one."""
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
-        """Compare what was with what is."""
+        """Compare the znode before and after the write."""
         if writer is None:
             return
         if before.is_malformed:

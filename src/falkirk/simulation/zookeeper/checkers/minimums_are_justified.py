@@ -1,4 +1,4 @@
-"""MinimumsAreJustified: a finalized minimum only rises, to what a live compatible broker has as its lowest level."""
+"""MinimumsAreJustified: a finalized minimum only rises, to the lowest level of a live compatible broker."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
-    from falkirk.simulation.clock import Clock
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Machine, Writer
+    from falkirk.simulation.machine.clock import Clock
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Machine, Writer
 
 
 class MinimumsAreJustified(ZooKeeperChecker):
-    """By what the controller has been answered of the brokers. Deleting a feature takes its minimum away.
+    """Uses what the controller has read about the brokers. Deleting a feature deletes its minimum.
 
     A broker that has gone may have been there when the controller decided, up to `grace_ms` ago.
     """
@@ -27,7 +27,7 @@ class MinimumsAreJustified(ZooKeeperChecker):
         self._grace_ms = grace_ms
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
-        """Look at each minimum that changed."""
+        """Check each minimum that changed."""
         if writer is None or after.state is None:
             return
         was = before.state.features if before.state is not None else {}
@@ -45,7 +45,7 @@ class MinimumsAreJustified(ZooKeeperChecker):
                 )
 
     def _minimums(self, controller: Machine, states: Sequence[FeatureState | None], name: str) -> Iterator[int]:
-        """Give the lowest levels of brokers that are compatible with what was, or with what is; its own is one."""
+        """Yield the lowest levels of brokers compatible with the old or new features, and the controller's own."""
         known, since_ms = controller.known, self._clock.now_ms - self._grace_ms()
         over = [supported for at_ms, supported in known.over if at_ms >= since_ms]
         for supported in (controller.supported, *(supported for _, supported, _ in known.live()), *over):

@@ -1,4 +1,4 @@
-"""NodesStopForAReason: a node that ends with a failure had been told what it may not live with."""
+"""NodesStopForAReason: a node that stops with an error had read something that requires it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.broker_znode import broker_path
 from falkirk.metadata.zookeeper.finalized_features import incompatibilities
-from falkirk.node.zookeeper.operations import Done, Failed, Refusal, Znode
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
-from falkirk.simulation.zookeeper.machine import CONNECTION_TIMEOUT_MS, SESSION_TIMEOUT_MS
+from falkirk.simulation.zookeeper.world.machine import CONNECTION_TIMEOUT_MS, SESSION_TIMEOUT_MS
+from falkirk.zookeeper_node.session.operations import Done, Failed, KeeperError, Znode
 
 if TYPE_CHECKING:
     from falkirk.node.effects import Stop
-    from falkirk.node.zookeeper.operations import Answer, Operation
-    from falkirk.simulation.clock import Clock
-    from falkirk.simulation.zookeeper.machine import Machine
+    from falkirk.simulation.machine.clock import Clock
+    from falkirk.simulation.zookeeper.world.machine import Machine
+    from falkirk.zookeeper_node.session.operations import Answer, Operation
 
 INCOMPATIBLE: Final = "incompatible features"
-"""What a node has found between what it supports and what is finalized."""
+"""The reason when supported and finalized features are incompatible."""
 
 
 class NodesStopForAReason(ZooKeeperChecker):
-    """Incompatible features, features that cannot be read, no ZooKeeper for too long, or a second broker of its id."""
+    """Reasons: incompatible or unreadable features, no ZooKeeper for too long, or a second broker with its id."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -29,18 +29,18 @@ class NodesStopForAReason(ZooKeeperChecker):
         self._twins: dict[tuple[str, int], int] = {}
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
-        """Take note of who has the broker's znode."""
+        """Record which session owns the broker's znode."""
         if operation_path(operation) != broker_path(machine.node_id) or machine.link is None:
             return
         process = machine.name, machine.host.starts
         is_others = isinstance(answer, Znode) and answer.ephemeral_owner != machine.link.session_id
-        if is_others or answer == Failed(Refusal.NODE_EXISTS):
+        if is_others or answer == Failed(KeeperError.NODE_EXISTS):
             self._twins.setdefault(process, self._clock.now_ms)
         elif isinstance(answer, (Done, Znode)):
             self._twins.pop(process, None)
 
     def stopped(self, machine: Machine, stop: Stop) -> str:
-        """Find the reason, and give it in a few words."""
+        """Return the reason in a few words."""
         if stop.exit_code == 0:
             return "as asked"
         now_ms = self._clock.now_ms
@@ -57,7 +57,7 @@ class NodesStopForAReason(ZooKeeperChecker):
         raise self.violated(f"{machine.name} stopped with {stop.exit_code}: {stop.reason}")
 
     def _fault(self, machine: Machine) -> str | None:
-        """Say what is wrong with the features as the node was told them."""
+        """Return what is wrong with the features that the node has read; None if nothing."""
         if not machine.has_features:
             return None
         known = machine.known
@@ -68,5 +68,5 @@ class NodesStopForAReason(ZooKeeperChecker):
 
 
 def operation_path(operation: Operation) -> str | None:
-    """Give the znode of an operation that is about one."""
+    """Return the path of an operation's znode; None if it has none."""
     return getattr(operation, "path", None)

@@ -1,4 +1,4 @@
-"""OnlyTheControllerWrites: features are written by whoever was elected last, and controller epochs rise by one."""
+"""OnlyTheControllerWrites: only the last elected controller writes features, and controller epochs rise by one."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from falkirk.metadata.zookeeper.controller_znode import (
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
 
 if TYPE_CHECKING:
-    from falkirk.node.zookeeper.operations import Znode
-    from falkirk.simulation.zookeeper.ensemble import Transaction
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Writer
+    from falkirk.simulation.zookeeper.world.ensemble import Transaction
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Writer
+    from falkirk.zookeeper_node.session.operations import Znode
 
 
 class OnlyTheControllerWrites(ZooKeeperChecker):
-    """An election makes `/controller` and raises the epoch at once; only a later one ends what it allows."""
+    """An election creates `/controller` and raises the epoch in one transaction; a later one ends its rights."""
 
     def __init__(self) -> None:
         self.elections = 0
         self._elected: tuple[str, int] = "nobody", -1
-        # None: somebody has written what is no epoch.
+        # None: an operator has written something other than an epoch.
         self._epoch: int | None = 0
 
     def committed(self, transaction: Transaction, writer: Writer | None) -> None:
-        """Take elections in."""
+        """Record elections."""
         changes = {change.path: change for change in transaction.changes}
         controller, epoch = changes.get(CONTROLLER_PATH), changes.get(CONTROLLER_EPOCH_PATH)
         if writer is None:
@@ -52,7 +52,7 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
             self._epoch = 0
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:  # noqa: ARG002
-        """Look at who wrote."""
+        """Check the writer."""
         name, session_id = self._elected
         if writer is not None and after.session_id != session_id:
             raise self.violated(
@@ -61,7 +61,7 @@ class OnlyTheControllerWrites(ZooKeeperChecker):
             )
 
     def _epoch_changed_by_hand(self, epoch: Znode | None) -> None:
-        """End what the last election allows, if the epoch has become another."""
+        """End the rights of the last election if the epoch has changed."""
         number = int(epoch.data) if epoch is not None and epoch.data.isdigit() else None
         if number is None or number != self._epoch:
             self._elected = "nobody since it was changed by hand", -1

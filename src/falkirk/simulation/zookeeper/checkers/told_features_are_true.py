@@ -1,4 +1,4 @@
-"""ToldFeaturesAreTrue: what a node tells in ApiVersions has stood so in `/features`, and it never goes back."""
+"""ToldFeaturesAreTrue: the features in ApiVersions responses were in `/features`, and never go back."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.messages import ApiVersionsResponse
-    from falkirk.simulation.wire_watch import Conversation
-    from falkirk.simulation.zookeeper.features_truth import FeaturesTruth, Written
-    from falkirk.simulation.zookeeper.machine import Machine
+    from falkirk.simulation.machine.wire_watch import Conversation
+    from falkirk.simulation.zookeeper.world.features_truth import FeaturesTruth, Written
+    from falkirk.simulation.zookeeper.world.machine import Machine
 
 Levels = dict[str, tuple[int, int]]
 
 
 class ToldFeaturesAreTrue(ZooKeeperChecker):
-    """While one process runs. The epoch is the znode's version: it begins anew where somebody has deleted the znode."""
+    """Per process. The epoch is the znode's version: it starts over when an operator deletes the znode."""
 
     def __init__(self, truth: FeaturesTruth, machines: Mapping[str, Machine]) -> None:
         self._truth = truth
@@ -27,7 +27,7 @@ class ToldFeaturesAreTrue(ZooKeeperChecker):
         self._told: dict[tuple[str, int], int] = {}
 
     def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
-        """Look for what is told among what was written."""
+        """Find the advertised features among those written."""
         machine = self._machines[server[0]]
         process = machine.name, machine.host.starts
         epoch, told = response.finalized_features_epoch, _levels(response)
@@ -47,7 +47,7 @@ class ToldFeaturesAreTrue(ZooKeeperChecker):
         )
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
-        """Nothing to look at."""
+        """Check nothing."""
 
 
 def _levels(response: ApiVersionsResponse) -> Levels:

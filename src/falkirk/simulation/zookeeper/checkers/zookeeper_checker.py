@@ -1,36 +1,36 @@
-"""What the checkers of KIP-584's mode have in common."""
+"""Base class of the checkers of KIP-584's mode."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.simulation.checkers.checker import InvariantViolatedError
+from falkirk.simulation.history.invariant import InvariantViolatedError
 
 if TYPE_CHECKING:
-    from falkirk.node.zookeeper.operations import Answer, Operation
-    from falkirk.simulation.zookeeper.ensemble import Transaction
-    from falkirk.simulation.zookeeper.features_truth import Written
-    from falkirk.simulation.zookeeper.machine import Machine, Writer
+    from falkirk.simulation.zookeeper.world.ensemble import Transaction
+    from falkirk.simulation.zookeeper.world.features_truth import Written
+    from falkirk.simulation.zookeeper.world.machine import Machine, Writer
+    from falkirk.zookeeper_node.session.operations import Answer, Operation
 
 
 class ZooKeeperChecker:
-    """Looks at what is written, answered and told. Cheap where nothing changed."""
+    """Checks transactions, operations and their answers. Cheap while nothing changes."""
 
     def committed(self, transaction: Transaction, writer: Writer | None) -> None:
-        """Look at a transaction; `writer` is None for what was done by hand."""
+        """Check a transaction; `writer` is None for one made by hand."""
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
-        """Look at a write to the znode of features."""
+        """Check a write to the features znode."""
 
     def asked(self, machine: Machine, operation: Operation) -> None:
-        """Take note of what a node asks for; what it has been answered until then is known."""
+        """Handle a node's operation; all answers before it have been handled."""
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
-        """Take note of what a node was answered."""
+        """Handle the answer that a node received."""
 
     def tick(self, machine: Machine) -> None:
-        """Look at a machine that is up, every now and then."""
+        """Check a machine that is up, periodically."""
 
     def violated(self, what: str) -> InvariantViolatedError:
-        """Give the error to raise."""
+        """Return the error to raise, with the checker's name."""
         return InvariantViolatedError(type(self).__name__, what)

@@ -1,1 +1,1 @@
-"""Who uses a cluster on ZooKeeper: administrators of features, and clients that want to know them."""
+"""The users of a cluster on ZooKeeper: administrators of features, and clients that read them."""

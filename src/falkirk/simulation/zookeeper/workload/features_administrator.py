@@ -1,4 +1,4 @@
-"""An administrator who changes features of his own: up, down, away, or only to see whether he could."""
+"""An administrator that changes its own features: raises, lowers and deletes them, or only validates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
     from falkirk.simulation.zookeeper.workload.update_history import UpdateHistory
-    from falkirk.simulation.zookeeper.zookeeper_marks import ZooKeeperMarks
+    from falkirk.simulation.zookeeper.world.marks import ZooKeeperMarks
 
 _UPDATE_FEATURES: Final = 57
 _LEVELS: Final = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
@@ -28,7 +28,7 @@ _AFTERMATH_MS: Final = 5000
 
 
 class FeaturesAdministrator(BrokerClient):
-    """He asks whom he was told of as the controller; sometimes any broker. `features`: nobody else changes them."""
+    """Sends requests to the known controller; at times to any broker. `features`: no other client changes them."""
 
     def __init__(
         self,
@@ -49,18 +49,18 @@ class FeaturesAdministrator(BrokerClient):
         self._marks = marks
         self._interval_ms = interval_ms
         self._due_ms = 0
-        # By feature, as he believes it to be.
+        # By feature, as the administrator knows it.
         self._levels: dict[str, int] = {}
         self._target: int | None = None
         self._is_asking = False
 
     @property
     def due_ms(self) -> int | None:
-        """When he asks for something again."""
+        """When the next request is due."""
         return None if self._is_asking or self.is_over else self._due_ms
 
     def act(self) -> None:
-        """Ask, once the broker has told its versions."""
+        """Send an update once the broker's versions are known."""
         if self._is_asking or self.is_over or self.now_ms < self._due_ms:
             return
         if self._target is None:
@@ -96,7 +96,7 @@ class FeaturesAdministrator(BrokerClient):
         self.ask(target, request, lambda response: self._answered(asked, response, version))
 
     def _update(self, name: str, version: int) -> FeatureUpdateKey:
-        """Ask for what may be done, mostly."""
+        """Choose an update, mostly a valid one."""
         known = self._levels.get(name, 1)
         level, allows = known + 1, False
         draw = self.chance.random()
@@ -117,7 +117,7 @@ class FeaturesAdministrator(BrokerClient):
             if told is Told.DONE and not asked.is_dry_run:
                 self._levels[name] = asked.levels[name]
             elif self.chance.random() < 0.3:
-                # He is wrong about it.
+                # Its knowledge is wrong.
                 self._levels[name] = self.chance.choice(_LEVELS)
         if response is None:
             self._marks.add("update without an answer")

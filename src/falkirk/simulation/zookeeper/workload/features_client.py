@@ -1,4 +1,4 @@
-"""A client that asks all brokers for the features, again and again, and keeps those of the highest epoch (KIP-584)."""
+"""A client that keeps requesting the features of all brokers, and keeps those of the highest epoch (KIP-584)."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Features = dict[str, tuple[int, int]]
 
 
 class FeaturesClient(BrokerClient):
-    """`told`: by broker the epoch and the levels that it told last, and when; `highest_epoch`: what counts here."""
+    """`told`: each broker's last epoch and levels, and when; `highest_epoch`: that of the features in use."""
 
     def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
         super().__init__(name, brokers, chance)
-        # Features are told from version 3 on.
+        # Responses have features from version 3 on.
         self._versions_behind = 0
         self.told: dict[int, tuple[int, Features, int]] = {}
         self.highest_epoch = -1
-        # How often a broker told less than another one had before.
+        # How often a broker reported an older epoch than another one before.
         self.older = 0
         self._due_ms = 0
 
     @property
     def due_ms(self) -> int | None:
-        """When it asks the next broker."""
+        """When the next broker is asked."""
         return self._due_ms
 
     def act(self) -> None:
-        """Ask any broker."""
+        """Send a random broker a request."""
         if self.now_ms < self._due_ms:
             return
         self._due_ms = self.now_ms + self.chance.randrange(*_POLL_MS)

@@ -1,4 +1,4 @@
-"""What administrators asked for, what they were told, and what came of it."""
+"""The updates that administrators requested, the responses, and the changes they made."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Told(Enum):
-    """What an administrator knows of one feature of a request."""
+    """An administrator's knowledge of one feature of a request."""
 
     NOTHING_YET = "nothing yet"
     DONE = "done"
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """No answer came, or one that promises nothing."""
+    """No response, or one that leaves the outcome open."""
 
 
 @dataclass(slots=True, eq=False)
 class AskedUpdate:
-    """One UpdateFeatures. `levels`: by feature, below 1 for deletions. `over_at_ms`: nothing comes of it after that.
+    """One UpdateFeatures request. `levels`: by feature, below 1 to delete. `over_at_ms`: it changes nothing after that.
 
-    `applied`: features that were changed so. `doubted`: those of them that another request may have changed as well.
+    `applied`: features that it changed. `doubted`: those of them that another request may have changed as well.
     """
 
     what: str
@@ -40,17 +40,17 @@ class AskedUpdate:
     doubted: set[str] = field(default_factory=set)
 
     def of(self, name: str) -> Told:
-        """Give what is known of a feature."""
+        """Return the outcome of a feature."""
         return self.told.get(name, Told.NOTHING_YET)
 
     def may_change(self, name: str, now_ms: int) -> bool:
-        """Say whether a change of the feature may come of it now."""
+        """Return whether the request may still change the feature."""
         is_known = self.of(name) in (Told.DONE, Told.REFUSED)
         return name in self.levels and not (self.is_dry_run or is_known or now_ms > self.over_at_ms)
 
 
 class UpdateHistory:
-    """All requests of a run. Each feature is one administrator's, who asks one thing at a time."""
+    """All requests of a run. Each feature has one administrator, which sends one request at a time."""
 
     def __init__(self) -> None:
         self.updates: list[AskedUpdate] = []
@@ -59,15 +59,15 @@ class UpdateHistory:
         self.refused = 0
 
     def ask(self, update: AskedUpdate) -> None:
-        """Take note of a request."""
+        """Record a request."""
         self.updates.append(update)
 
     def candidates(self, name: str, now_ms: int) -> Iterator[AskedUpdate]:
-        """Give the requests that a change of a feature may come of, the newest first."""
+        """Yield the requests that may have changed a feature, the newest first."""
         return (update for update in reversed(self.updates) if update.may_change(name, now_ms))
 
     def answer(self, update: AskedUpdate, response: UpdateFeaturesResponse | None, version: int) -> None:
-        """Take note of the answer, or that there will be none."""
+        """Record the response; None if there will be none."""
         names = list(update.levels)
         if response is None or response.error_code == ErrorCode.REQUEST_TIMED_OUT:
             update.told = dict.fromkeys(names, Told.UNKNOWN)

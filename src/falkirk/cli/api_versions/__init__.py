@@ -1,0 +1,1 @@
+"""`falkirk api-versions`: the API versions and features of each node (kafka-broker-api-versions)."""

@@ -1,0 +1,1 @@
+"""`falkirk serve`, `falkirk cluster` and `falkirk zookeeper`: run nodes on this machine."""

@@ -1,0 +1,1 @@
+"""What all commands share: options, output, exit codes, and how errors are reported. Imports no command."""

@@ -1,0 +1,77 @@
+"""The seam between a command and its output: a command computes a result and hands it to an output.
+
+Every result has both forms. Text is that of Kafka's tools, or made for people; JSON is one document on stdout, made for
+programs. Messages go to stderr, not through an output.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+
+class Result(Protocol):
+    """The result of a command."""
+
+    def text(self) -> Iterable[str | RenderableType]:
+        """Return the lines for people: strings, or Rich tables and trees."""
+
+    def document(self) -> object:
+        """Return the same for programs: dicts, lists, strings, numbers; dataclasses and structs by their fields."""
+
+
+class Output(Protocol):
+    """Prints results in one form."""
+
+    def show(self, result: Result) -> None:
+        """Print the result of a command."""
+
+    def show_before_failure(self, result: Result) -> None:
+        """Print a partial result before an error, where it is of use."""
+
+
+class TextOutput:
+    """Lines on stdout."""
+
+    def show(self, result: Result) -> None:
+        """Print line by line, so that a long result appears as it is made."""
+        for part in result.text():
+            if isinstance(part, str):
+                print(part)
+            else:
+                _print_renderable(part)
+
+    def show_before_failure(self, result: Result) -> None:
+        """Print the lines, and flush them so that they precede the message on stderr."""
+        self.show(result)
+        sys.stdout.flush()
+
+
+class JsonOutput:
+    """One document on stdout."""
+
+    def show(self, result: Result) -> None:
+        """Print the whole document, indented."""
+        import msgspec  # noqa: PLC0415 - text needs no JSON
+
+        encoded = msgspec.json.encode(result.document())
+        print(msgspec.json.format(encoded, indent=2).decode())
+
+    def show_before_failure(self, result: Result) -> None:
+        """Print nothing: a program gets a whole document or none."""
+
+
+def choose_output(*, json: bool) -> Output:
+    """Return the output of --json, or of text."""
+    return JsonOutput() if json else TextOutput()
+
+
+def _print_renderable(part: RenderableType) -> None:
+    from rich.console import Console  # noqa: PLC0415 - most commands print plain lines
+
+    Console().print(part)

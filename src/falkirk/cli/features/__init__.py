@@ -1,0 +1,1 @@
+"""`falkirk features`: describe and change feature levels (kafka-features, KIP-584)."""

@@ -1,0 +1,1 @@
+"""`falkirk fleet`: files of many clusters as tables on Spark."""

@@ -1,0 +1,277 @@
+"""`falkirk fleet`: the files of many clusters as tables on Spark, and reports of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from falkirk.cli.console.connected_command import connected
+from falkirk.cli.console.failure import WrongUsageError
+from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
+from falkirk.cli.console.output import choose_output
+from falkirk.cli.console.progress import PhaseProgress
+from falkirk.cli.fleet.inputs import LIVE_SUFFIX, FleetInputs
+from falkirk.cli.fleet.views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
+from falkirk.logdir.target import parse_target
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+InputsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INPUT...",
+        help="Inventory files (*.yaml), data directories, folders of them, patterns, or URIs (s3://...).",
+        show_default=False,
+    ),
+]
+LiveDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--live-dir",
+        metavar="DIR",
+        help=f"Where the logs of running clusters are kept; default: the warehouse's name and {LIVE_SUFFIX}.",
+    ),
+]
+WarehouseOption = Annotated[str, typer.Option("--warehouse", metavar="DIR", help="Where the tables are.")]
+RequestLogOption = Annotated[
+    list[str] | None,
+    typer.Option("--request-log", metavar="FILE", help="A request log of the one cluster named; may be repeated."),
+]
+TablesOption = Annotated[
+    str | None, typer.Option("--tables", metavar="TABLE,...", help="Only these tables; default: all.")
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Spark's master; default: this process, on all cores."),
+]
+SparkConfOption = Annotated[
+    list[str] | None,
+    typer.Option("--spark-conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+]
+ToOption = Annotated[
+    str,
+    typer.Option("--to", metavar="LEVEL|RELEASE", help="Where to go: 3.9-IV0, or 3.9 for its latest level."),
+]
+DEFAULT_WAREHOUSE = "fleet-warehouse"
+
+
+@app.command("ingest")
+@connected
+def ingest_command(
+    context: typer.Context,
+    inputs: InputsArgument = None,
+    *,
+    live_dir: LiveDirOption = None,
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    request_log: RequestLogOption = None,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", metavar="OFFSET", help="State before this offset of the metadata log.")
+    ] = None,
+    tables: TablesOption = None,
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Bring the tables of a warehouse up to date with the files of a fleet, or with the logs of a running cluster.
+
+    Reads only what is new; a second run changes nothing. With --bootstrap-server or --bootstrap-controller the metadata
+    log of that cluster is fetched and, from its brokers, __consumer_offsets and __transaction_state.
+    """
+    from falkirk.pipeline.ingest.run import ingest  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
+
+    wanted = _tables(tables)
+    _, connection = context.obj
+    sources = FleetInputs(inputs, connection, warehouse, live_dir)
+    sources.refresh()
+    fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
+    spark = _spark(master, spark_conf)
+    place = Warehouse.make(warehouse)
+    with PhaseProgress() as progress:
+        report = ingest(spark, place, fleet, tables=wanted, progress=progress)
+    choose_output(json=json).show(IngestView(report))
+
+
+@app.command("report")
+def report_command(
+    *,
+    to: ToOption,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            "--release", metavar="RELEASE", help="The release that will run there; default: the oldest that can."
+        ),
+    ] = None,
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where report.html, report.json and Parquet files go.")
+    ] = Path("fleet-report"),
+    ghost_days: Annotated[
+        int, typer.Option("--ghost-days", metavar="N", help="Fenced for so long, a broker counts as gone.", min=0)
+    ] = 7,
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonOption = False,
+) -> NoReturn:
+    """Report what a level or release would cost the fleet, and which clusters are blocked.
+
+    Exit status: 1 if a cluster is blocked, else 3 if something would be lost, else 0.
+    """
+    from falkirk.pipeline.reports.fleet_report import make_report  # noqa: PLC0415 - same
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+
+    target = parse_target(to, read_by=release)
+    place = Warehouse.open(warehouse)
+    spark = _spark(master, spark_conf)
+    with PhaseProgress() as progress:
+        report = make_report(
+            spark, place, out, target.metadata_version, target.release, ghost_days=ghost_days, progress=progress
+        )
+    choose_output(json=json).show(ReportView(report, out))
+    raise typer.Exit(report.status)
+
+
+@app.command("stream")
+@connected
+def stream_command(
+    context: typer.Context,
+    inputs: InputsArgument = None,
+    *,
+    live_dir: LiveDirOption = None,
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    request_log: RequestLogOption = None,
+    tables: TablesOption = None,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", help="Wait so long between two rounds.", min=0)
+    ] = 10,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", metavar="N", help="End after so many rounds; default: never.", min=1)
+    ] = None,
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Keep the tables current while files, or the logs of a running cluster, grow, until Ctrl-C.
+
+    The warehouse's manifests are the checkpoints: after a kill the next start continues at the last commit.
+    With --json each round that changed something is one line.
+    """
+    from falkirk.pipeline.ingest.stream import stream  # noqa: PLC0415 - same
+    from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+
+    wanted = _tables(tables)
+    _, connection = context.obj
+    sources = FleetInputs(inputs, connection, warehouse, live_dir)
+    # Errors of the inputs come before Spark starts, which takes seconds.
+    sources.refresh()
+    find_fleet(sources.names, request_logs=request_log or ())
+    spark = _spark(master, spark_conf)
+    place = Warehouse.make(warehouse)
+    for number, report in stream(
+        spark,
+        place,
+        sources.names,
+        request_logs=request_log or (),
+        tables=wanted,
+        interval_seconds=interval,
+        rounds=rounds,
+        before_round=sources.refresh,
+    ):
+        StreamRound(number, report).show(json=json)
+
+
+@app.command("export")
+def export_command(
+    *,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="A format that Spark writes: orc; delta with its package.")
+    ],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the tables go, as Spark names it.")],
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    tables: TablesOption = None,
+    master: MasterOption = None,
+    spark_conf: SparkConfOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write the tables of a warehouse in another format, partitioned by cluster."""
+    from falkirk.pipeline.warehouse.export import export  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
+
+    wanted = _tables(tables)
+    place = Warehouse.open(warehouse)
+    spark = _spark(master, spark_conf)
+    with PhaseProgress() as progress:
+        rows = export(spark, place, out, format_=format_, tables=wanted, progress=progress)
+    choose_output(json=json).show(ExportView(out, rows))
+
+
+@app.command("tables")
+def tables_command(*, json: JsonOption = False) -> None:
+    """List the tables of a warehouse and their columns."""
+    from falkirk.pipeline.tables import TABLES  # noqa: PLC0415 - the extra `spark` may be missing
+
+    choose_output(json=json).show(TablesView(TABLES))
+
+
+@app.command("generate")
+def generate_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new directory.", show_default=False)],
+    *,
+    clusters: Annotated[int, typer.Option("--clusters", metavar="N", help="How many clusters.", min=1)] = 10,
+    partitions: Annotated[int, typer.Option("--partitions", metavar="N", help="Partitions of each.", min=1)] = 100,
+    groups: Annotated[int, typer.Option("--groups", metavar="N", help="Groups of each.", min=0)] = 5,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Another seed makes another fleet.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Generate a fleet for trials: data directories of any number of clusters."""
+    from falkirk.pipeline.made_fleet import FleetShape, make_fleet  # noqa: PLC0415 - as above
+
+    if out.exists():
+        raise WrongUsageError(f"{out}: exists; name a new directory")
+    shape = FleetShape(clusters=clusters, partitions=partitions, groups=groups, seed=seed)
+    with PhaseProgress() as progress:
+        done = 0
+
+        def on_cluster() -> None:
+            nonlocal done
+            done += 1
+            progress.update("making clusters", done, clusters)
+
+        make_fleet(out, shape, on_cluster=on_cluster)
+    choose_output(json=json).show(GeneratedView(out, shape))
+
+
+def _tables(text: str | None) -> frozenset[str]:
+    from falkirk.pipeline.tables import TABLES  # noqa: PLC0415 - the extra `spark` may be missing
+
+    if text is None:
+        return frozenset(TABLES)
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    unknown = sorted(names - set(TABLES))
+    if unknown or not names:
+        raise WrongUsageError(
+            f"--tables: no table is called {', '.join(unknown) or repr(text)}; `falkirk fleet tables`"
+        )
+    return frozenset(names)
+
+
+def _spark(master: str | None, settings: list[str] | None) -> SparkSession:
+    from falkirk.pipeline.spark.session import start_session  # noqa: PLC0415 - the extra `spark` may be missing
+
+    pairs = {}
+    for text in settings or []:
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise WrongUsageError(f"--spark-conf: {text!r} is not KEY=VALUE")
+        pairs[key] = value
+    if sys.stderr.isatty():
+        print("starting Spark ...", file=sys.stderr)
+    return start_session(master=master, settings=pairs)

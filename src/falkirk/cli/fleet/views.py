@@ -1,0 +1,152 @@
+"""The output of `falkirk fleet`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from falkirk.pipeline.ingest.run import IngestReport
+    from falkirk.pipeline.made_fleet import FleetShape
+    from falkirk.pipeline.reports.fleet_report import FleetReport
+    from falkirk.pipeline.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class IngestView:
+    """A `Result` of `ingest`."""
+
+    report: IngestReport
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Yield the tables with their rows."""
+        report = self.report
+        yield f"{_count(report.clusters, 'cluster')}, {len(report.changed)} of them changed"
+        for table, rows in report.rows.items():
+            new = report.new_rows.get(table, 0)
+            yield f"  {table:<20} {rows:>12,} rows" + (f"  ({new:,} new)" if new else "")
+        problems = report.rows.get("problems", 0)
+        if problems:
+            yield f"{_count(problems, 'problem')}: see the table `problems`"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `ingest --json`."""
+        return self.report.as_json()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRound:
+    """One round of a stream."""
+
+    number: int
+    report: IngestReport
+
+    def show(self, *, json: bool) -> None:
+        """Print one line, and flush it."""
+        report = self.report
+        if json:
+            line = msgspec.json.encode({"round": self.number, **report.as_json()}).decode()
+        else:
+            rows = sum(report.new_rows.values())
+            line = f"round {self.number}: {', '.join(report.changed)}: {_count(rows, 'new row')}"
+        print(line)
+        sys.stdout.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """A `Result` of `report`."""
+
+    report: FleetReport
+    out: Path
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Yield the verdict of each cluster that is not clear."""
+        report = self.report
+        yield report.headline
+        for verdict in report.verdicts:
+            if verdict["status"]:
+                yield f"  {verdict['cluster']}: {verdict['summary']}"
+        yield f"Written: {self.out / 'report.html'}, {self.out / 'report.json'}, {self.out / 'tables'}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `report --json`: the contents of report.json."""
+        return self.report.document
+
+
+@dataclass(frozen=True, slots=True)
+class ExportView:
+    """A `Result` of `export`."""
+
+    out: str
+    rows: dict[str, int]
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Yield the tables with their rows."""
+        yield f"{self.out}:"
+        for table, rows in self.rows.items():
+            yield f"  {table:<20} {rows:>12,} rows"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `export --json`."""
+        return {"out": self.out, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class TablesView:
+    """A `Result` of `tables`."""
+
+    tables: Mapping[str, Table]
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Yield each table with its columns."""
+        from falkirk.pipeline.tables.table import comment_of  # noqa: PLC0415 - the extra `spark` may be missing
+
+        for table in self.tables.values():
+            yield f"{table.name}: {table.comment}"
+            for field in table.full_schema:
+                yield f"  {field.name} ({field.type}): {comment_of(field)}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `tables --json`."""
+        from falkirk.pipeline.tables.table import comment_of  # noqa: PLC0415 - same
+
+        return {
+            table.name: {
+                "comment": table.comment,
+                "columns": [
+                    {"name": field.name, "type": str(field.type), "comment": comment_of(field)}
+                    for field in table.full_schema
+                ],
+            }
+            for table in self.tables.values()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedView:
+    """A `Result` of `generate`."""
+
+    out: Path
+    shape: FleetShape
+
+    def text(self) -> Iterator[str | RenderableType]:
+        """Yield what was generated."""
+        clusters, partitions = _count(self.shape.clusters, "cluster"), _count(self.shape.partitions, "partition")
+        yield f"{self.out}: {clusters} of {partitions} each"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `generate --json`."""
+        return {"out": str(self.out), "clusters": self.shape.clusters, "partitions": self.shape.partitions}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,1 @@
+"""`falkirk groups`: groups and their offsets (kafka-consumer-groups, kafka-groups)."""

@@ -1,0 +1,1 @@
+"""`falkirk logdir`: the data directories of a stopped cluster."""

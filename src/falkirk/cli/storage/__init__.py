@@ -1,0 +1,1 @@
+"""`falkirk storage`: format the log directories of a node, and inspect them (kafka-storage)."""

@@ -1,0 +1,1 @@
+"""What all parts of a shard share: clients, context, outcomes, settings, counters, topics, the Group interface."""

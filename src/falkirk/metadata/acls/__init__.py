@@ -1,0 +1,1 @@
+"""ACLs: their types and filters, and the authorizer (KIP-801)."""

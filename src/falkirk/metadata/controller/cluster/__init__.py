@@ -1,0 +1,1 @@
+"""Brokers and controllers: registrations, heartbeats, fencing, blocks of producer ids."""

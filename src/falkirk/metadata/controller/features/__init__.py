@@ -1,0 +1,1 @@
+"""UpdateFeatures: who supports a level, what lowering it loses, and the records of it."""

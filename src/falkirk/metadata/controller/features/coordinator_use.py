@@ -1,0 +1,156 @@
+"""Groups and transactions that use a feature, which lowering it would affect.
+
+Source: kraft features of KIP-890 (transactions), KIP-848 (groups), KIP-932 (share groups), KIP-1071 (streams groups).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from falkirk.ledger.reported_loss import ReportedLoss
+from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
+from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
+from falkirk.versions.release import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# The type whose offsets outlive its members.
+_CONSUMER: Final = "consumer"
+# What an operator reads; the rest is counted.
+_MEMBERS_TOLD_MAX: Final = 10
+_GROUP_TYPES: Final[Mapping[str, str]] = {
+    GROUP_VERSION: _CONSUMER,
+    SHARE_VERSION: "share",
+    STREAMS_VERSION: "streams",
+}
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that is neither committed nor aborted; `offset` is that of its last record."""
+
+    transactional_id: str
+    state: str
+    partition: int
+    offset: int
+
+
+class GroupInUse(NamedTuple):
+    """A group of which there are records; `type` in Kafka's words: classic, consumer, share, streams.
+
+    `committed`: of how many partitions it has offsets; `share_partitions`: delivery state.
+    """
+
+    group_id: str
+    type: str
+    members: int
+    partition: int
+    member_ids: tuple[str, ...] = ()
+    committed: int = 0
+    share_partitions: int = 0
+
+
+class UnreadPartition(NamedTuple):
+    """A partition of a coordinator's topic that could not be read."""
+
+    topic: str
+    partition: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}: {self.reason}"
+
+    def reported(self) -> ReportedLoss:
+        """Return the partition as a ledger lists it: what is in it may be lost."""
+        name = f"{self.topic}-{self.partition}"
+        return ReportedLoss(
+            kind="not_read",
+            key=name,
+            key_fields={"topic": self.topic, "partition": self.partition},
+            record="",
+            offset=None,
+            source=name,
+            before={},
+            after=None,
+            detail=f"{self}, so nobody knows what is in it",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorUse:
+    """The content of the coordinators' topics, and the partitions of them that could not be read."""
+
+    transactions: tuple[OpenTransaction, ...] = ()
+    groups: tuple[GroupInUse, ...] = ()
+    unread: tuple[UnreadPartition, ...] = ()
+
+    def cut_off(self, name: str) -> list[ReportedLoss]:
+        """Return what lowering a feature would cut off."""
+        if name == TRANSACTION_VERSION:
+            return [_transaction_loss(transaction) for transaction in self.transactions]
+        type_ = _GROUP_TYPES[name]
+        return [
+            _group_loss(group)
+            for group in self.groups
+            # A group of KIP-848 without members is one that classic members may take over, with its offsets.
+            if group.type == type_ and (group.members or name != GROUP_VERSION)
+        ]
+
+
+def topics_to_survey(name: str, level: int) -> tuple[str, ...]:
+    """Return the topics that tell what lowering a feature to a level cuts off; none if it can cut off nothing."""
+    if name == TRANSACTION_VERSION:
+        return (TRANSACTION_STATE,)
+    if name not in _GROUP_TYPES or level > 0:
+        return ()
+    return (CONSUMER_OFFSETS, SHARE_GROUP_STATE) if name == SHARE_VERSION else (CONSUMER_OFFSETS,)
+
+
+def _transaction_loss(transaction: OpenTransaction) -> ReportedLoss:
+    return ReportedLoss(
+        kind="open_transaction",
+        key=f"transactional id {transaction.transactional_id}",
+        key_fields={"transactional_id": transaction.transactional_id, "partition": transaction.partition},
+        record="TransactionLogValue",
+        offset=transaction.offset,
+        source=f"{TRANSACTION_STATE}-{transaction.partition}",
+        before={"state": transaction.state},
+        after=None,
+        detail=f"transactional id {transaction.transactional_id} has an open transaction ({transaction.state})",
+    )
+
+
+def _group_loss(group: GroupInUse) -> ReportedLoss:
+    return ReportedLoss(
+        kind=CONSUMER_GROUP if group.type == _CONSUMER else f"{group.type}_group",
+        key=f"group {group.group_id}",
+        key_fields={"group": group.group_id, "partition": group.partition},
+        record=f"{group.type} group",
+        offset=None,
+        source=f"{CONSUMER_OFFSETS}-{group.partition}",
+        before={
+            "members": group.members,
+            "member_ids": list(group.member_ids[:_MEMBERS_TOLD_MAX]),
+            "committed_offsets": group.committed,
+            "share_partitions": group.share_partitions,
+        },
+        after={"members": 0, "committed_offsets": group.committed} if group.type == _CONSUMER else None,
+        detail=_group_detail(group),
+    )
+
+
+def _group_detail(group: GroupInUse) -> str:
+    told = list(group.member_ids[:_MEMBERS_TOLD_MAX])
+    more = len(group.member_ids) - len(told)
+    names = ", ".join([*told, *([f"and {more} more"] if more else [])])
+    detail = f"group {group.group_id} is a {group.type} group with {group.members} members"
+    if names:
+        detail += f" ({names})"
+    if group.share_partitions:
+        detail += f" and delivery state of {group.share_partitions} partitions"
+    if group.type == _CONSUMER:
+        # Heartbeats are refused from then on; the next one who joins by the classic protocol takes the group over.
+        detail += f" that have to join anew by the classic protocol (its {group.committed} committed offsets stay)"
+    return detail

@@ -1,0 +1,197 @@
+"""Lowering features: the records that go first, the losses, and whether SAFE may go on.
+
+Real Kafka compares pairs of metadata.versions alone; here the image decides. Source: KIP-1155, "Lossy versus
+lossless downgrades"; KIP-966 for eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from immutables import Map
+
+from falkirk.ledger.findings import Blocker, BlockerKind
+from falkirk.metadata.controller.features.coordinator_use import topics_to_survey
+from falkirk.metadata.controller.features.feature_update import refused_update
+from falkirk.metadata.image.features import FeaturesImage
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.levels.feature_levels import FeatureTarget, reason_not_kept
+from falkirk.metadata.levels.feature_scrubbing import scrub_eligible_leader_replicas
+from falkirk.metadata.levels.lowering import lowering_options
+from falkirk.metadata.levels.writer import assess
+from falkirk.metadata.requests.api_error import ApiError
+from falkirk.metadata.requests.bounded_text import bounded_text
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION, MetadataVersion
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.ledger.reported_loss import ReportedLoss
+    from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.levels.feature_rules import FeatureUpdate
+    from falkirk.metadata.losses.loss import Loss
+    from falkirk.metadata.records.batch import VersionedRecord
+
+_MIGHT_DELETE: Final = "Refusing to perform the requested downgrade because it might delete metadata information."
+_REMEDY: Final = "lower it in the same update, or before"
+
+
+class IncompatibleFeature(NamedTuple):
+    """A finalized feature that a lower metadata.version has no place for."""
+
+    name: str
+    level: int
+    why: str
+
+    def __str__(self) -> str:
+        """Return the form `group.version 1 (release 3.9.1 does not know it)`."""
+        return f"{self.name} {self.level} ({self.why})"
+
+    def reported(self) -> Blocker:
+        """Return the feature as front ends report what is in the way."""
+        return Blocker(
+            kind=BlockerKind.INCOMPATIBLE_FEATURE,
+            fields={
+                "feature": METADATA_VERSION,
+                "reason": BlockerKind.INCOMPATIBLE_FEATURE.value,
+                "incompatible_feature": self.name,
+                "incompatible_level": self.level,
+                "detail": str(self),
+                "remedy": _REMEDY,
+            },
+            text=f"{self}: {_REMEDY}",
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Lowerings:
+    """The effects of lowering some features. `records` precede those that set the levels."""
+
+    errors: dict[str, ApiError] = field(default_factory=dict)
+    records: list[VersionedRecord] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    inaccessible: list[Loss] = field(default_factory=list)
+    incompatible: list[IncompatibleFeature] = field(default_factory=list)
+    # What coordinators have in use and lose, and the topics that nobody has looked into yet.
+    cut_off: list[ReportedLoss] = field(default_factory=list)
+    topics_to_survey: set[str] = field(default_factory=set)
+
+
+def lower_features(
+    changed: Iterable[FeatureUpdate],
+    wanted: Mapping[str, int],
+    image: MetadataImage,
+    release: Release,
+    use: CoordinatorUse | None,
+) -> Lowerings:
+    """Decide on the lowering of features that all servers support, of which `changed` are the updates that change one.
+
+    `wanted`: all levels as they will be, kraft.version too. `release`: this server's, for the words. `use`: what
+    coordinators have in use, None if nobody has looked.
+    """
+    lowerings = Lowerings()
+    updates = {update.name: update for update in changed}
+    elr = updates.pop(ELIGIBLE_LEADER_REPLICAS_VERSION, None)
+    if elr is not None and elr.level == 0:
+        _scrub_eligible_leader_replicas(elr, image, lowerings)
+    for name, update in updates.items():
+        if update.level < image.features.finalized.get(name, 0):
+            _look_at_use(update, use, image, lowerings)
+    metadata_version = updates.pop(METADATA_VERSION, None)
+    at = image.features.metadata_version
+    if metadata_version is not None and at is not None and metadata_version.level < at.level:
+        delta = MetadataDelta(image)
+        for record, _ in lowerings.records:
+            delta.replay(record)
+        for name, level in wanted.items():
+            if name != METADATA_VERSION:
+                delta.replay(FeatureLevelRecord(name, level))
+        _lower_metadata_version(metadata_version, wanted, delta.apply(image.provenance), release, lowerings)
+    return lowerings
+
+
+def refused_lowering(release: Release, current: int, level: int, reason: str) -> ApiError:
+    """Refuse to lower metadata.version, in the words of a release."""
+    if release.names_both_levels:
+        message = f"Unsupported metadata.version downgrade from {current} to {level}. {reason}"
+    else:
+        message = f"Invalid metadata.version {level}. {reason}"
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage, lowerings: Lowerings) -> None:
+    scrubbing = scrub_eligible_leader_replicas(image)
+    lowerings.losses += scrubbing.report.losses
+    if scrubbing.has_empty_isr and update.upgrade_type is not UpgradeType.UNSAFE_DOWNGRADE:
+        partitions = [loss.key_text for loss in scrubbing.report.losses if not loss.row.isr]
+        reason = (
+            "Refusing to perform the requested downgrade because these partitions have eligible leader replicas in "
+            f"place of in-sync ones: {bounded_text(partitions, ', ')}"
+        )
+        lowerings.errors[update.name] = refused_update(update, reason)
+    else:
+        lowerings.records += scrubbing.records
+
+
+def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: MetadataImage, lowerings: Lowerings) -> None:
+    """Find what a coordinator would lose. Nothing is changed there: what is cut off stays, and counts again later."""
+    topics = [topic for topic in topics_to_survey(update.name, update.level) if image.topics.topic(topic) is not None]
+    if not topics:
+        return
+    if use is None:
+        lowerings.topics_to_survey.update(topics)
+        return
+    found = use.cut_off(update.name)
+    unread = [partition for partition in use.unread if partition.topic in topics]
+    lowerings.cut_off += [*found, *(partition.reported() for partition in unread)]
+    if update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:
+        return
+    if found:
+        details = bounded_text([loss.detail for loss in found], "; ")
+        reason = f"Refusing to perform the requested downgrade because it would cut off what is in use: {details}"
+        lowerings.errors[update.name] = refused_update(update, reason)
+    elif unread:
+        names = bounded_text([str(partition) for partition in unread], "; ")
+        reason = f"Nobody knows what it would cut off, for this cannot be read: {names}"
+        lowerings.errors[update.name] = refused_update(update, reason, ErrorCode.FEATURE_UPDATE_FAILED)
+
+
+def _lower_metadata_version(
+    update: FeatureUpdate, wanted: Mapping[str, int], image: MetadataImage, release: Release, lowerings: Lowerings
+) -> None:
+    """Decide on metadata.version, with the image as it will be when all else is done."""
+    at = image.features.metadata_version
+    assert at is not None, "what is lowered has a level"
+    to = MetadataVersion.of_level(update.level)
+    assert to >= FLOOR, "refused before"
+    lowerings.incompatible += _incompatible_features(wanted, to)
+    if lowerings.incompatible:
+        names = ", ".join(map(str, lowerings.incompatible))
+        reason = f"What is finalized has no place there, {_REMEDY}: {names}."
+        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, to.level, reason)
+        return
+    report = assess(image, lowering_options(to))
+    lowerings.losses += report.losses
+    lowerings.inaccessible += report.inaccessible
+    if report.losses and update.upgrade_type is not UpgradeType.UNSAFE_DOWNGRADE:
+        reason = f"{_MIGHT_DELETE} It would lose: {bounded_text([loss.detail for loss in report.losses], '; ')}"
+        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, to.level, reason)
+
+
+def _incompatible_features(wanted: Mapping[str, int], to: MetadataVersion) -> list[IncompatibleFeature]:
+    """Return the features whose levels the release of a metadata.version does not know, or that need a higher one.
+
+    A controller of that release would not start with them.
+    """
+    others = {name: level for name, level in wanted.items() if name != METADATA_VERSION and level > 0}
+    target = FeatureTarget(metadata_version=to, release=Release.parse(to.release), bootstrap_levels_bind=False)
+    features = FeaturesImage(finalized=Map(others))
+    reasons = {name: reason_not_kept(features, name, level, target) for name, level in sorted(others.items())}
+    return [IncompatibleFeature(name, others[name], reason) for name, reason in reasons.items() if reason is not None]

@@ -1,0 +1,158 @@
+"""Inputs of a decision on UpdateFeatures besides the metadata, and its response in each version.
+
+Source: KIP-584, KIP-778; answers of real controllers of 3.7 to 4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from falkirk.ledger.reported_loss import ReportedLoss
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.requests.api_error import ApiError
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
+from falkirk.protocol.messages import UpdateFeaturesResponse
+from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from falkirk.ledger.findings import Blocker
+    from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.levels.feature_rules import FeatureUpdate
+    from falkirk.metadata.losses.loss import Loss
+    from falkirk.metadata.records.batch import VersionedRecord
+    from falkirk.protocol.messages import UpdateFeaturesRequest
+
+_RESULTS_UP_TO: Final = 1
+_FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
+_NO_ERROR: Final = ApiError(ErrorCode.NONE)
+# As many as an operator may want to work through; a cluster can lose something of each of a million partitions.
+_ITEMS_MAX: Final = 1000
+_NO_DETAILS: Final = FeatureUpdateDetails()
+
+
+def refused_update(
+    update: FeatureUpdate, reason: str, error_code: ErrorCode = ErrorCode.INVALID_UPDATE_VERSION
+) -> ApiError:
+    """Refuse an update, in Kafka's words."""
+    return ApiError(error_code, f"Invalid update version {update.level} for feature {update.name}. {reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdateContext:
+    """Inputs of the decision besides the metadata.
+
+    `voters`: ids of the quorum's voters. `last_contact_ms`: time of the last contact by broker id, as far as this
+    controller knows; `active_since_ms`: since when it is active.
+    """
+
+    api_version: int
+    kraft_version: int
+    voters: AbstractSet[int]
+    now_ms: int
+    last_contact_ms: Mapping[int, int] = field(default_factory=dict)
+    active_since_ms: int = 0
+    # What coordinators have in use; None: nobody has looked yet.
+    use: CoordinatorUse | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureUpdateDecision:
+    """Records to append and the response. `errors`: by feature, in Kafka's order."""
+
+    request: UpdateFeaturesRequest
+    api_version: int
+    # Whether the update is made as a whole or not at all.
+    is_together: bool
+    errors: Mapping[str, ApiError]
+    records: tuple[VersionedRecord, ...] = ()
+    # What goes before them in a metadata transaction that they end; see ControllerResult.
+    transaction: tuple[VersionedRecord, ...] = ()
+    # What is in the way, and what goes on to exist without effect.
+    blockers: tuple[Blocker, ...] = ()
+    inaccessible: tuple[Loss, ...] = ()
+    # What goes with the records, and the level that each changed feature has afterwards.
+    losses: tuple[Loss, ...] = ()
+    levels: Mapping[str, int] = field(default_factory=dict)
+    # An undo takes what was there before: metadata.version falls, or something else is lost.
+    needs_undo_bundle: bool = False
+    # Where that was written.
+    undo_bundle: str | None = None
+    # What coordinators lose.
+    cut_off: tuple[ReportedLoss, ...] = ()
+    # What nobody has looked into yet.
+    topics_to_survey: frozenset[str] = frozenset()
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether nothing is to be changed because of an error."""
+        return bool(self.errors) and (self.is_together or len(self.errors) == len(self.request.feature_updates))
+
+    @property
+    def needs_survey(self) -> bool:
+        """Return whether nothing can be decided before somebody has looked into the coordinators' topics."""
+        return bool(self.topics_to_survey) and not self.is_refused
+
+    @property
+    def details(self) -> FeatureUpdateDetails:
+        """Return what the update loses and what is in its way as JSON; what is beyond a bound is counted."""
+        return FeatureUpdateDetails(
+            losses=[*_bounded(self.losses), *_bounded(self.cut_off)],
+            inaccessible=_bounded(self.inaccessible),
+            blockers=[
+                {"kind": blocker.kind.value, "text": blocker.text, **blocker.fields}
+                for blocker in self.blockers[:_ITEMS_MAX]
+            ],
+            undo_bundle=self.undo_bundle,
+        )
+
+    def result(self) -> ControllerResult[UpdateFeaturesResponse]:
+        """Return the records, none for a dry run, and the answer that goes with them."""
+        response = self._together() if self.is_together else self._each()
+        details = self.details
+        if details != _NO_DETAILS:
+            response.unknown_tagged_fields = encode_details(details)
+        is_kept = not self.request.validate_only and not (self.is_together and self.errors)
+        if not is_kept:
+            return ControllerResult((), response)
+        return ControllerResult(self.records, response, transaction=self.transaction)
+
+    def refused(self, error: ApiError) -> FeatureUpdateDecision:
+        """Return the decision that refuses every feature."""
+        names = dict.fromkeys(each.feature for each in self.request.feature_updates)
+        return replace(self, errors=dict.fromkeys(names, error), records=(), transaction=(), needs_undo_bundle=False)
+
+    def with_undo_bundle(self, path: str) -> FeatureUpdateDecision:
+        """Return the decision that tells where the undo bundle is."""
+        return replace(self, undo_bundle=path)
+
+    def _together(self) -> UpdateFeaturesResponse:
+        for error in self.errors.values():
+            return UpdateFeaturesResponse(
+                error_code=error.error_code, error_message=f"{_FAILED_TOGETHER}{error.message}"
+            )
+        response = UpdateFeaturesResponse(error_message=None)
+        if self.api_version <= _RESULTS_UP_TO:
+            # The message is the error's name, as in Kafka.
+            names = [each.feature for each in self.request.feature_updates]
+            response.results = [UpdatableFeatureResult(name, 0, ErrorCode.NONE.name) for name in names]
+        return response
+
+    def _each(self) -> UpdateFeaturesResponse:
+        names = sorted({each.feature for each in self.request.feature_updates})
+        errors = [(name, self.errors.get(name, _NO_ERROR)) for name in names]
+        results = [UpdatableFeatureResult(name, error.error_code, error.message) for name, error in errors]
+        return UpdateFeaturesResponse(results=results)
+
+
+def _bounded(items: Sequence[Loss] | Sequence[ReportedLoss]) -> list[dict[str, Any]]:  # Any: JSON values
+    reported = (item if isinstance(item, ReportedLoss) else item.reported() for item in items[:_ITEMS_MAX])
+    kept = [item.as_json() for item in reported]
+    more = len(items) - len(kept)
+    if more:
+        kept.append({"kind": "more", "key": "", "detail": f"and {more} more", "count": more})
+    return kept

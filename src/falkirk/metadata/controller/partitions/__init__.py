@@ -1,0 +1,1 @@
+"""Topics and partitions: creation, placement, leaders, in-sync replicas, reassignments."""

@@ -1,0 +1,1 @@
+"""The state that every manager of the controller decides on, and the form of its decisions."""

@@ -1,0 +1,65 @@
+"""The state that the active controller decides on: the metadata at the end of its log, committed or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.state.existing_acls import ExistingAcls
+from falkirk.metadata.controller.state.topic_names import CollidingNames
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+from falkirk.metadata.levels.lowering import replay
+from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
+from falkirk.versions.metadata_version import MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+    from falkirk.metadata.records.batch import VersionedRecord
+
+
+_TRANSACTION_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+
+
+class ControllerState:
+    """The image at the log's end and indexes of it. Managers read it; only `replay` changes it.
+
+    A controller that loses its leadership throws it away: what it had appended may never be committed.
+    """
+
+    def __init__(self, image: MetadataImage, partitions: BrokerPartitions) -> None:
+        self.image = image
+        # Which partitions each broker leads, follows in sync, or holds: what a fenced broker takes with it.
+        self.partitions = partitions
+        self.colliding_names = CollidingNames.of(image)
+        self.existing_acls = ExistingAcls.of(image.acls)
+
+    @property
+    def next_offset(self) -> int:
+        """Offset of the next record: a broker's epoch is that of its registration."""
+        return self.image.provenance.end_offset
+
+    @property
+    def metadata_version(self) -> MetadataVersion:
+        """Level that records are written at; the lowest before any level was set."""
+        return self.image.features.metadata_version or MetadataVersion.parse("3.0-IV1")
+
+    def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, epoch: int, now_ms: int) -> None:
+        """Apply records that were just appended; a record that lowers metadata.version lowers the image.
+
+        The cost is that of the change. The state is not cleared and reloaded as in KIP-1155: image and indexes become
+        equal to those of a controller that loads the snapshot at the lower level.
+        """
+        delta = MetadataDelta(self.image)
+        for record, _version in records:
+            # Who appends a transaction also ends it; on the other replicas the loader holds it back until then. What is
+            # aborted is what an earlier leader left open, which is not in the image.
+            if not isinstance(record, _TRANSACTION_MARKERS):
+                replay(delta, record)
+        image = delta.apply(Provenance(end_offset, epoch, now_ms))
+        self.partitions = self.partitions.changed_by(delta, image)
+        self.colliding_names = self.colliding_names.changed_by(delta)
+        if delta.acls is not None:
+            self.existing_acls = self.existing_acls.changed_by(delta.acls)
+        self.image = image

@@ -1,0 +1,1 @@
+"""The broker role of a node."""

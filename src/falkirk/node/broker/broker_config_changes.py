@@ -1,0 +1,279 @@
+"""Validates changes of broker configs before a broker forwards them.
+
+The active controller stores broker configs without checking their values. So the broker refuses what it could not
+apply, of its own configs and of the default of all brokers. Source: ConfigAdminManager.preprocess, DynamicBrokerConfig.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
+from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, TOPIC
+from falkirk.metadata.requests.api_error import ApiError
+from falkirk.node.config.server_properties import read_server_properties
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from falkirk.protocol.messages import alter_configs_response as legacy
+from falkirk.protocol.messages import incremental_alter_configs_response as incremental
+from falkirk.versions.configs.definition import ConfigError, ConfigType, Definition, Range
+from falkirk.versions.configs.server import definitions, dynamic_configs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.metadata.image.configs import ConfigsImage
+    from falkirk.protocol.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+    from falkirk.protocol.messages.incremental_alter_configs_request import AlterConfigsResource
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.release import Release
+
+SET: Final = 0
+DELETE: Final = 1
+APPEND: Final = 2
+SUBTRACT: Final = 3
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
+_LISTENER_CONFIG: Final = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_QUOTAS: Final = {
+    name: Definition(ConfigType.LONG, 2**63 - 1, Range(0))
+    for name in (
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+}
+_LISTENER_CONFIGS: Final = frozenset(
+    {"advertised.listeners", "listener.security.protocol.map", "listeners", "principal.builder.class"}
+)
+_POSITIVE: Final = ("max.connections", "max.connection.creation.rate")
+# Of the configs that a listener may override.
+_CLUSTER_WIDE: Final = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
+_SECURITY_CONFIGS: Final = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+
+
+class RefusedChangeError(Exception):
+    """A resource may not be changed so."""
+
+    def __init__(self, message: str, error_code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+        super().__init__(message)
+        self.error = ApiError(error_code, message)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRequest:
+    """A request of which the broker refuses some resources, by index, and forwards `remaining`; None: no others."""
+
+    request: AlterConfigsRequest | IncrementalAlterConfigsRequest
+    refused: Mapping[int, ApiError]
+    remaining: AlterConfigsRequest | IncrementalAlterConfigsRequest | None
+
+    def complete(self, answer: WireMessage | None) -> WireMessage:
+        """Return the response to the whole request, in its order; `answer` is that to the forwarded part."""
+        errors: dict[tuple[int, str], ApiError] = {}
+        if answer is not None:
+            assert isinstance(answer, AlterConfigsResponse | IncrementalAlterConfigsResponse)
+            for each in answer.responses:
+                key = each.resource_type, each.resource_name
+                errors[key] = ApiError(ErrorCode(each.error_code), each.error_message)
+        unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        all_errors = [
+            (self.refused.get(index) or errors.get((each.resource_type, each.resource_name), unknown), each)
+            for index, each in enumerate(_resources(self.request))
+        ]
+        if isinstance(self.request, AlterConfigsRequest):
+            return AlterConfigsResponse(
+                responses=[
+                    legacy.AlterConfigsResourceResponse(*error, each.resource_type, each.resource_name)
+                    for error, each in all_errors
+                ]
+            )
+        return IncrementalAlterConfigsResponse(
+            responses=[
+                incremental.AlterConfigsResourceResponse(*error, each.resource_type, each.resource_name)
+                for error, each in all_errors
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfigChanges:
+    """The checks of one broker; `static_configs` is its server.properties."""
+
+    release: Release
+    node_id: int
+    static_configs: Mapping[str, str]
+
+    def split(
+        self, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, configs: ConfigsImage
+    ) -> SplitRequest | None:
+        """Check a request; return None if all of it is to be forwarded unchanged."""
+        refused: dict[int, ApiError] = {}
+        places: dict[tuple[int, str], int] = {}
+        for index, resource in enumerate(_resources(request)):
+            key = resource.resource_type, resource.resource_name
+            if key in places:
+                twice = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                refused[places[key]] = refused[index] = twice
+            places[key] = index
+        for index, resource in enumerate(_resources(request)):
+            if index not in refused:
+                try:
+                    self._check(resource, configs, is_incremental=isinstance(request, IncrementalAlterConfigsRequest))
+                except RefusedChangeError as error:
+                    refused[index] = error.error
+        if not refused:
+            return None
+        left = [resource for index, resource in enumerate(_resources(request)) if index not in refused]
+        if not left:
+            return SplitRequest(request, refused, None)
+        return SplitRequest(request, refused, type(request)(left, request.validate_only))  # type: ignore[arg-type]
+
+    def _check(
+        self, resource: LegacyResource | AlterConfigsResource, configs: ConfigsImage, *, is_incremental: bool
+    ) -> None:
+        """Raise RefusedChangeError if this broker, or any, cannot apply the change."""
+        changes = [(config.name, getattr(config, "config_operation", SET), config.value) for config in resource.configs]
+        names = [name for name, _, _ in changes]
+        if len(set(names)) < len(names):
+            raise RefusedChangeError("Error due to duplicate config keys")
+        without_value = [name for name, operation, value in changes if value is None and operation != DELETE]
+        if without_value:
+            raise RefusedChangeError(f"Null value not supported for : {', '.join(without_value)}")
+        kind, name = resource.resource_type, resource.resource_name
+        if kind == BROKER_LOGGER and is_incremental:
+            # Differs from Kafka: log levels cannot change at run time.
+            raise RefusedChangeError("Log levels of this node cannot be changed.")
+        if kind not in {BROKER, TOPIC} and not is_known_resource_type(kind, self.release):
+            raise RefusedChangeError(f"Unknown resource type {kind}")
+        if kind == BROKER:
+            self._check_broker_name(name)
+            before = self._valid(configs.of(BROKER, name), is_per_broker=bool(name)) if is_incremental else {}
+            self._check_broker_configs(self._changed(before, changes), is_per_broker=bool(name))
+
+    def _check_broker_name(self, name: str) -> None:
+        if name and not _INTEGER.fullmatch(name):
+            raise RefusedChangeError(f"Node id must be an integer, but it is: {name}")
+        if name and int(name) != self.node_id:
+            raise RefusedChangeError(f"Unexpected broker id, expected {self.node_id}, but received {name}")
+
+    def _changed(self, before: Mapping[str, str], changes: Iterable[tuple[str, int, str | None]]) -> dict[str, str]:
+        after = dict(before)
+        for name, operation, value in changes:
+            if operation == DELETE:
+                after.pop(name, None)
+                continue
+            assert value is not None, "checked before"
+            if operation == SET:
+                after[name] = value
+            elif operation in {APPEND, SUBTRACT}:
+                after[name] = self._changed_list(after.get(name), name, operation, value)
+            else:
+                raise RefusedChangeError(f"Unknown operations type {operation}")
+        return after
+
+    def _changed_list(self, before: str | None, name: str, operation: int, value: str) -> str:
+        definition = definitions(self.release).get(name)
+        if definition is None or definition.type is not ConfigType.LIST:
+            word = "append" if operation == APPEND else "subtract"
+            message = f"Config value {word} is not allowed for config key: {name}"
+            raise RefusedChangeError(message, ErrorCode.INVALID_CONFIG)
+        entries = _entries(definition.default_text or "" if before is None else before)
+        given = _entries(value)
+        if operation == SUBTRACT:
+            return ",".join(entry for entry in entries if entry not in given)
+        return ",".join([*entries, *(entry for entry in given if entry not in entries)])
+
+    def _check_broker_configs(self, changed: Mapping[str, str], *, is_per_broker: bool) -> None:
+        for message, names in (
+            ("Cannot update these configs dynamically", self._static_only(changed)),
+            (
+                "These security configs can be dynamically updated only per-listener using the listener prefix",
+                [name for name in changed if name in _SECURITY_CONFIGS],
+            ),
+        ):
+            _refuse(message, names)
+        try:
+            for name, value in changed.items():
+                self._parse(name, value)
+        except ConfigError as error:
+            raise RefusedChangeError(str(error)) from error
+        if not is_per_broker:
+            message = "Cannot update these configs at default cluster level, broker id must be specified"
+            _refuse(message, [name for name in changed if _is_per_broker(name)])
+        self._check_as_a_whole(changed)
+
+    def _check_as_a_whole(self, changed: Mapping[str, str]) -> None:
+        """Check server.properties with these values, and the limits of listeners."""
+        for name in _POSITIVE:
+            if name in changed and int(changed[name]) <= 0:
+                raise RefusedChangeError(f"Invalid {name} {int(changed[name])}")
+        known = definitions(self.release)
+        overriding = {name: value for name, value in changed.items() if name in known}
+        try:
+            read_server_properties({**self.static_configs, **overriding}, self.release, hostname="localhost")
+        except ConfigError as error:
+            raise RefusedChangeError(str(error)) from error
+
+    def _valid(self, persisted: Mapping[str, str], *, is_per_broker: bool) -> dict[str, str]:
+        """Return the stored configs except those that brokers ignore."""
+        static_only = set(self._static_only(persisted))
+        return {
+            name: value
+            for name, value in persisted.items()
+            if name not in static_only and name not in _SECURITY_CONFIGS and (is_per_broker or not _is_per_broker(name))
+        }
+
+    def _static_only(self, names: Iterable[str]) -> list[str]:
+        known, dynamic = definitions(self.release), dynamic_configs(self.release)
+        return [name for name in names if name in known and name not in dynamic]
+
+    def _parse(self, name: str, value: str) -> None:
+        base = _LISTENER_CONFIG.fullmatch(name)
+        plain = name if base is None else base[1]
+        definition = _QUOTAS.get(plain) or definitions(self.release).get(plain)
+        # Unknown keys may be a plugin's; keys that are not dynamic may be so for a listener.
+        if definition is not None and (plain in _QUOTAS or plain in dynamic_configs(self.release)):
+            definition.parse(plain, value)
+
+
+def _resources(
+    request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
+) -> list[LegacyResource | AlterConfigsResource]:
+    return [*request.resources]
+
+
+def _refuse(message: str, names: Iterable[str]) -> None:
+    shown = ", ".join(sorted(names))
+    if shown:
+        raise RefusedChangeError(f"{message}: [{shown}]")
+
+
+def _is_per_broker(name: str) -> bool:
+    base = _LISTENER_CONFIG.fullmatch(name)
+    if base is not None:
+        return base[1] not in _CLUSTER_WIDE
+    return name in _LISTENER_CONFIGS or name.startswith(("ssl.", "sasl."))
+
+
+def _entries(text: str) -> list[str]:
+    return [entry for entry in text.split(",") if entry]

@@ -1,0 +1,414 @@
+"""A partition of `__consumer_offsets` that this broker leads: its shard, pending records and pending responses.
+
+The shard has the state at the end of its log. What a step decides becomes one batch, appended at the end of the step;
+responses are sent when the log is committed up to its end at the time they were made. So no response depends on records
+that may be lost. Records that the log would refuse are refused before they are replayed; if one is refused after all,
+or code of ours fails, the shard is dropped and loaded again. Source: CoordinatorRuntime. Differs from Kafka: there is
+no state of the committed part beside that of the end, so reads wait as writes do.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import partial
+from traceback import format_exc
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from falkirk.coordinator.runtime.outcome import Outcome, Reply
+from falkirk.node.broker.group_coordinator.operation_errors import operation_error
+from falkirk.node.broker.group_coordinator.record_batches import PendingBatch, end_marker
+from falkirk.node.broker.group_coordinator.shard_load import ShardLoad
+from falkirk.node.effects import Fact
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.storage.log.append import AppendOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
+    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+    from falkirk.node.broker.group_coordinator.record_batches import RecordEncoder
+    from falkirk.node.broker.replication.answers import PartitionProduced
+    from falkirk.node.broker.replication.replica_manager import ReplicaManager
+    from falkirk.node.effects import Effect
+    from falkirk.node.step import Step
+    from falkirk.protocol.compression import Compression
+    from falkirk.protocol.schema import WireStruct
+    from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+    Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
+    Done = Callable[[WireStruct | ErrorCode], None]
+
+TIMERS_MAX: Final = 1_000
+"""The timers of one shard that run in one step."""
+FAULTS_MAX: Final = 3
+"""How often a shard is dropped in one leadership before it is given up."""
+_LEADER_ONLY: Final = 1
+
+
+class HostState(enum.StrEnum):
+    """Kafka's CoordinatorState; a shard that is not loaded yet is LOADING."""
+
+    LOADING = "Loading"
+    ACTIVE = "Active"
+    FAILED = "Failed"
+    CLOSED = "Closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostContext:
+    """What all hosted shards of a broker share.
+
+    `begin_loading` gets a shard whose log must be read; `enter` brings a shard's context up to the time of the step and
+    the newest metadata.
+    """
+
+    step: Step
+    replicas: ReplicaManager
+    effects: Callable[[Effect], None]
+    make_shard: Callable[[], GroupCoordinatorShard]
+    enter: Callable[[GroupCoordinatorShard], None]
+    begin_loading: Callable[[HostedShard], None]
+    encoder: RecordEncoder
+    compression: Compression
+    commit_timeout_ms: int
+
+
+class HostedShard:
+    """`leader_epoch`: that of this broker's leadership. Callers call `end_step` before the step ends."""
+
+    def __init__(self, key: TopicIdPartition, leader_epoch: int, context: HostContext) -> None:
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self.state = HostState.LOADING
+        self._context = context
+        self._partition = key.topic_partition
+        self._shard: GroupCoordinatorShard | None = None
+        self._load: ShardLoad | None = None
+        self._load_began_ms = 0
+        self._faults = 0
+        self._next_token = 0
+        self._waiting: dict[Token, Done] = {}
+        self._pending = PendingBatch(context.compression)
+        self._replies: list[Reply] = []
+        # Groups whose too large records were logged.
+        self._logged_too_large: set[str] = set()
+        # Partitions that were deleted while the log was read.
+        self._deleted: list[tuple[str, int]] = []
+        self.load()
+
+    # --- Life
+
+    def load(self) -> None:
+        """Start with an empty shard, and read the log."""
+        context = self._context
+        self.state = HostState.LOADING
+        self._shard = context.make_shard()
+        self._load = ShardLoad(self._shard)
+        self._load_began_ms = context.step.now_ms
+        self._pending = PendingBatch(context.compression)
+        self._replies = []
+        context.begin_loading(self)
+
+    def load_piece(self, bytes_max: int) -> int:
+        """Read a piece of the log, and return its size; at the end of the log the shard becomes active."""
+        load, shard = self._load, self._shard
+        assert load is not None, "it is loading"
+        assert shard is not None, "it is loading"
+        log = self._context.replicas.leader_log(self._partition)
+        if isinstance(log, ErrorCode):
+            self._fail(load.next_offset, log.name)
+            return 0
+        before = load.bytes_read
+        try:
+            failure = load.read_piece(log, bytes_max)
+        except OSError as error:
+            self._context.replicas.disk_failed(log, error)
+            self._fail(load.next_offset, str(error))
+            return 0
+        except Exception:  # noqa: BLE001 - a fault of ours costs this partition's groups, not the node
+            self._fail(load.next_offset, format_exc())
+            return 0
+        if failure is not None:
+            self._fail(failure.offset, failure.reason)
+        elif load.is_done:
+            self._begin(shard, load)
+        return load.bytes_read - before
+
+    def close(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+        """Unload the shard; waiting operations get the error."""
+        self._leave(HostState.CLOSED, error)
+
+    @property
+    def shard(self) -> GroupCoordinatorShard | None:
+        """The shard if it is active, else None."""
+        return self._shard if self.state is HostState.ACTIVE else None
+
+    @property
+    def next_due_ms(self) -> int | None:
+        """When the next timer is due."""
+        shard = self.shard
+        return None if shard is None else shard.context.timers.next_due_ms
+
+    # --- What happens
+
+    def schedule(self, operation: Operation, done: Done) -> None:
+        """Run an operation; `done` gets the response, or the error of the log, once and perhaps much later."""
+        shard = self.shard
+        if shard is None:
+            done(self.inactive_error)
+            return
+        self._next_token += 1
+        token = self._next_token
+        self._waiting[token] = done
+        self._run(partial(operation, shard, token), token)
+
+    @property
+    def inactive_error(self) -> ErrorCode:
+        """The error of operations while the shard is not active."""
+        is_loading = self.state is HostState.LOADING
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NOT_COORDINATOR
+
+    def run_timers(self) -> None:
+        """Run the timers that are due."""
+        for _ in range(TIMERS_MAX):
+            shard = self.shard
+            if shard is None:
+                return
+            now_ms = self._context.step.now_ms
+            self._context.enter(shard)
+            action = shard.context.timers.pop_due(now_ms)
+            if action is None:
+                return
+            self._run(action)
+
+    def topics_changed(self, changed: Collection[str], deleted: Sequence[tuple[str, int]]) -> None:
+        """Pass changed topics and deleted (topic, partition) pairs to the shard."""
+        shard = self.shard
+        if shard is None:
+            if self.state is HostState.LOADING:
+                self._deleted += deleted
+            return
+        if deleted:
+            self._run(lambda: shard.partitions_deleted(deleted))
+        # The first action may have dropped the shard.
+        if changed and self.shard is shard:
+            self._run(lambda: shard.topics_changed(shard.context.topics, changed))
+
+    def end_transaction(
+        self, producer: Producer, coordinator_epoch: int, done: Callable[[ErrorCode], None], *, is_commit: bool
+    ) -> None:
+        """Append the marker of a transaction, and complete its pending offsets."""
+        shard = self.shard
+        if shard is None:
+            done(self.inactive_error)
+            return
+        error = self._write_error()
+        if error is NO_ERROR:
+            error = self._flush()
+        if error is NO_ERROR:
+            marker = end_marker(producer, coordinator_epoch, self._context.step.now_ms, is_commit=is_commit)
+            error = self._append(marker)
+        if error is not NO_ERROR:
+            done(error)
+            return
+
+        def end() -> Outcome:
+            shard.end_transaction(producer.producer_id, is_commit=is_commit)
+            return Outcome()
+
+        self._run(end)
+        self._when_committed(done)
+
+    def end_step(self) -> None:
+        """Append what the step has decided; its responses wait until that is committed."""
+        if self._flush() is not NO_ERROR or not self._replies:
+            return
+        replies, self._replies = self._replies, []
+        self._when_committed(partial(self._answer_all, replies))
+
+    # --- Inside
+
+    def _begin(self, shard: GroupCoordinatorShard, load: ShardLoad) -> None:
+        self.state = HostState.ACTIVE
+        self._load = None
+        took_ms = self._context.step.now_ms - self._load_began_ms
+        self._emit("info", "group-coordinator-loaded", {"records": load.record_count, "ms": took_ms})
+        for type_, count in sorted(load.unknown_types.items()):
+            self._emit("warning", "unknown-records-skipped", {"record_type": type_, "records": count})
+        self._run(shard.loaded)
+        deleted, self._deleted = self._deleted, []
+        if deleted:
+            self.topics_changed((), deleted)
+
+    def _fail(self, offset: int, reason: str) -> None:
+        self._emit("error", "group-coordinator-failed", {"offset": offset, "reason": reason})
+        self._leave(HostState.FAILED, ErrorCode.NOT_COORDINATOR)
+
+    def _leave(self, state: HostState, error: ErrorCode) -> None:
+        self.state = state
+        self._shard = self._load = None
+        self._pending = PendingBatch(self._context.compression)
+        self._replies = []
+        waiting, self._waiting = self._waiting, {}
+        for done in waiting.values():
+            done(error)
+
+    def _lose(self, error: ErrorCode) -> None:
+        """Drop a shard whose state differs from its log; load it again unless that has happened FAULTS_MAX times."""
+        self._faults += 1
+        self._leave(HostState.FAILED, error)
+        if self._faults < FAULTS_MAX:
+            self.load()
+
+    def _run(self, action: Callable[[], Outcome], token: Token | None = None) -> None:
+        shard = self._shard
+        assert shard is not None, "it coordinates"
+        self._context.enter(shard)
+        try:
+            self._accept(shard, action(), token)
+        except Exception:  # noqa: BLE001 - as in the dispatcher: log it, answer, and drop the shard
+            self._emit("error", "group-coordinator-broke", {"traceback": format_exc()})
+            done = None if token is None else self._waiting.pop(token, None)
+            self._lose(ErrorCode.NOT_COORDINATOR)
+            if done is not None:
+                done(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _accept(self, shard: GroupCoordinatorShard, outcome: Outcome, token: Token | None) -> None:
+        if outcome.records:
+            error = self._write(shard, outcome)
+            if error is not NO_ERROR:
+                self._refuse(outcome, token, error)
+                return
+        self._replies += outcome.replies
+        if outcome.on_written is not None:
+            self._replies += outcome.on_written()
+
+    def _refuse(self, outcome: Outcome, token: Token | None, error: ErrorCode) -> None:
+        if token is None and error is ErrorCode.MESSAGE_TOO_LARGE:
+            # A timer has no client to answer, and is retried again and again.
+            self._log_too_large(outcome)
+        if outcome.on_refused is not None:
+            self._replies += outcome.on_refused(operation_error(error))
+        done = None if token is None or outcome.on_refused is not None else self._waiting.pop(token, None)
+        if done is not None:
+            done(error)
+
+    def _log_too_large(self, outcome: Outcome) -> None:
+        key = outcome.records[0].key
+        group_id = str(getattr(key, "group_id", None) or getattr(key, "group", ""))
+        if group_id not in self._logged_too_large:
+            self._logged_too_large.add(group_id)
+            reason = f"{len(outcome.records)} records of group {group_id} are too large for the log as one batch"
+            self._emit("error", "group-coordinator-refused", {"reason": reason})
+
+    def _write(self, shard: GroupCoordinatorShard, outcome: Outcome) -> ErrorCode:
+        """Replay records and add them to the step's batch, all or none."""
+        log = self._writable_log()
+        if isinstance(log, ErrorCode):
+            return log
+        records = shard.as_written(outcome.records)
+        if records is not outcome.records:
+            outcome = replace(outcome, records=records)
+        entries = self._context.encoder.encode(outcome.records)
+        size_max = log.config.max_message_bytes
+        if outcome.producer is not None:
+            return self._write_transactional(shard, outcome, log, entries)
+        bodies = self._pending.bodies(entries)
+        if self._pending.size + sum(map(len, bodies)) > size_max:
+            error = self._flush()
+            if error is not NO_ERROR:
+                return error
+            bodies = self._pending.bodies(entries)
+            if self._pending.size + sum(map(len, bodies)) > size_max:
+                return ErrorCode.MESSAGE_TOO_LARGE
+        first_offset = log.log_end_offset + len(self._pending)
+        self._pending.add(bodies)
+        if outcome.is_replayed:
+            _replay(shard, zip(outcome.records, entries, strict=True), first_offset, None)
+        return NO_ERROR
+
+    def _write_transactional(
+        self, shard: GroupCoordinatorShard, outcome: Outcome, log: UnifiedLog, entries: Sequence[KeyAndValue]
+    ) -> ErrorCode:
+        """Append a batch of its own at once: only the log knows whether its producer may write."""
+        error = self._flush()
+        if error is not NO_ERROR:
+            return error
+        batch = PendingBatch(self._context.compression)
+        batch.add(batch.bodies(entries))
+        if batch.size > log.config.max_message_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        first_offset = log.log_end_offset
+        error = self._append(batch.build(self._context.step.now_ms, outcome.producer))
+        if error is NO_ERROR:
+            _replay(shard, zip(outcome.records, entries, strict=True), first_offset, outcome.producer)
+        return error
+
+    def _flush(self) -> ErrorCode:
+        """Append the step's batch; if the log refuses it, the shard is lost."""
+        if not len(self._pending):
+            return NO_ERROR
+        error = self._append(self._pending.build(self._context.step.now_ms))
+        if error is not NO_ERROR:
+            self._emit("error", "group-coordinator-refused", {"reason": f"the log refused records: {error.name}"})
+            self._lose(error)
+        return error
+
+    def _append(self, batch: bytes) -> ErrorCode:
+        """Append; the minimum ISR was checked before, and responses wait for the replicas together."""
+        error = NO_ERROR
+
+        def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
+            nonlocal error
+            error = produced[self.key].error_code
+
+        self._context.replicas.append_records(
+            {self.key: batch},
+            required_acks=_LEADER_ONLY,
+            timeout_ms=0,
+            origin=AppendOrigin.OWN,
+            are_internal_topics_allowed=True,
+            done=done,
+        )
+        return error
+
+    def _writable_log(self) -> UnifiedLog | ErrorCode:
+        partition = self._context.replicas.partition(self._partition)
+        if isinstance(partition, ErrorCode):
+            return partition
+        if partition.leader_log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        error = partition.min_isr_error()
+        return partition.leader_log if error is NO_ERROR else error
+
+    def _write_error(self) -> ErrorCode:
+        found = self._writable_log()
+        return found if isinstance(found, ErrorCode) else NO_ERROR
+
+    def _when_committed(self, done: Callable[[ErrorCode], None]) -> None:
+        self._context.replicas.await_replicated(self.key, timeout_ms=self._context.commit_timeout_ms, done=done)
+
+    def _answer_all(self, replies: Iterable[Reply], error: ErrorCode) -> None:
+        for reply in replies:
+            done = self._waiting.pop(reply.token, None)
+            # Missing if the shard was dropped: that was its answer.
+            if done is not None:
+                done(reply.response if error is NO_ERROR else error)
+
+    def _emit(self, level: str, event: str, fields: Mapping[str, object]) -> None:
+        self._context.effects(Fact(level, event, {"partition": str(self._partition), **fields}))
+
+
+def _replay(
+    shard: GroupCoordinatorShard,
+    records: Iterable[tuple[CoordinatorRecord, KeyAndValue]],
+    first_offset: int,
+    producer: Producer | None,
+) -> None:
+    for offset, (record, data) in enumerate(records, first_offset):
+        shard.replay(record, data, offset=offset, producer=producer)

@@ -1,0 +1,79 @@
+"""Loads the log of a partition of `__consumer_offsets` into a shard, a piece at a time (Kafka's CoordinatorLoaderImpl).
+
+All of the log is read, including what is not committed yet: responses that depend on that wait for the commit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.storage.log.read import FetchIsolation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+    from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class ShardLoad:
+    """`next_offset`, `bytes_read`: the progress. `is_done`: the end of the log is reached."""
+
+    def __init__(self, shard: GroupCoordinatorShard) -> None:
+        self.next_offset = 0
+        self.bytes_read = 0
+        self.is_done = False
+        self._loader = PartitionLoader(shard)
+
+    @property
+    def record_count(self) -> int:
+        """The number of records and transaction markers that were loaded."""
+        return self._loader.record_count
+
+    @property
+    def unknown_types(self) -> Mapping[int, int]:
+        """The number of records that were skipped, by record type."""
+        return self._loader.unknown_types
+
+    def read_piece(self, log: UnifiedLog, bytes_max: int) -> LoadFailure | None:
+        """Load at least one batch; return what cannot be loaded, or None. Raises OSError if the disk fails."""
+        self.next_offset = max(self.next_offset, log.log_start_offset)
+        before = self.next_offset
+        if before < log.log_end_offset:
+            read = log.read(before, bytes_max, FetchIsolation.LOG_END, is_one_batch_needed=True)
+            failure = self._load_records(memoryview(read.records))
+            if failure is not None:
+                return failure
+        # Only offsets that compaction removed may be left.
+        if self.next_offset >= log.log_end_offset or self.next_offset == before:
+            self.is_done = True
+            return self._loader.finish()
+        return None
+
+    def _load_records(self, records: memoryview) -> LoadFailure | None:
+        position = 0
+        while position < len(records):
+            try:
+                batch = read_batch(records, position)
+            except IncompleteBatchError:
+                # The last batch of a piece may be cut off.
+                return None
+            except RemoteProtocolError as error:
+                return LoadFailure(self.next_offset, error.reason)
+            position = batch.end_position
+            self.bytes_read += batch.size
+            failure = self._load_batch(batch)
+            if failure is not None:
+                return failure
+            self.next_offset = max(self.next_offset, batch.end_offset)
+        return None
+
+    def _load_batch(self, batch: RecordBatch) -> LoadFailure | None:
+        try:
+            return self._loader.apply_batch(batch)
+        except RemoteProtocolError as error:
+            return LoadFailure(batch.base_offset, error.reason)

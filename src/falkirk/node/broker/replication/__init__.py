@@ -1,0 +1,1 @@
+"""A broker's partitions: leading, following, and their logs (Kafka's ReplicaManager)."""

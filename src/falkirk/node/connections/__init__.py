@@ -1,0 +1,1 @@
+"""Connections that a node accepts and opens: authentication, requests and responses."""

@@ -1,0 +1,70 @@
+"""An accepted connection, and a request on it that has no response yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from falkirk.node.config.node_config import Listener
+    from falkirk.node.connections.api_uses import ApiUse
+    from falkirk.node.connections.authentication import Authentication
+    from falkirk.protocol.connection import Connection, RequestReceived, UnsupportedVersionReceived
+    from falkirk.protocol.messages import ApiVersionsRequest
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.supported_range import SupportedRange
+
+
+@dataclass(slots=True, eq=False)
+class ClientConnection:
+    """One accepted connection. `held`: requests that wait until earlier ones are answered."""
+
+    connection_id: int
+    listener: Listener
+    client_host: str
+    connection: Connection
+    ranges: Mapping[int, SupportedRange]
+    principal: Principal = ANONYMOUS
+    # None: the client needs no authentication (any more).
+    authentication: Authentication | None = None
+    software_name: str = ""
+    software_version: str = ""
+    # The versions that ApiVersions reported; None: the client has not asked.
+    negotiated: Mapping[int, SupportedRange] | None = None
+    last_active_ms: int = 0
+    held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
+    held_bytes: int = 0
+    is_closed: bool = False
+    # Bytes received before the node serves clients.
+    early: bytearray = field(default_factory=bytearray)
+    # Requests of one connection are mostly of one kind.
+    last_context: RequestContext | None = None
+    last_use: ApiUse | None = None
+
+    def record_versions_request(self, request: ApiVersionsRequest) -> None:
+        """Remember the client's software, and the versions that are reported to it."""
+        self.software_name = request.client_software_name
+        self.software_version = request.client_software_version
+        self.negotiated = self.ranges
+
+
+# Made for each request: a Struct costs a third of a dataclass.
+class OpenRequest(msgspec.Struct, eq=False):
+    """A request that has no response yet. `outer`: the envelope that it came in.
+
+    `message` is None for an ApiVersions in a version that is not supported.
+    """
+
+    client: ClientConnection
+    request: RequestReceived | UnsupportedVersionReceived
+    context: RequestContext
+    message: WireMessage | None
+    outer: OpenRequest | None = None
+    opened_ms: int = 0

@@ -1,0 +1,425 @@
+"""Accepted connections and the open requests on them.
+
+Requests of one connection are answered in order, however long each takes. How many may be open at once is limited;
+requests beyond the limit wait as bytes, and a client that sends more than fits there loses its connection.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
+from falkirk.node.connections.api_uses import ApiUses
+from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
+from falkirk.node.connections.envelopes import envelope_response
+from falkirk.node.connections.known_answers import KnownAnswers
+from falkirk.node.connections.sasl_listeners import SaslListeners
+from falkirk.node.effects import Close, Fact, Send
+from falkirk.protocol import codec
+from falkirk.protocol.connection import (
+    Connection,
+    RequestReceived,
+    Role,
+    UnservedRequestReceived,
+    UnsupportedVersionReceived,
+)
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.known_answer import KnownRequestsAnswered
+from falkirk.protocol.messages import ApiVersionsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from falkirk.node.config.node_config import Listener
+    from falkirk.node.config.security_settings import SecuritySettings
+    from falkirk.node.connections.api_uses import ApiUse
+    from falkirk.node.connections.credentials import Credentials
+    from falkirk.node.effects import Effect
+    from falkirk.protocol.connection import Event
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.supported_range import SupportedRange
+
+# Kafka's own clients have 5 requests in flight; a load generator may have more.
+OPEN_REQUESTS_MAX: Final = 100
+# Requests held behind them. One frame more may come: its size is known only then.
+HELD_BYTES_MAX: Final = 4 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class ConnectionCounters:
+    """Counts since the node started, for metrics."""
+
+    accepted: int = 0
+    requests: int = 0
+    # Closed because of what the client sent: bytes that do not parse, APIs that are not served, too much at once.
+    closed_for_garbage: int = 0
+    closed_for_unserved_apis: int = 0
+    closed_for_flooding: int = 0
+    closed_for_idleness: int = 0
+    closed_for_other_versions: int = 0
+
+
+class ClientConnections:
+    """All accepted connections.
+
+    `handle` gets each request; `on_closed` the id of each connection that ends, from either side; effects go to
+    `effects` at once. `on_answered`, if set, gets each request with its response; known answers are not used then.
+    `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step. `is_serving`:
+    clients of the broker role are answered from the beginning, else from `begin_serving` on.
+    """
+
+    def __init__(
+        self,
+        *,
+        effects: Callable[[Effect], None],
+        handle: Callable[[OpenRequest], None],
+        on_closed: Callable[[int], None],
+        frame_bytes_max: int,
+        idle_ms_max: int,
+        on_answered: Callable[[OpenRequest, bytes], None] | None = None,
+        security: SecuritySettings,
+        credentials: Credentials,
+        wake: Callable[[], None],
+        is_serving: bool = True,
+    ) -> None:
+        self.counters = ConnectionCounters()
+        self.api_uses = ApiUses()
+        # APIs whose requests are held: as many as allowed wait for commits already.
+        self.held_apis: frozenset[int] = frozenset()
+        self._effects = effects
+        self._handle = handle
+        self._on_closed = on_closed
+        self._frame_bytes_max = frame_bytes_max
+        self._idle_ms_max = idle_ms_max
+        self._on_answered = on_answered
+        self._is_serving = is_serving
+        # By connection id, least recently active first.
+        self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
+        self._holding: dict[int, ClientConnection] = {}
+        self._known_answers = KnownAnswers()
+        self._sasl = SaslListeners(
+            security,
+            credentials,
+            frame_bytes_max=frame_bytes_max,
+            effects=effects,
+            close=self._close,
+            wake=wake,
+        )
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def by_software(self) -> Counter[tuple[str, str, str]]:
+        """Return how many connections there are by (listener, software name, software version)."""
+        clients = self._clients.values()
+        return Counter((client.listener.name, client.software_name, client.software_version) for client in clients)
+
+    def accept(
+        self,
+        connection_id: int,
+        listener: Listener,
+        client_host: str,
+        ranges: Mapping[int, SupportedRange],
+        now_ms: int,
+        *,
+        principal: Principal = ANONYMOUS,
+    ) -> None:
+        """Serve a connection; `ranges` is what its listener offers, `principal` who the client is without SASL."""
+        connection = Connection(
+            role=Role.SERVER,
+            supported=ranges,
+            frame_bytes_max=self._frame_bytes_max,
+            known_answers=None if self._on_answered else self._known_answers.of_listener(listener.name),
+        )
+        client = self._clients[connection_id] = ClientConnection(
+            connection_id, listener, client_host, connection, ranges, principal=principal, last_active_ms=now_ms
+        )
+        self._sasl.accept(client, now_ms)
+        self.counters.accepted += 1
+
+    def received(self, connection_id: int, data: bytes, now_ms: int) -> None:
+        """Handle the requests that these bytes complete."""
+        client = self._clients.get(connection_id)
+        if client is None:
+            return
+        client.last_active_ms = now_ms
+        self._clients.move_to_end(connection_id)
+        if not self._is_serving and not client.listener.is_controller:
+            self._keep_early(client, data)
+            return
+        try:
+            if client.authentication is None:
+                for event in client.connection.receive_data(data):
+                    self._receive(client, event)
+            else:
+                for event in self._sasl.received(client, client.authentication, data, now_ms):
+                    self._receive(client, event)
+                    # At once: the response to the next frame must not overtake this one's.
+                    self._advance(client)
+        except RemoteProtocolError as error:
+            self._close_for_invalid_request(client, error)
+            return
+        if client.held:
+            self._advance(client)
+            self._close_if_flooding(client)
+
+    def begin_serving(self, now_ms: int) -> None:
+        """Answer clients of the broker role from now on, beginning with the requests that were held back."""
+        self._is_serving = True
+        for client in list(self._clients.values()):
+            if client.early:
+                data, client.early = bytes(client.early), bytearray()
+                self.received(client.connection_id, data, now_ms)
+
+    def missing_bytes(self, connection_id: int) -> int:
+        """Return how many bytes the request that has begun on a connection lacks at least; 0 between requests."""
+        client = self._clients.get(connection_id)
+        return 0 if client is None else client.connection.missing_bytes
+
+    def lost(self, connection_id: int) -> None:
+        """Remove a connection that is closed."""
+        client = self._clients.pop(connection_id, None)
+        if client is not None:
+            client.is_closed = True
+            self._holding.pop(connection_id, None)
+            self._sasl.lost(client)
+            self._on_closed(connection_id)
+
+    def change_ranges(self, ranges: Mapping[int, SupportedRange], *, close_others: bool) -> None:
+        """Offer other versions from now on, on all listeners of the broker role.
+
+        `close_others`: close connections of clients that know other ones, so that they negotiate again: a
+        client may use the versions of ApiVersions for the whole connection (KIP-35). Clients that never asked stay
+        connected.
+        """
+        self.forget_answers()
+        for client in list(self._clients.values()):
+            if client.listener.is_controller:
+                continue
+            client.ranges = client.connection.supported = ranges
+            if close_others and client.negotiated is not None and client.negotiated != ranges:
+                self.counters.closed_for_other_versions += 1
+                self._close(client, "versions-changed", "it was told other versions than are served now")
+
+    def resume(self) -> None:
+        """Handle requests that were held back, as far as the limits allow."""
+        for client in list(self._holding.values()):
+            self._advance(client)
+
+    def tick(self, now_ms: int) -> None:
+        """Close idle connections, and those whose clients did not authenticate in time."""
+        self._sasl.tick(now_ms)
+        for client in list(self._clients.values()):
+            if now_ms - client.last_active_ms < self._idle_ms_max:
+                break
+            if client.connection.open_requests:
+                client.last_active_ms = now_ms
+                self._clients.move_to_end(client.connection_id)
+            else:
+                self.counters.closed_for_idleness += 1
+                self._close(client, "connection-idle", "nothing was asked", level="debug")
+
+    @property
+    def next_wakeup_ms(self) -> int | None:
+        """When the next `tick` is due; None if nothing is scheduled."""
+        first = next(iter(self._clients.values()), None)
+        if first is None:
+            return None
+        idle_ms, sasl_ms = first.last_active_ms + self._idle_ms_max, self._sasl.next_wakeup_ms
+        return idle_ms if sasl_ms is None else min(idle_ms, sasl_ms)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection_id in list(self._clients):
+            self._effects(Close(connection_id))
+            self.lost(connection_id)
+
+    # --- Answers
+
+    def answer(self, request: OpenRequest, message: WireMessage) -> None:
+        """Send a response. Raises LocalProtocolError, having sent nothing, if the version cannot hold the message."""
+        self.answer_body(request, codec.encode(message, request.request.response_version))
+
+    def answer_body(self, request: OpenRequest, body: bytes) -> None:
+        """Send a response whose body is encoded already."""
+        if self._on_answered is not None:
+            self._on_answered(request, body)
+        if request.outer is not None:
+            assert isinstance(request.request, RequestReceived), "envelopes hold nothing else"
+            self.answer(request.outer, envelope_response(request.request, body))
+            return
+        client = request.client
+        if client.is_closed:
+            return
+        data = client.connection.send_body(request.request, body)
+        if data:
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
+        """Send a response without copying its large fields of bytes. Raises as `answer`.
+
+        With TLS they are copied: encryption reads them after the step, and a page of a file that was truncated
+        meanwhile ends the process.
+        """
+        pieces = codec.encode_pieces(message, request.request.response_version)
+        client = request.client
+        is_encrypted = client.listener.security_protocol.endswith("SSL")
+        if len(pieces) == 1 or is_encrypted or request.outer is not None:
+            self.answer_body(request, b"".join(pieces))
+            return
+        if self._on_answered is not None:
+            self._on_answered(request, b"".join(pieces))
+        if client.is_closed:
+            return
+        for data in client.connection.send_pieces(request.request, pieces):
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def complete_without_response(self, request: OpenRequest) -> None:
+        """Complete a request that gets no response."""
+        client = request.client
+        assert isinstance(request.request, RequestReceived), "the other kind is always on_answered"
+        if self._on_answered is not None:
+            self._on_answered(request, b"")
+        if client.is_closed:
+            return
+        data = client.connection.send_nothing(request.request)
+        if data:
+            self._effects(Send(client.connection_id, data))
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def answer_and_remember(self, request: OpenRequest, body: bytes) -> None:
+        """Send a response, and reuse it for the same bytes on such a listener until `forget_answers`."""
+        asked = request.request
+        if request.outer is None and isinstance(asked, RequestReceived) and request.message is not None:
+            self._known_answers.keep(request.client.listener.name, asked, request.message, body)
+        self.answer_body(request, body)
+
+    def forget_answers(self, api_key: int | None = None) -> None:
+        """Drop remembered responses, of one API or of all: what they depend on has changed."""
+        self._known_answers.forget(api_key)
+
+    def close_client(self, client: ClientConnection, event: str, reason: str, *, level: str = "error") -> None:
+        """Close a connection on which no response is possible."""
+        if not client.is_closed:
+            self._close(client, event, reason, level=level)
+
+    # --- Inside
+
+    def _receive(self, client: ClientConnection, event: Event) -> None:
+        if isinstance(event, KnownRequestsAnswered):
+            self.counters.requests += event.count
+            if isinstance(event.request, ApiVersionsRequest):
+                client.record_versions_request(event.request)
+            api_key = event.request.SCHEMA.info.key
+            assert api_key is not None, "requests have one"
+            use = self.api_uses.of(api_key, event.api_version, client.software_name, client.software_version)
+            use.requests += event.count
+            self._effects(Send(client.connection_id, event.data))
+        elif isinstance(event, (RequestReceived, UnsupportedVersionReceived)):
+            client.held.append(event)
+            client.held_bytes += _size(event)
+        elif isinstance(event, UnservedRequestReceived):
+            self._advance(client)
+            self._close_for_unserved_api(client, event)
+
+    def _advance(self, client: ClientConnection) -> None:
+        """Handle held requests, as far as the limits allow."""
+        while client.held and not client.is_closed:
+            opened = client.connection.open_requests - len(client.held)
+            if opened >= OPEN_REQUESTS_MAX or client.held[0].api_key in self.held_apis:
+                self._holding[client.connection_id] = client
+                return
+            event = client.held.popleft()
+            client.held_bytes -= _size(event)
+            try:
+                request = self._open(client, event)
+            except RemoteProtocolError as error:
+                self._close_for_invalid_request(client, error)
+                return
+            self.counters.requests += 1
+            self._handle(request)
+        self._holding.pop(client.connection_id, None)
+
+    def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
+        message = event.message() if isinstance(event, RequestReceived) else None
+        context = client.last_context
+        if (
+            context is None
+            or context.api_key != event.api_key
+            or context.api_version != event.api_version
+            or context.client_id != event.client_id
+            or context.principal is not client.principal
+            or context.software_name is not client.software_name
+            or context.software_version is not client.software_version
+        ):
+            context = client.last_context = self._context(client, event)
+            client.last_use = None
+        use = client.last_use
+        if use is None:
+            use = client.last_use = self._use(client, event, message)
+        use.requests += 1
+        return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
+
+    def _use(
+        self,
+        client: ClientConnection,
+        event: RequestReceived | UnsupportedVersionReceived,
+        message: WireMessage | None,
+    ) -> ApiUse:
+        """Return the counter of a request. The request that names the software counts for that software."""
+        name, version = client.software_name, client.software_version
+        if isinstance(message, ApiVersionsRequest):
+            name, version = message.client_software_name, message.client_software_version
+        return self.api_uses.of(event.api_key, event.api_version, name, version)
+
+    def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
+        return RequestContext(
+            api_key=event.api_key,
+            api_version=event.api_version,
+            client_id=event.client_id,
+            principal=client.principal,
+            client_host=client.client_host,
+            listener=client.listener.name,
+            security_protocol=client.listener.security_protocol,
+            software_name=client.software_name,
+            software_version=client.software_version,
+        )
+
+    def _keep_early(self, client: ClientConnection, data: bytes) -> None:
+        client.early += data
+        if len(client.early) > HELD_BYTES_MAX:
+            self.counters.closed_for_flooding += 1
+            self._close(client, "connection-flooded", f"{len(client.early)} bytes came before the broker serves")
+
+    def _close_if_flooding(self, client: ClientConnection) -> None:
+        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
+            self.counters.closed_for_flooding += 1
+            reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
+            self._close(client, "connection-flooded", reason)
+
+    def _close_for_invalid_request(self, client: ClientConnection, error: RemoteProtocolError) -> None:
+        self.counters.closed_for_garbage += 1
+        self._close(client, "invalid-request", str(error))
+
+    def _close_for_unserved_api(self, client: ClientConnection, event: UnservedRequestReceived) -> None:
+        self.counters.closed_for_unserved_apis += 1
+        self._close(client, "unserved-request", f"API key {event.api_key} version {event.api_version} is not served")
+
+    def _close(self, client: ClientConnection, event: str, reason: str, level: str = "info") -> None:
+        if client.is_closed:
+            return
+        self.lost(client.connection_id)
+        self._effects(Close(client.connection_id))
+        fields = {"client_host": client.client_host, "listener": client.listener.name, "reason": reason}
+        self._effects(Fact(level, event, fields))
+
+
+def _size(event: RequestReceived | UnsupportedVersionReceived) -> int:
+    return len(event.frame) if isinstance(event, RequestReceived) else 0

@@ -1,0 +1,48 @@
+"""Sends responses; failures of our own are logged with their traceback."""
+
+from __future__ import annotations
+
+from traceback import format_exc
+from typing import TYPE_CHECKING
+
+from falkirk.node.effects import Fact
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.errors import LocalProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.node.connections.client_connection import OpenRequest
+    from falkirk.node.connections.client_connections import ClientConnections
+    from falkirk.node.effects import Effect
+    from falkirk.protocol.schema import WireMessage
+
+
+class ResponseSender:
+    """Sends responses on accepted connections."""
+
+    def __init__(self, clients: ClientConnections, effects: Callable[[Effect], None]) -> None:
+        self._clients = clients
+        self._effects = effects
+
+    def send(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
+        """Send a response, or close the connection if the version cannot hold the message."""
+        try:
+            if is_in_pieces:
+                self._clients.answer_in_pieces(request, message)
+            else:
+                self._clients.answer(request, message)
+        except LocalProtocolError:
+            name, version = type(message).__name__, request.context.api_version
+            fields = {"response": name, "api_version": version, "traceback": format_exc()}
+            self._effects(Fact("error", "response-cannot-be-written", fields))
+            self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
+
+    def send_failure(self, request: OpenRequest) -> None:
+        """Answer UNKNOWN_SERVER_ERROR for a handler that raised; call it inside an `except` block."""
+        context = request.context
+        fields = {"api_key": context.api_key, "api_version": context.api_version, "traceback": format_exc()}
+        self._effects(Fact("error", "handler-failed", fields))
+        assert request.message is not None, "a handler had it"
+        self.send(request, error_response(request.message, context.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))

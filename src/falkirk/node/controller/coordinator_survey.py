@@ -1,0 +1,293 @@
+"""Reads the topics of Kafka's coordinators from the brokers that lead them, as a consumer would.
+
+What is in use there decides whether a feature can be lowered without cutting anything off. Partitions are read one
+after the other, a piece at a time, so that the controller is not held up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from falkirk.coordinator.prediction.group_survey import GroupSurvey
+from falkirk.coordinator.prediction.share_states import ShareStateSurvey
+from falkirk.coordinator.prediction.transactions import TransactionSurvey
+from falkirk.coordinator.records.log_entry import log_entries
+from falkirk.metadata.controller.features.coordinator_use import (
+    CoordinatorUse,
+    GroupInUse,
+    OpenTransaction,
+    UnreadPartition,
+)
+from falkirk.node.config.security_settings import SECURITY_PROTOCOL_IDS
+from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import error_name
+from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
+from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.versions.release import SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from falkirk.metadata.image.broker_registration import BrokerRegistration
+    from falkirk.node.connections.outbound_connections import OutboundConnections
+    from falkirk.node.step import CommittedMetadata, Step
+    from falkirk.protocol.schema import WireMessage
+
+# How much is fetched, and processed in one step.
+PIECE_BYTES: Final = 1024 * 1024
+# A lost leader is replaced within a session (9 s); connections are retried up to twice a second.
+ATTEMPTS_MAX: Final = 20
+_Survey = TransactionSurvey | GroupSurvey | ShareStateSurvey
+# Other topics than __consumer_offsets.
+_SURVEYS: Final[Mapping[str, type[_Survey]]] = {
+    TRANSACTION_STATE: TransactionSurvey,
+    SHARE_GROUP_STATE: ShareStateSurvey,
+}
+_PURPOSE: Final = "survey"
+_CONSUMER: Final = -1
+_EARLIEST: Final = -2
+
+
+class CoordinatorSurvey:
+    """Surveys topics; `done` is called once, now or later. It names what could not be read, with the reason."""
+
+    def __init__(
+        self,
+        step: Step,
+        metadata: CommittedMetadata,
+        outbound: OutboundConnections,
+        topics: Iterable[str],
+        *,
+        deadline_ms: int,
+        done: Callable[[CoordinatorUse], None],
+    ) -> None:
+        self._step = step
+        self._metadata = metadata
+        self._outbound = outbound
+        self._deadline_ms = deadline_ms
+        self._done = done
+        self._transactions: list[OpenTransaction] = []
+        self._groups: list[GroupInUse] = []
+        # Share partitions with delivery state, by group.
+        self._share_states: Counter[str] = Counter()
+        self._unread: list[UnreadPartition] = []
+        # A partition is being read. `start` begins the next one in a loop, so that the stack stays flat.
+        self._is_reading = False
+        self._is_advancing = False
+        image = metadata.image
+        self._waiting = deque(
+            (topic.name, topic.topic_id, partition_id)
+            for name in sorted(topics)
+            if (topic := image.topics.topic(name)) is not None
+            for partition_id, _ in topic.items()
+        )
+
+    def start(self) -> None:
+        """Read the next partitions until a response must be awaited; call `done` when there are no more."""
+        if self._is_advancing:
+            return
+        self._is_advancing = True
+        while self._waiting and not self._is_reading:
+            self._is_reading = True
+            topic, topic_id, partition_id = self._waiting.popleft()
+            survey = _SURVEYS.get(topic, GroupSurvey)()
+            self._find_start(_Reading(topic=topic, topic_id=topic_id, partition_id=partition_id, survey=survey))
+        self._is_advancing = False
+        if not self._is_reading:
+            states = self._share_states
+            self._done(
+                CoordinatorUse(
+                    transactions=tuple(sorted(self._transactions)),
+                    groups=tuple(
+                        each._replace(share_partitions=states[each.group_id]) for each in sorted(self._groups)
+                    ),
+                    unread=tuple(self._unread),
+                )
+            )
+
+    def _find_start(self, reading: _Reading) -> None:
+        """Request the log start offset from the leader."""
+        request = ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            topics=[ListOffsetsTopic(reading.topic, [ListOffsetsPartition(reading.partition_id, timestamp=_EARLIEST)])],
+        )
+
+        def answered(answer: WireMessage | RequestFailure) -> None:
+            if isinstance(answer, RequestFailure):
+                self._retry(reading, answer.reason)
+                return
+            assert isinstance(answer, ListOffsetsResponse), "a response to this request"
+            found = [each for topic in answer.topics for each in topic.partitions]
+            if len(found) != 1 or found[0].error_code:
+                self._retry(reading, error_name(found[0].error_code) if found else "an empty answer")
+                return
+            reading.offset = max(found[0].offset, *found[0].old_style_offsets, 0)
+            self._fetch(reading)
+
+        self._send(reading, request, answered)
+
+    def _fetch(self, reading: _Reading) -> None:
+        """Request the next piece from the leader."""
+        partition = FetchPartition(
+            partition=reading.partition_id, fetch_offset=reading.offset, partition_max_bytes=PIECE_BYTES
+        )
+        request = FetchRequest(
+            replica_id=_CONSUMER,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=PIECE_BYTES,
+            topics=[FetchTopic(reading.topic, reading.topic_id, [partition])],
+        )
+
+        def answered(answer: WireMessage | RequestFailure) -> None:
+            if isinstance(answer, RequestFailure):
+                self._retry(reading, answer.reason)
+                return
+            assert isinstance(answer, FetchResponse), "a response to this request"
+            self._receive(reading, answer)
+
+        self._send(reading, request, answered)
+
+    def _receive(self, reading: _Reading, answer: FetchResponse) -> None:
+        found = [each for topic in answer.responses for each in topic.partitions]
+        code = answer.error_code or (found[0].error_code if found else 0)
+        if len(found) != 1 or code:
+            self._retry(reading, error_name(code) if code else "an empty answer")
+            return
+        before = reading.offset
+        try:
+            reading.add(memoryview(found[0].records or b""))
+        except RemoteProtocolError as error:
+            self._give_up(reading, str(error))
+            return
+        if reading.offset >= found[0].high_watermark:
+            self._finish(reading)
+        elif reading.offset == before:
+            self._retry(reading, f"nothing at offset {before} of {found[0].high_watermark}")
+        else:
+            self._fetch(reading)
+
+    def _finish(self, reading: _Reading) -> None:
+        survey = reading.survey
+        if isinstance(survey, TransactionSurvey):
+            self._transactions += [
+                OpenTransaction(each.transactional_id, each.state.name, reading.partition_id, each.offset)
+                for each in survey.unfinished()
+            ]
+        elif isinstance(survey, ShareStateSurvey):
+            self._share_states.update(survey.partitions())
+        else:
+            self._groups += [
+                GroupInUse(
+                    group_id,
+                    group.type.value,
+                    group.members,
+                    reading.partition_id,
+                    member_ids=group.member_ids,
+                    committed=len(group.committed),
+                )
+                for group_id, group in survey.groups().items()
+            ]
+        self._is_reading = False
+        self.start()
+
+    def _retry(self, reading: _Reading, reason: str) -> None:
+        """Read the partition again from its start: it may have another leader now."""
+        reading.attempts += 1
+        if reading.attempts == ATTEMPTS_MAX or self._step.now_ms >= self._deadline_ms:
+            self._give_up(reading, reason)
+            return
+        survey = type(reading.survey)()
+        self._find_start(
+            _Reading(
+                topic=reading.topic,
+                topic_id=reading.topic_id,
+                partition_id=reading.partition_id,
+                survey=survey,
+                attempts=reading.attempts,
+            )
+        )
+
+    def _give_up(self, reading: _Reading, reason: str) -> None:
+        self._unread.append(UnreadPartition(reading.topic, reading.partition_id, reason))
+        self._is_reading = False
+        self.start()
+
+    def _send(
+        self, reading: _Reading, request: WireMessage, answered: Callable[[WireMessage | RequestFailure], None]
+    ) -> None:
+        image, now_ms = self._metadata.image, self._step.now_ms
+        if now_ms >= self._deadline_ms:
+            self._give_up(reading, "there was no time")
+            return
+        partition = image.topics.partition(reading.topic, reading.partition_id)
+        broker = None if partition is None else image.cluster.brokers.get(partition.leader)
+        if broker is None:
+            self._give_up(reading, "it has no leader")
+            return
+        place = self._endpoint_of(broker)
+        if place is None:
+            self._give_up(reading, f"this controller can speak to no listener of broker {broker.broker_id}")
+            return
+        endpoint, listener = place
+        self._outbound.send(
+            _PURPOSE,
+            endpoint,
+            request,
+            timeout_ms=self._deadline_ms - now_ms,
+            now_ms=now_ms,
+            done=answered,
+            listener=listener,
+        )
+
+    def _endpoint_of(self, broker: BrokerRegistration) -> tuple[Endpoint, str] | None:
+        """Return a broker's endpoint, and the listener whose security settings apply; None if there is none.
+
+        The inter-broker listener, if this node knows it; else one with the security protocol of the controllers'
+        listener and its credentials, or one without security.
+        """
+        config = self._step.config
+        between = next((each for each in broker.end_points if each.name == config.inter_broker_listener_name), None)
+        if between is not None:
+            return Endpoint(between.host, between.port), between.name
+        own = next(listener for listener in config.listeners if listener.is_controller)
+        for protocol, listener in ((own.security_protocol, own.name), ("PLAINTEXT", None)):
+            for each in broker.end_points:
+                if each.security_protocol == SECURITY_PROTOCOL_IDS[protocol]:
+                    return Endpoint(each.host, each.port), listener or each.name
+        return None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Reading:
+    """A partition that is being read, up to `offset`."""
+
+    topic: str
+    topic_id: bytes
+    partition_id: int
+    survey: _Survey
+    offset: int = 0
+    attempts: int = 0
+
+    def add(self, records: memoryview) -> None:
+        """Survey whole batches. Raises RemoteProtocolError for bytes that are none."""
+        position = 0
+        while position < len(records):
+            try:
+                batch = read_batch(records, position)
+            except IncompleteBatchError:
+                # The last batch of a response may be cut off.
+                return
+            position = batch.end_position
+            if batch.end_offset <= self.offset:
+                continue
+            for entry in log_entries([batch]):
+                if entry.offset >= self.offset:
+                    self.survey.add(entry)
+            self.offset = batch.end_offset

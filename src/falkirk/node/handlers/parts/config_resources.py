@@ -1,0 +1,77 @@
+"""The resources of requests about configs: authorization and duplicates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
+from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
+from falkirk.metadata.image.configs import BROKER_LOGGER, GROUP, TOPIC, ConfigResource
+from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
+from falkirk.protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.view import NodeView
+
+# Configs of other resources need the operation on the cluster.
+_PROTECTED_BY: Final[Mapping[int, tuple[ResourceType, ErrorCode]]] = {
+    TOPIC: (ResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+    GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+}
+
+
+class NamedResource(Protocol):
+    """A resource in a request."""
+
+    resource_type: int
+    resource_name: str
+
+
+R = TypeVar("R", bound=NamedResource)
+
+
+def authorization_error(
+    view: NodeView, context: RequestContext, operation: AclOperation, resource: ConfigResource
+) -> ApiError:
+    """Return the error of an operation on a resource's configs; NO_ERROR if it is allowed."""
+    name = resource.resource_name
+    if resource.resource_type in _PROTECTED_BY:
+        kind, error_code = _PROTECTED_BY[resource.resource_type]
+    else:
+        kind, error_code, name = ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, CLUSTER_NAME
+    if view.authorizer.is_allowed(context, operation, kind, name):
+        return NO_ERROR
+    return ApiError(error_code, "Authorization failed.")
+
+
+def sort_changes(
+    view: NodeView, context: RequestContext, resources: Iterable[R]
+) -> tuple[dict[ConfigResource, R], dict[ConfigResource, ApiError]]:
+    """Return the resources whose configs may be changed, and the others with their errors; each once, in order."""
+    accepted: dict[ConfigResource, R] = {}
+    refused: dict[ConfigResource, ApiError] = {}
+    for given in resources:
+        resource = ConfigResource(given.resource_type, given.resource_name)
+        if resource in accepted:
+            del accepted[resource]
+            refused[resource] = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate resource.")
+        elif resource not in refused:
+            error = _change_error(view, context, resource)
+            if error.is_failure:
+                refused[resource] = error
+            else:
+                accepted[resource] = given
+    return accepted, refused
+
+
+def _change_error(view: NodeView, context: RequestContext, resource: ConfigResource) -> ApiError:
+    kind = resource.resource_type
+    if kind == BROKER_LOGGER:
+        # Differs from Kafka: from 3.9 on its controllers' log levels can be changed.
+        return ApiError(ErrorCode.INVALID_REQUEST, "Log levels of this node cannot be changed.")
+    if not is_known_resource_type(kind, view.release):
+        return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {kind}.")
+    return authorization_error(view, context, AclOperation.ALTER_CONFIGS, resource)

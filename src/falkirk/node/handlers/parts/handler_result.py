@@ -1,0 +1,90 @@
+"""What a handler of a request returns, and how it answers later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Union
+
+import msgspec
+
+if TYPE_CHECKING:
+    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.protocol.connection import RequestReceived
+    from falkirk.protocol.schema import WireMessage
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedResponse:
+    """A response body that is encoded already, in the version of the request.
+
+    `is_for_all`: it depends on nothing but the request's bytes, the ranges of the listener, and the image's features
+    (ApiVersions) or topics and brokers (Metadata). Until one of these changes, the same bytes from any client of such a
+    listener get the same response without being decoded.
+    """
+
+    body: bytes
+    is_for_all: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class InPieces:
+    """A response whose large fields of bytes are sent without copying them once more."""
+
+    message: WireMessage
+
+
+@dataclass(frozen=True, slots=True)
+class AskRaft:
+    """The replica of the metadata log answers this request, at once or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotController:
+    """This node is no longer the active controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """No response (Produce with acks 0); `close`: the connection is closed, so that the client learns of an error."""
+
+    close: bool = False
+
+
+LateAnswer = Union["WireMessage", EncodedResponse, InPieces, NoAnswer, "ControllerResult[WireMessage]", NotController]
+
+Answer = Callable[[LateAnswer], None]
+"""Sends the answer to one request; called once. An EncodedResponse is not kept for other clients here.
+
+A ControllerResult is appended at once: the controller that is active in this step must have decided it.
+"""
+
+
+# Made for each request for records: a Struct costs a fifth of a dataclass.
+class AnswerLater(msgspec.Struct, frozen=True):
+    """The dispatcher calls `start` at once, which calls its argument with the answer, then or in a later step."""
+
+    start: Callable[[Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """The request inside an envelope: it is handled next, and its response is put into an EnvelopeResponse."""
+
+    request: RequestReceived
+    context: RequestContext
+
+
+ASK_RAFT: Final = AskRaft()
+
+HandlerResult = Union[
+    "WireMessage",
+    "ControllerResult[WireMessage]",
+    EncodedResponse,
+    AskRaft,
+    AnswerLater,
+    NoAnswer,
+    Unwrapped,
+]
+"""A ControllerResult if there are records to append, or the response depends on the controller's state."""

@@ -1,0 +1,90 @@
+"""Topics of a request about offsets: those for the group's shard, and the errors of the others (Kafka's KafkaApis)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.view import NodeView
+
+
+class RequestedPartition(Protocol):
+    """A partition in a request."""
+
+    partition_index: int
+
+
+class RequestedTopic(Protocol):
+    """A topic in a request, by name or, in some, by id."""
+
+    name: str
+
+    @property
+    def partitions(self) -> Sequence[RequestedPartition]:
+        """The partitions in the request."""
+        ...
+
+
+T = TypeVar("T", bound=RequestedTopic)
+
+
+class SortedTopics(Generic[T]):
+    """`accepted`: topics with their existing partitions; `refused`: (topic, partition, error)."""
+
+    def __init__(self) -> None:
+        self.accepted: list[T] = []
+        self.refused: list[tuple[T, int, ErrorCode]] = []
+
+
+def sort_topics(
+    view: NodeView, context: RequestContext, topics: Iterable[T], *, by_id: bool = False
+) -> SortedTopics[T]:
+    """Sort topics by authorization (READ) and existence, before their offsets are written.
+
+    UNKNOWN_TOPIC_ID for an unknown id; TOPIC_AUTHORIZATION_FAILED; UNKNOWN_TOPIC_OR_PARTITION. Topics get the name or
+    the id that the request lacks.
+    """
+    result: SortedTopics[T] = SortedTopics()
+    for asked in topics:
+        topic = _named(view, asked, by_id=by_id)
+        error = _topic_error(view, context, topic)
+        left = []
+        for partition in topic.partitions:
+            index = partition.partition_index
+            partition_error = error
+            if partition_error is ErrorCode.NONE and view.image.topics.partition(topic.name, index) is None:
+                partition_error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if partition_error is ErrorCode.NONE:
+                left.append(partition)
+            else:
+                result.refused.append((topic, index, partition_error))
+        if left:
+            whole = len(left) == len(topic.partitions)
+            result.accepted.append(topic if whole else replace(topic, partitions=left))  # type: ignore[type-var]
+    return result
+
+
+def _named(view: NodeView, asked: T, *, by_id: bool) -> T:
+    if not hasattr(asked, "topic_id"):
+        return asked
+    if by_id:
+        return replace(asked, name=view.image.topics.names.get(asked.topic_id, ""))  # type: ignore[type-var]
+    known = view.image.topics.topic(asked.name)
+    return replace(asked, topic_id=ZERO_UUID if known is None else known.topic_id)  # type: ignore[type-var]
+
+
+def _topic_error(view: NodeView, context: RequestContext, topic: RequestedTopic) -> ErrorCode:
+    if not topic.name and getattr(topic, "topic_id", ZERO_UUID) != ZERO_UUID:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not view.authorizer.is_allowed(context, AclOperation.READ, ResourceType.TOPIC, topic.name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE

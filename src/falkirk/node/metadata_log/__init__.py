@@ -1,0 +1,1 @@
+"""The metadata log of a node: driving its replica, applying what is committed, writing snapshots."""

@@ -1,0 +1,1 @@
+"""What a node reads and checks before it runs."""

@@ -1,1 +1,0 @@
-"""What brokers on ZooKeeper answer: one file for each API, `routes.py` lists them."""

@@ -1,0 +1,1 @@
+"""The Spark session, tasks on its workers, and tables in Spark's types."""

@@ -1,0 +1,1 @@
+"""The state of topics and partitions, applied to all partitions at once, on columns."""

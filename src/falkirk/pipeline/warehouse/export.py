@@ -1,0 +1,55 @@
+"""Export a warehouse in another format that Spark writes: ORC, or one of a package (Delta, Iceberg)."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from falkirk.pipeline.errors import WarehouseError
+from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.warehouse.warehouse import Warehouse
+
+
+def export(
+    spark: SparkSession, warehouse: Warehouse, out: str, *, format_: str, tables: frozenset[str], progress: Progress
+) -> dict[str, int]:
+    """Write each table to a directory below `out`, a path or URI as Spark has it; return the rows of each.
+
+    Output is partitioned by cluster and replaces what is there of each cluster, so a second run changes nothing. Raises
+    WarehouseError, before anything is written, for a format that this Spark cannot write.
+    """
+    _check_format(spark, format_)
+    found = FleetTables(spark, warehouse)
+    rows = {}
+    for number, name in enumerate(sorted(tables)):
+        progress.update(f"writing {format_}", number, len(tables))
+        frame = found[name]
+        writer = frame.write.format(format_).partitionBy(CLUSTER).mode("overwrite")
+        writer.option("partitionOverwriteMode", "dynamic").save(f"{out}/{name}")
+        rows[name] = frame.count()
+    progress.update(f"writing {format_}", len(tables), len(tables))
+    return rows
+
+
+def _check_format(spark: SparkSession, format_: str) -> None:
+    """Write and read a table of one row. Raises WarehouseError."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"file://{folder}/table"
+        try:
+            spark.range(1).write.format(format_).save(path)
+            spark.read.format(format_).load(path).collect()
+        except (PySparkException, Py4JError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise WarehouseError(
+                f"format {format_}: this Spark ({spark.version}) cannot write and read it: {reason} "
+                "(a package for it is named with --spark-conf spark.jars.packages=...)"
+            ) from error

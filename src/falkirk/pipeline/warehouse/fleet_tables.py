@@ -1,0 +1,58 @@
+"""The tables of a warehouse as Spark DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from falkirk.pipeline.spark.rows import spark_schema
+from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from falkirk.pipeline.tables.table import Table
+    from falkirk.pipeline.warehouse.warehouse import Warehouse
+
+_SCHEMES: Final = {"s3": "s3a"}
+
+
+class FleetTables(Mapping[str, "DataFrame"]):
+    """Name -> DataFrame over the data files committed when this object is made; column `cluster` comes last.
+
+    A table is read on first access; one without rows is empty, not absent.
+    """
+
+    def __init__(self, spark: SparkSession, warehouse: Warehouse) -> None:
+        self._spark = spark
+        self._warehouse = warehouse
+        self._manifests = warehouse.manifests()
+        self._frames: dict[str, DataFrame] = {}
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._frames:
+            self._frames[name] = self._read(TABLES[name])
+        return self._frames[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    def __len__(self) -> int:
+        return len(TABLES)
+
+    def _read(self, table: Table) -> DataFrame:
+        # Spark puts partition columns, which come from paths, behind all others.
+        schema = spark_schema(table).add(CLUSTER, "string", metadata={"comment": CLUSTER_COMMENT})
+        paths = [file.path for manifest in self._manifests for file in manifest.files(table.name)]
+        if not paths:
+            return self._spark.createDataFrame([], schema)
+        root = spark_uri(self._warehouse)
+        reader = self._spark.read.schema(schema).option("basePath", f"{root}/{table.name}")
+        return reader.parquet(*(f"{root}/{path}" for path in paths))
+
+
+def spark_uri(warehouse: Warehouse) -> str:
+    """Return the warehouse's URI as Spark spells it: Hadoop's name for S3 is s3a."""
+    scheme, separator, rest = warehouse.uri.partition("://")
+    return f"{_SCHEMES.get(scheme, scheme)}://{rest}" if separator else f"file://{warehouse.uri}"

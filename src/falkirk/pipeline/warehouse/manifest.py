@@ -1,0 +1,60 @@
+"""What a warehouse holds of one cluster: pieces, each made of some bytes of its files, and the data files of each.
+
+Only data files in a manifest count. A manifest is replaced as a whole, so all tables of a cluster change at one moment,
+or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+FORMAT: Final = 1
+"""Incremented when an older falkirk could no longer read a manifest or a table."""
+
+
+class DataFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One Parquet file; `path` is relative to the warehouse."""
+
+    table: str
+    path: str
+    rows: int
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """Data files that are made, and replaced, together.
+
+    `fingerprint` identifies the input; if it changes, the piece is made anew. A piece of a file that grows has `start`
+    and `end` (bytes; nothing behind `end` is in a table yet) and `end_crc`, the CRC of the last bytes before `end`:
+    while these bytes stay the same, the file has only grown.
+    """
+
+    key: str
+    kind: str
+    source: str
+    fingerprint: str = ""
+    start: int = 0
+    end: int = 0
+    end_crc: int = 0
+    files: tuple[DataFile, ...] = ()
+    # For the next ingest: the tables of a state, and the node whose metadata log was chosen.
+    tables: tuple[str, ...] = ()
+    chosen_node: int | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """All pieces of a cluster, by key."""
+
+    format: int = FORMAT
+    cluster: str
+    cluster_id: str | None = None
+    pieces: dict[str, Piece] = msgspec.field(default_factory=dict)
+
+    def files(self, table: str) -> list[DataFile]:
+        """Return the data files of a table."""
+        return [file for piece in self.pieces.values() for file in piece.files if file.table == table]
+
+    def paths(self) -> set[str]:
+        """Return the paths of all data files."""
+        return {file.path for piece in self.pieces.values() for file in piece.files}

@@ -1,0 +1,1 @@
+"""Clock, network, disks and hosts, with their faults."""

@@ -1,0 +1,1 @@
+"""What checkers read: replicas of the metadata log, brokers' logs, levels, files, and marks that runs must reach."""

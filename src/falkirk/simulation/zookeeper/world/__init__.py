@@ -1,0 +1,1 @@
+"""An in-memory ZooKeeper, and the hosts of the brokers on it."""

@@ -1,0 +1,1 @@
+"""server.properties of a broker on ZooKeeper."""

@@ -1,0 +1,1 @@
+"""The APIs of brokers on ZooKeeper: one file each, listed in `routes.py`."""

@@ -1,0 +1,1 @@
+"""The session with ZooKeeper: requests, responses and watches as values."""

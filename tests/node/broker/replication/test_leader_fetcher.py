@@ -1,0 +1,644 @@
+"""A follower's fetcher against a leader whose answers are played: what it asks, and what its logs have after each."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from falkirk.metadata.image.partition import Partition as PartitionState
+from falkirk.node.broker.replication.hosted_partition import HostedPartition
+from falkirk.node.broker.replication.leader_fetcher import LeaderFetcher
+from falkirk.node.broker.replication.settings import ReplicationSettings
+from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
+from falkirk.protocol.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, PartitionData
+from falkirk.protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsTopicResponse,
+)
+from falkirk.protocol.record import Record
+from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.versions.metadata_version import MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.protocol.schema import WireMessage
+
+TOPIC_ID = b"t" * 16
+A, B = TopicIdPartition(TOPIC_ID, "t", 0), TopicIdPartition(TOPIC_ID, "t", 1)
+LEADER, FOLLOWER = 1, 2
+LEADER_EPOCH = 5
+SESSION = 77
+BACKOFF_MS = 1000
+SETTINGS = ReplicationSettings(
+    inter_broker_listener_name="INTERNAL",
+    replica_lag_time_max_ms=30_000,
+    replica_fetch_max_bytes=1 << 20,
+    replica_fetch_wait_max_ms=500,
+    replica_fetch_min_bytes=1,
+    replica_fetch_response_max_bytes=10 << 20,
+    replica_fetch_backoff_ms=BACKOFF_MS,
+    replica_socket_timeout_ms=30_000,
+    replica_selector_class=None,
+)
+VERSION = MetadataVersion.parse("4.0-IV3")
+
+
+def batch(base_offset: int, count: int = 1, epoch: int = LEADER_EPOCH) -> bytes:
+    records = [Record(base_offset + index, 1_700_000_000_000, None, b"v") for index in range(count)]
+    return build_batch(records, base_offset=base_offset, leader_epoch=epoch)
+
+
+def broker_at(port: int) -> SimpleNamespace:
+    points = [
+        SimpleNamespace(name="PLAINTEXT", host="h", port=1),
+        SimpleNamespace(name="INTERNAL", host="h", port=port),
+    ]
+    return SimpleNamespace(end_points=points)
+
+
+class Leader:
+    """Plays the leader: `asked` gives the next request, `answer` what comes back."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, Callable[[WireMessage | RequestFailure], None], dict[str, Any]]] = []
+        self.disconnected: list[Endpoint] = []
+        self.failed: list[HostedPartition] = []
+        self.facts: list[tuple[str, str]] = []
+        self.context: Any = SimpleNamespace(
+            node_id=FOLLOWER,
+            broker_epoch=22,
+            now_ms=0,
+            settings=SETTINGS,
+            image=SimpleNamespace(
+                cluster=SimpleNamespace(brokers={LEADER: broker_at(9092)}),
+                features=SimpleNamespace(metadata_version=VERSION),
+                topics=SimpleNamespace(names={TOPIC_ID: "t"}),
+            ),
+            effects=lambda fact: self.facts.append((fact.event, fact.fields["reason"])),
+        )
+        self.fetcher = LeaderFetcher(LEADER, self.context, self, lambda partition, _: self.failed.append(partition))  # type: ignore[arg-type]
+
+    # What a fetcher needs of OutboundConnections.
+
+    def send(self, purpose: str, endpoint: Endpoint, message: Any, *, done: Any, **fields: Any) -> None:
+        self.sent.append((message, done, {"purpose": purpose, "endpoint": endpoint, **fields}))
+
+    def disconnect(self, purpose: str, endpoint: Endpoint, reason: str, now_ms: int) -> None:
+        assert (purpose, now_ms) == ("fetcher-1", self.context.now_ms)
+        assert reason
+        self.disconnected.append(endpoint)
+
+    # What tests say and see.
+
+    def replica(self, key: TopicIdPartition, *batches: bytes, high_watermark: int = 0) -> HostedPartition:
+        """Have the follower fetch one more partition, whose log has these batches."""
+        log = UnifiedLog.open(
+            MemoryDisk(),
+            f"/d0/t-{key.partition}",
+            config=LogConfig(),
+            topic_partition=key.topic_partition,
+            topic_id=ZERO_UUID,
+            recovery_point=0,
+            log_start_offset=0,
+            had_clean_shutdown=False,
+            now_ms=0,
+        )
+        for each in batches:
+            log.append_as_follower(each)
+        log.update_high_watermark(high_watermark)
+        partition = HostedPartition(key, self.context, None, lambda _: None, lambda *_: None)  # type: ignore[arg-type]
+        partition.make_follower(state(LEADER_EPOCH), log)
+        self.fetcher.add(partition)
+        return partition
+
+    def asked(self) -> Any:
+        """Return what is asked now; None: nothing."""
+        before = len(self.sent)
+        self.fetcher.tick()
+        return self.sent[-1][0] if len(self.sent) > before else None
+
+    def answer(self, answer: WireMessage | RequestFailure) -> None:
+        self.sent[-1][1](answer)
+
+    def fetched(self, *partitions: PartitionData, session_id: int = SESSION, **fields: Any) -> None:
+        topics = [FetchableTopicResponse("", TOPIC_ID, list(partitions))] if partitions else []
+        self.answer(FetchResponse(session_id=session_id, responses=topics, **fields))
+
+    def offsets(self, offset: int = -1, *, error: int = 0) -> None:
+        data = ListOffsetsPartitionResponse(partition_index=0, error_code=error, offset=offset, leader_epoch=5)
+        self.answer(ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", [data])]))
+
+
+def state(leader_epoch: int) -> PartitionState:
+    return PartitionState((1, 2), (ZERO_UUID,) * 2, (1, 2), LEADER, leader_epoch, leader_epoch)
+
+
+def told(request: FetchRequest) -> dict[int, tuple[int, int, int]]:
+    """Return what a request tells of partitions: the next offset, our leader epoch, the last batch's epoch."""
+    return {
+        each.partition: (each.fetch_offset, each.current_leader_epoch, each.last_fetched_epoch)
+        for topic in request.topics
+        for each in topic.partitions
+    }
+
+
+def forgotten(request: FetchRequest) -> list[int]:
+    return [index for topic in request.forgotten_topics_data for index in topic.partitions]
+
+
+def session(request: FetchRequest) -> tuple[int, int]:
+    return request.session_id, request.session_epoch
+
+
+def data(partition: int = 0, **fields: Any) -> PartitionData:
+    return PartitionData(**{"partition_index": partition, "high_watermark": 0, "log_start_offset": 0, **fields})
+
+
+@pytest.fixture
+def leader() -> Leader:
+    return Leader()
+
+
+# --- What is asked
+
+
+def test_the_first_request_tells_where_each_log_ends_and_in_which_epoch(leader: Leader) -> None:
+    leader.replica(A, batch(0, 3, epoch=2), batch(3, 2, epoch=4))
+    leader.replica(B)
+
+    request = leader.asked()
+
+    assert told(request) == {0: (5, LEADER_EPOCH, 4), 1: (0, LEADER_EPOCH, -1)}
+    assert session(request) == (0, 0)
+    assert (request.replica_id, request.replica_state.replica_id, request.replica_state.replica_epoch) == (-1, 2, 22)
+    assert (request.max_wait_ms, request.min_bytes, request.max_bytes) == (500, 1, 10 << 20)
+    assert [(topic.topic_id, topic.partitions[0].partition_max_bytes) for topic in request.topics] == [
+        (TOPIC_ID, 1 << 20)
+    ]
+    assert leader.sent[0][2] == {
+        "purpose": "fetcher-1",
+        "endpoint": Endpoint("h", 9092),
+        "timeout_ms": 30_000,
+        "now_ms": 0,
+        "listener": "INTERNAL",
+        "version_max": VERSION.fetch_request_version,
+    }
+
+
+def test_the_next_request_tells_only_of_logs_that_have_grown(leader: Leader) -> None:
+    grown, idle = leader.replica(A), leader.replica(B, batch(0))
+    leader.asked()
+
+    leader.fetched(data(0, records=batch(0, 4), high_watermark=3, log_start_offset=1))
+
+    assert grown.log is not None
+    assert idle.log is not None
+    assert (grown.log.log_end_offset, grown.log.high_watermark, grown.log.log_start_offset) == (4, 3, 1)
+    assert idle.log.log_end_offset == 1
+    request = leader.asked()
+    assert session(request) == (SESSION, 1)
+    assert told(request) == {0: (4, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+def test_nothing_more_is_asked_before_the_answer(leader: Leader) -> None:
+    leader.replica(A)
+    leader.asked()
+
+    leader.replica(B)
+    assert leader.asked() is None
+    assert leader.fetcher.next_wakeup_ms is None
+
+    leader.fetched()
+    assert told(leader.asked()) == {1: (0, LEADER_EPOCH, -1)}
+
+
+def test_a_leader_that_is_not_registered_is_waited_for_and_one_that_has_moved_is_followed(leader: Leader) -> None:
+    leader.replica(A)
+    brokers = leader.context.image.cluster.brokers
+    registered = brokers.pop(LEADER)
+    assert leader.asked() is None
+
+    brokers[LEADER] = registered
+    leader.asked()
+    leader.fetched()
+    brokers[LEADER] = broker_at(9999)
+
+    assert leader.asked() is not None
+    assert leader.disconnected == [Endpoint("h", 9092)]
+    assert leader.sent[-1][2]["endpoint"] == Endpoint("h", 9999)
+
+
+# --- Errors of a partition
+
+
+def test_a_fenced_epoch_is_not_asked_for_again_before_the_metadata_tells_another(leader: Leader) -> None:
+    replica = leader.replica(A, batch(0, 2))
+    leader.replica(B)
+    leader.asked()
+
+    leader.fetched(data(0, error_code=ErrorCode.FENCED_LEADER_EPOCH))
+
+    leader.context.now_ms = 10 * BACKOFF_MS
+    request = leader.asked()
+    assert (told(request), forgotten(request)) == ({}, [0])
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 2
+    leader.fetched()
+    replica.make_follower(state(LEADER_EPOCH + 1), None)
+    leader.fetcher.add(replica)
+    assert told(leader.asked()) == {0: (2, LEADER_EPOCH + 1, LEADER_EPOCH)}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    ],
+    ids=lambda error: error.name,
+)
+def test_a_partition_that_is_refused_is_left_out_for_a_while_and_others_go_on(leader: Leader, error: ErrorCode) -> None:
+    refused, other = leader.replica(A, batch(0, 2)), leader.replica(B)
+    leader.asked()
+
+    leader.fetched(data(0, error_code=error), data(1, records=batch(0)))
+
+    request = leader.asked()
+    assert (told(request), forgotten(request)) == ({1: (1, LEADER_EPOCH, LEADER_EPOCH)}, [0])
+    assert leader.facts == [("replica-fetch-refused", error.name)]
+    leader.fetched()
+    leader.context.now_ms = BACKOFF_MS - 1
+    assert told(leader.asked()) == {}
+    leader.fetched()
+    leader.context.now_ms = BACKOFF_MS
+    assert told(leader.asked()) == {0: (2, LEADER_EPOCH, LEADER_EPOCH)}
+    assert refused.log is not None
+    assert other.log is not None
+    assert (refused.log.log_end_offset, other.log.log_end_offset) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        batch(2)[:-1] + b"\xff",
+        bytes(100),
+        batch(1),
+        batch(2) + batch(2),
+        batch(2, 2) + batch(4)[:-1] + b"\xff",
+    ],
+    ids=["a wrong CRC", "zeros", "what is there", "one twice", "a good one before a bad one"],
+)
+def test_records_that_do_not_fit_are_not_kept_and_asked_for_again_later(leader: Leader, records: bytes) -> None:
+    replica = leader.replica(A, batch(0, 2))
+    leader.asked()
+
+    leader.fetched(data(0, records=records, high_watermark=9))
+
+    assert replica.log is not None
+    assert (replica.log.log_end_offset, replica.log.high_watermark) == (2, 0)
+    assert [event for event, _ in leader.facts] == ["records-do-not-fit"]
+    assert forgotten(leader.asked()) == [0]
+    leader.fetched()
+    leader.context.now_ms = BACKOFF_MS
+    assert told(leader.asked()) == {0: (2, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+def test_records_of_a_later_epoch_than_was_asked_for_are_not_taken(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+
+    leader.fetched(data(0, records=batch(0) + batch(1, epoch=LEADER_EPOCH + 1)))
+
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 1
+    assert told(leader.asked()) == {0: (1, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+def test_a_disk_that_fails_is_told_of_and_its_partition_not_fetched_any_more(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "broken")
+
+    assert replica.log is not None
+    replica.log.append_as_follower = fail  # type: ignore[method-assign, assignment]
+    leader.fetched(data(0, records=batch(0)))
+
+    assert leader.failed == [replica]
+    request = leader.asked()
+    assert (told(request), forgotten(request)) == ({}, [0])
+
+
+# --- Where logs part
+
+
+@pytest.mark.parametrize(
+    ("diverging", "end_offset", "last_epoch"),
+    [
+        pytest.param((4, 7), 7, 4, id="within the last epoch that both have"),
+        pytest.param((4, 20), 9, 4, id="the leader has more of that epoch: where ours ends"),
+        pytest.param((2, 3), 3, 2, id="within an earlier epoch"),
+        pytest.param((3, 6), 4, 2, id="an epoch that we do not have: where our earlier one ends"),
+        pytest.param((1, 2), 0, None, id="an epoch before all of ours"),
+        pytest.param((LEADER_EPOCH, 11), 11, LEADER_EPOCH, id="the last epoch, but the leader has less of it"),
+    ],
+)
+def test_a_log_is_cut_where_it_parts_from_the_leaders(
+    leader: Leader, diverging: tuple[int, int], end_offset: int, last_epoch: int | None
+) -> None:
+    # Epoch 2: 0 to 3, epoch 4: 4 to 8, epoch 5: 9 to 12.
+    batches = [*(batch(each, epoch=2) for each in range(4)), *(batch(each, epoch=4) for each in range(4, 9))]
+    replica = leader.replica(A, *batches, *(batch(each) for each in range(9, 13)))
+    leader.asked()
+
+    leader.fetched(data(0, diverging_epoch=EpochEndOffset(*diverging), records=batch(13), high_watermark=13))
+
+    log = replica.log
+    assert log is not None
+    assert (log.log_end_offset, log.latest_epoch, log.high_watermark) == (end_offset, last_epoch, 0)
+    request = leader.asked()
+    assert told(request) == {0: (end_offset, LEADER_EPOCH, -1 if last_epoch is None else last_epoch)}
+    # Begun anew, so that the leader tells its high watermark again.
+    assert session(request) == (SESSION, 0)
+
+
+def test_logs_that_part_more_than_once_are_cut_until_they_agree(leader: Leader) -> None:
+    replica = leader.replica(A, batch(0, epoch=1), batch(1, epoch=2), batch(2, epoch=4))
+    for diverging, asked_next in (((3, 9), (2, 2)), ((0, 1), (0, -1))):
+        leader.asked()
+        leader.fetched(data(0, diverging_epoch=EpochEndOffset(*diverging)))
+        assert replica.log is not None
+        assert (replica.log.log_end_offset, replica.log.latest_epoch or -1) == asked_next
+    leader.asked()
+    leader.fetched(data(0, records=batch(0, 3, epoch=3), high_watermark=3))
+    assert (replica.log.log_end_offset, replica.log.latest_epoch, replica.log.high_watermark) == (3, 3, 3)
+
+
+# --- Offsets that the leader does not have
+
+
+def out_of_range(leader: Leader) -> None:
+    leader.asked()
+    leader.fetched(data(0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+
+
+def asked_offset(leader: Leader) -> tuple[int, int]:
+    """Return the timestamp and the leader epoch that are asked for: -1 is the leader's end, -2 its start."""
+    request = leader.asked()
+    assert isinstance(request, ListOffsetsRequest)
+    assert request.replica_id == FOLLOWER
+    assert leader.sent[-1][2]["version_max"] == VERSION.list_offsets_request_version
+    (topic,) = request.topics
+    (partition,) = topic.partitions
+    assert (topic.name, partition.partition_index) == ("t", 0)
+    return partition.timestamp, partition.current_leader_epoch
+
+
+@pytest.mark.parametrize(
+    ("level", "fetch", "list_offsets"),
+    [("3.7-IV0", 15, 8), ("3.9-IV0", 17, 9), ("4.0-IV3", 17, 10), ("4.1-IV1", 18, 10)],
+)
+def test_each_request_is_in_the_version_of_the_level_that_is_now(
+    leader: Leader, level: str, fetch: int, list_offsets: int
+) -> None:
+    leader.replica(A)
+    assert leader.asked() is not None
+    # Higher than the one before, or lower: metadata.version may go either way.
+    leader.context.image.features.metadata_version = MetadataVersion.parse(level)
+    leader.fetched(data(error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+    assert isinstance(leader.asked(), ListOffsetsRequest)
+    assert leader.sent[-1][2]["version_max"] == list_offsets
+    leader.offsets(0)
+    assert isinstance(leader.asked(), ListOffsetsRequest)
+    leader.offsets(0)
+    assert isinstance(leader.asked(), FetchRequest)
+    assert leader.sent[-1][2]["version_max"] == fetch
+
+
+def test_a_log_that_is_longer_than_the_leaders_is_cut_at_its_end(leader: Leader) -> None:
+    replica = leader.replica(A, *(batch(each) for each in range(5)))
+    out_of_range(leader)
+
+    assert asked_offset(leader) == (-1, LEADER_EPOCH)
+    leader.offsets(3)
+
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 3
+    assert told(leader.asked()) == {0: (3, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+@pytest.mark.parametrize(
+    ("start", "log", "asked_next"),
+    [
+        pytest.param(9, (9, 9), {0: (9, LEADER_EPOCH, -1)}, id="the leader begins behind our end: begun anew there"),
+        pytest.param(2, (0, 5), {}, id="it begins before: as it was, which the session knows"),
+    ],
+)
+def test_a_log_that_is_not_longer_begins_where_the_leaders_does(
+    leader: Leader, start: int, log: tuple[int, int], asked_next: dict[int, tuple[int, int, int]]
+) -> None:
+    replica = leader.replica(A, *(batch(each) for each in range(5)))
+    out_of_range(leader)
+
+    assert asked_offset(leader) == (-1, LEADER_EPOCH)
+    leader.offsets(12)
+    assert asked_offset(leader) == (-2, LEADER_EPOCH)
+    leader.offsets(start)
+
+    assert replica.log is not None
+    assert (replica.log.log_start_offset, replica.log.log_end_offset) == log
+    request = leader.asked()
+    assert (told(request), forgotten(request), session(request)) == (asked_next, [], (SESSION, 1))
+
+
+def test_offsets_that_are_refused_are_asked_for_after_another_fetch(leader: Leader) -> None:
+    replica = leader.replica(A, batch(0, 5))
+    out_of_range(leader)
+    asked_offset(leader)
+
+    leader.offsets(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    assert isinstance(leader.asked(), FetchRequest)
+    leader.fetched()
+    leader.context.now_ms = BACKOFF_MS
+    assert told(leader.asked()) == {0: (5, LEADER_EPOCH, LEADER_EPOCH)}
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 5
+
+
+def test_offsets_of_a_fenced_epoch_are_not_asked_for_again(leader: Leader) -> None:
+    leader.replica(A, batch(0, 5))
+    out_of_range(leader)
+    asked_offset(leader)
+
+    leader.offsets(error=ErrorCode.FENCED_LEADER_EPOCH)
+
+    leader.context.now_ms = 10 * BACKOFF_MS
+    assert forgotten(leader.asked()) == [0]
+
+
+def test_offsets_are_asked_for_again_when_the_connection_breaks(leader: Leader) -> None:
+    leader.replica(A, batch(0, 5))
+    out_of_range(leader)
+    asked_offset(leader)
+
+    leader.answer(RequestFailure("gone"))
+
+    assert leader.asked() is None
+    assert leader.fetcher.next_wakeup_ms == BACKOFF_MS
+    leader.context.now_ms = BACKOFF_MS
+    assert asked_offset(leader) == (-1, LEADER_EPOCH)
+
+
+def test_an_offset_that_comes_after_the_leader_has_changed_cuts_nothing(leader: Leader) -> None:
+    replica = leader.replica(A, *(batch(each) for each in range(5)))
+    out_of_range(leader)
+    asked_offset(leader)
+    replica.make_follower(state(LEADER_EPOCH + 1), None)
+    leader.fetcher.add(replica)
+
+    leader.offsets(1)
+
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 5
+    assert told(leader.asked()) == {0: (5, LEADER_EPOCH + 1, LEADER_EPOCH)}
+
+
+# --- Answers as a whole
+
+
+@pytest.mark.parametrize(
+    ("error", "begun_anew"),
+    [(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, (0, 0)), (ErrorCode.INVALID_FETCH_SESSION_EPOCH, (SESSION, 0))],
+    ids=lambda each: each.name if isinstance(each, ErrorCode) else None,
+)
+def test_a_session_that_the_leader_does_not_have_begins_anew_at_once(
+    leader: Leader, error: ErrorCode, begun_anew: tuple[int, int]
+) -> None:
+    replica = leader.replica(A)
+    leader.replica(B)
+    leader.asked()
+    leader.fetched(data(0, records=batch(0)))
+    leader.asked()
+
+    leader.fetched(data(0, records=batch(1)), session_id=0, error_code=error)
+
+    request = leader.asked()
+    assert session(request) == begun_anew
+    assert told(request) == {0: (1, LEADER_EPOCH, LEADER_EPOCH), 1: (0, LEADER_EPOCH, -1)}
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [RequestFailure("gone"), FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)],
+    ids=["no answer", "an error"],
+)
+def test_after_a_failure_all_is_told_again_but_not_at_once(
+    leader: Leader, answer: WireMessage | RequestFailure
+) -> None:
+    leader.replica(A, batch(0))
+    leader.replica(B)
+    leader.asked()
+    leader.fetched()
+    leader.asked()
+
+    leader.answer(answer)
+
+    leader.context.now_ms = BACKOFF_MS - 1
+    assert leader.asked() is None
+    assert leader.fetcher.next_wakeup_ms == BACKOFF_MS
+    leader.context.now_ms = BACKOFF_MS
+    request = leader.asked()
+    assert session(request) == (SESSION, 0)
+    assert told(request) == {0: (1, LEADER_EPOCH, LEADER_EPOCH), 1: (0, LEADER_EPOCH, -1)}
+    assert [event for event, _ in leader.facts] == ["replica-fetch-failed"]
+
+
+def test_a_failure_while_all_partitions_wait_is_waited_for_too(leader: Leader) -> None:
+    leader.replica(A)
+    leader.asked()
+    leader.fetched(data(0, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    leader.asked()
+    leader.context.now_ms = BACKOFF_MS // 2
+
+    leader.answer(RequestFailure("gone"))
+
+    # A time that has come and gone without anything to do would be asked for again and again.
+    assert leader.fetcher.next_wakeup_ms == BACKOFF_MS * 3 // 2
+    leader.context.now_ms = BACKOFF_MS * 3 // 2
+    assert told(leader.asked()) == {0: (0, LEADER_EPOCH, -1)}
+
+
+def test_a_leader_that_throttles_is_not_asked_before_its_time(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+
+    leader.fetched(data(0, records=batch(0)), throttle_time_ms=300)
+
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 1
+    leader.context.now_ms = 299
+    assert leader.asked() is None
+    assert leader.fetcher.next_wakeup_ms == 300
+    leader.context.now_ms = 300
+    assert told(leader.asked()) == {0: (1, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+def test_an_answer_to_an_earlier_epoch_is_not_taken(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+    replica.make_follower(state(LEADER_EPOCH + 1), None)
+    leader.fetcher.add(replica)
+
+    leader.fetched(data(0, records=batch(0)))
+
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 0
+    assert told(leader.asked()) == {0: (0, LEADER_EPOCH + 1, -1)}
+
+
+def test_what_was_not_asked_for_is_not_taken(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+    stranger = leader.replica(B)
+
+    topics = [
+        FetchableTopicResponse("", b"u" * 16, [data(0, records=batch(0))]),
+        FetchableTopicResponse("", TOPIC_ID, [data(1, records=batch(0)), data(7, records=batch(0))]),
+    ]
+    leader.answer(FetchResponse(session_id=SESSION, responses=topics))
+
+    assert replica.log is not None
+    assert stranger.log is not None
+    assert (replica.log.log_end_offset, stranger.log.log_end_offset) == (0, 0)
+
+
+def test_an_answer_after_the_end_changes_nothing(leader: Leader) -> None:
+    replica = leader.replica(A)
+    leader.asked()
+
+    leader.fetcher.close()
+    leader.fetched(data(0, records=batch(0)))
+
+    assert leader.disconnected == [Endpoint("h", 9092)]
+    assert replica.log is not None
+    assert replica.log.log_end_offset == 0

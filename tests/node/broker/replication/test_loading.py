@@ -1,0 +1,57 @@
+"""A broker that loads its logs, in many steps: it stays in the cluster meanwhile, and leads nothing."""
+
+from __future__ import annotations
+
+import pytest
+from replica_cluster import ReplicaCluster
+
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.storage.log.log_manager import LogManager
+
+pytestmark = pytest.mark.slow
+
+
+class SlowLoading:
+    """Loads one log a step, and has not loaded all before it is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may_end = False
+        self.steps = 0
+        load_some = LogManager.load_some
+
+        def load_one(logs: LogManager) -> bool:
+            self.steps += 1
+            return (self.may_end or self.steps < 3) and load_some(logs, 1)
+
+        monkeypatch.setattr(LogManager, "load_some", load_one)
+
+
+def test_a_broker_heartbeats_and_is_fenced_until_its_logs_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = ReplicaCluster(brokers=2)
+    for topic in ("a", "b", "c"):
+        cluster.create(topic, replicas={0: [101, 102]})
+        assert cluster.produce(topic, b"one") == 0
+    cluster.kill(102)
+    cluster.wait_for_isr("a", 101)
+    loading = SlowLoading(monkeypatch)
+
+    cluster.network.start(102)
+    cluster.run(3_000)
+
+    broker = cluster.network.hosts[102].running.broker
+    assert broker is not None
+    assert broker.state is BrokerState.RECOVERY
+    assert cluster.network.now_ms - broker._lifecycle._last_response_ms < 2_000
+    assert cluster.network.active is not None
+    assert cluster.network.active.running.image.cluster.brokers[102].fenced
+    assert cluster.produce("a", b"two") == 0
+    cluster.delete("b")
+    cluster.run(200)
+
+    loading.may_end = True
+    cluster.wait_for_isr("a", 101, 102)
+    assert broker.state is BrokerState.RUNNING
+    assert cluster.values(102, "a") == [b"one", b"two"]
+    names = cluster.network.hosts[102].disk.list("/d0")
+    # Its log was loaded before the topic was deleted.
+    assert [name.endswith("-stray") for name in names if name.startswith("b-0")] == [True]

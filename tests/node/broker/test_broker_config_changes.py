@@ -1,0 +1,181 @@
+"""What a broker refuses of changed configs before it passes them on, and what becomes of the rest."""
+
+from __future__ import annotations
+
+import pytest
+from immutables import Map
+from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
+
+from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, GROUP, TOPIC, ConfigResource, ConfigsImage
+from falkirk.node.broker.broker_config_changes import APPEND, DELETE, SET, SUBTRACT, BrokerConfigChanges
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.config.node_config import BROKER as BROKER_ROLE
+from falkirk.node.config.node_config import CONTROLLER
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from falkirk.protocol.messages import alter_configs_request as legacy
+from falkirk.protocol.messages import incremental_alter_configs_request as incremental
+from falkirk.versions.release import Release
+
+OWN = 101
+STATIC = {
+    "process.roles": "broker",
+    "node.id": str(OWN),
+    "listeners": "PLAINTEXT://:9092",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": "1@host:9093",
+    "log.dirs": "d",
+}
+
+
+def change(kind, name, *configs):
+    """One resource; configs are (name, value) or (name, operation, value)."""
+    given = [config if len(config) == 3 else (config[0], SET, config[1]) for config in configs]
+    return incremental.AlterConfigsResource(kind, name, [incremental.AlterableConfig(*config) for config in given])
+
+
+def refused(*resources, configs=None, release="4.3"):
+    """Return what is refused, by place: name of the error and its text."""
+    image = ConfigsImage(Map({ConfigResource(BROKER, name): Map(each) for name, each in (configs or {}).items()}))
+    changes = BrokerConfigChanges(Release.parse(release), OWN, STATIC)
+    split = changes.split(IncrementalAlterConfigsRequest(list(resources)), image)
+    if split is None:
+        return {}
+    left = [] if split.remaining is None else split.remaining.resources
+    assert left == [each for index, each in enumerate(resources) if index not in split.refused]
+    return {index: (error.error_code.name, error.message) for index, error in split.refused.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        (str(OWN), ("log.retention.ms", "1000")),
+        ("", ("log.retention.ms", "1000")),
+        (str(OWN), ("log.cleanup.policy", APPEND, "compact")),
+        (str(OWN), ("log.cleanup.policy", SUBTRACT, "delete")),
+        (str(OWN), ("log.retention.ms", DELETE, None)),
+        (str(OWN), ("listener.name.plaintext.ssl.keystore.location", "x")),
+        ("", ("follower.replication.throttled.rate", "7")),
+        ("", ("max.connections", "7")),
+        (str(OWN), ("some.plugin.key", "x")),
+    ],
+)
+def test_what_a_broker_can_take_up_is_passed_on(name, config):
+    assert refused(change(BROKER, name, config)) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "said"),
+    [
+        ("102", ("log.retention.ms", "1"), "Unexpected broker id, expected 101, but received 102"),
+        ("x", ("log.retention.ms", "1"), "Node id must be an integer, but it is: x"),
+        ("101", ("log.dirs", "d"), "Cannot update these configs dynamically: [log.dirs]"),
+        (
+            "101",
+            ("ssl.keystore.location", "x"),
+            (
+                "These security configs can be dynamically updated only per-listener using the listener prefix: "
+                "[ssl.keystore.location]"
+            ),
+        ),
+        (
+            "",
+            ("listener.name.plaintext.ssl.keystore.location", "x"),
+            (
+                "Cannot update these configs at default cluster level, broker id must be specified: "
+                "[listener.name.plaintext.ssl.keystore.location]"
+            ),
+        ),
+        (
+            "101",
+            ("log.retention.ms", "many"),
+            "Invalid value many for configuration log.retention.ms: Not a number of type LONG",
+        ),
+        ("101", ("log.retention.ms", None), "Null value not supported for : log.retention.ms"),
+        ("", ("max.connections", "0"), "Invalid max.connections 0"),
+        ("101", ("log.retention.ms", 9, "1"), "Unknown operations type 9"),
+    ],
+)
+def test_what_it_cannot_is_refused_in_kafkas_words(name, config, said):
+    assert refused(change(BROKER, name, config)) == {0: ("INVALID_REQUEST", said)}
+
+
+def test_only_lists_are_appended_to():
+    said = "Config value append is not allowed for config key: log.retention.ms"
+    assert refused(change(BROKER, "", ("log.retention.ms", APPEND, "1"))) == {0: ("INVALID_CONFIG", said)}
+
+
+def test_values_are_looked_at_together_with_those_that_stay():
+    assert refused(change(BROKER, "101", ("num.io.threads", "9")), configs={"101": {"max.connections": "x"}}) == {
+        0: ("INVALID_REQUEST", "Invalid value x for configuration max.connections: Not a number of type INT")
+    }
+    # What brokers pass over was never their concern.
+    kept = {"101": {"log.dirs": "x", "ssl.keystore.location": "y"}}
+    assert refused(change(BROKER, "101", ("num.io.threads", "9")), configs=kept) == {}
+
+
+def test_a_key_and_a_resource_stand_in_a_request_once():
+    twice = change(BROKER, "101", ("log.retention.ms", "1"), ("log.retention.ms", "2"))
+    assert refused(twice) == {0: ("INVALID_REQUEST", "Error due to duplicate config keys")}
+    again = ("INVALID_REQUEST", "Each resource must appear at most once.")
+    assert refused(change(TOPIC, "t"), change(TOPIC, "u"), change(TOPIC, "t")) == {0: again, 2: again}
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "said"),
+    [
+        (BROKER_LOGGER, "4.3", "Log levels of this node cannot be changed."),
+        (99, "4.3", "Unknown resource type 99"),
+        (GROUP, "3.9", "Unknown resource type 32"),
+    ],
+)
+def test_what_nobody_keeps_is_refused(kind, release, said):
+    assert refused(change(kind, "101"), release=release) == {0: ("INVALID_REQUEST", said)}
+
+
+# --- On the wire
+
+
+def a_cluster() -> NodeNetwork:
+    network = NodeNetwork(release="4.3")
+    voters = {1: controller_endpoint(1)}
+    network.add(1, roles={CONTROLLER}, quorum_voters=voters)
+    network.add(OWN, roles={BROKER_ROLE}, quorum_voters=voters, properties=STATIC)
+    for node_id in (1, OWN):
+        network.start(node_id)
+    network.run_until(lambda: network.hosts[OWN].running.broker.state is BrokerState.RUNNING)
+    return network
+
+
+def told(response):
+    return [(answer.resource_name, ErrorCode(answer.error_code).name) for answer in response.responses]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_what_is_left_is_changed_and_the_answer_is_in_the_order_of_the_request(version):
+    network = a_cluster()
+    bad, good = change(BROKER, "102", ("log.retention.ms", "1")), change(BROKER, "", ("log.retention.ms", "77"))
+    other = change(TOPIC, "missing", ("retention.ms", "1"))
+    client = network.client(OWN, BROKER_LISTENER)
+    response = client.ask(IncrementalAlterConfigsRequest([bad, good, other]), version)
+    assert told(response) == [
+        ("102", "INVALID_REQUEST"),
+        ("", "NONE"),
+        ("missing", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ]
+    image = network.hosts[1].running.image
+    assert dict(image.configs.of(BROKER, "")) == {"log.retention.ms": "77"}
+    assert not image.configs.of(BROKER, "102")
+    assert told(client.ask(IncrementalAlterConfigsRequest([bad]), version)) == [("102", "INVALID_REQUEST")]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_older_requests_are_looked_through_too(version):
+    network = a_cluster()
+    resources = [
+        legacy.AlterConfigsResource(BROKER, name, [legacy.AlterableConfig("log.retention.ms", value)])
+        for name, value in (("", "5"), ("101", "x"))
+    ]
+    response = network.client(OWN, BROKER_LISTENER).ask(AlterConfigsRequest(resources), version)
+    assert told(response) == [("", "NONE"), ("101", "INVALID_REQUEST")]
+    assert dict(network.hosts[1].running.image.configs.of(BROKER, "")) == {"log.retention.ms": "5"}

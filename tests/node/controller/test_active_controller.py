@@ -1,0 +1,167 @@
+"""What managers decide becomes batches of the log."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from falkirk.metadata.controller.controller import Controller
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.controller.state.settings import ControllerSettings
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.node.controller.active_controller import (
+    BATCH_BYTES_MAX,
+    BATCH_RECORDS_MAX,
+    ActiveController,
+    TooManyRecordsError,
+)
+from falkirk.protocol.messages import (
+    BeginTransactionRecord,
+    ConfigRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+)
+from falkirk.protocol.metadata_record import decode_metadata_record
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.versions.release import Release
+
+
+class Raft:
+    """Keeps what was appended."""
+
+    def __init__(self) -> None:
+        self.batches = []
+        self.end_offset = 0
+
+    def append(self, values, _now_ms) -> int:
+        base_offset = self.end_offset
+        self.batches.append(list(values))
+        self.end_offset += len(values)
+        return base_offset
+
+
+def active(idle_interval_ms: int = 500, level: str = "4.3-IV0") -> tuple[ActiveController, Raft]:
+    raft = Raft()
+    settings = ControllerSettings(node_id=1, cluster_id="c", release=Release.parse("4.3"))
+    controller = Controller(settings, EMPTY, epoch=3, random=Random(1), now_ms=0)
+    made = ActiveController(controller, raft, idle_interval_ms=idle_interval_ms, now_ms=0)
+    version = MetadataVersion.parse(level)
+    made.append(result(VersionedRecord(FeatureLevelRecord(METADATA_VERSION, version.level), 0)), 0)
+    raft.batches.clear()
+    return made, raft
+
+
+def result(*records: VersionedRecord, is_atomic: bool = True) -> ControllerResult[None]:
+    return ControllerResult(records, None, is_atomic=is_atomic)
+
+
+def config(index: int, size: int = 1) -> VersionedRecord:
+    return VersionedRecord(ConfigRecord(4, "1", f"name-{index}", "v" * size), 0)
+
+
+def test_records_are_in_the_controllers_state_and_in_the_log_at_the_same_offsets():
+    controller, raft = active()
+
+    end_offset = controller.append(result(config(1), config(2)), 10)
+
+    assert end_offset == raft.end_offset == controller.controller.state.next_offset
+    assert [[decode_metadata_record(value)[0].name for value in batch] for batch in raft.batches] == [
+        ["name-1", "name-2"]
+    ]
+
+
+def test_an_answer_without_records_rests_on_the_end_of_the_log():
+    controller, raft = active()
+    controller.append(result(config(1)), 10)
+
+    assert controller.append(result(), 10) == raft.end_offset
+    assert len(raft.batches) == 1
+
+
+def test_records_that_may_be_spread_fill_batches_of_what_kafka_allows():
+    controller, raft = active()
+    records = [config(index) for index in range(BATCH_RECORDS_MAX + 1)]
+
+    controller.append(result(*records, is_atomic=False), 10)
+
+    assert [len(batch) for batch in raft.batches] == [BATCH_RECORDS_MAX, 1]
+
+
+def test_batches_are_cut_by_their_bytes_too():
+    controller, raft = active()
+    records = [config(index, size=30_000) for index in range(400)]
+
+    controller.append(result(*records, is_atomic=False), 10)
+
+    assert len(raft.batches) == 2
+    assert all(sum(map(len, batch)) < BATCH_BYTES_MAX for batch in raft.batches)
+
+
+def test_records_that_belong_together_and_do_not_fit_change_nothing():
+    controller, raft = active()
+    records = [config(index) for index in range(BATCH_RECORDS_MAX + 1)]
+    before = controller.controller.state.image
+
+    with pytest.raises(TooManyRecordsError):
+        controller.append(result(*records), 10)
+
+    assert raft.batches == []
+    assert controller.controller.state.image is before
+
+
+def test_a_transaction_goes_before_the_batch_that_ends_it_over_as_many_as_it_takes():
+    controller, raft = active()
+    begin = VersionedRecord(BeginTransactionRecord("x"), 0)
+    inside = tuple(config(index) for index in range(BATCH_RECORDS_MAX))
+    last = (config(-1), VersionedRecord(EndTransactionRecord(), 0))
+
+    end_offset = controller.append(ControllerResult(last, None, transaction=(begin, *inside)), 10)
+
+    assert [len(batch) for batch in raft.batches] == [BATCH_RECORDS_MAX, 1, 2]
+    assert end_offset == raft.end_offset == controller.controller.state.next_offset
+    assert len(controller.controller.state.image.configs.of(4, "1")) == BATCH_RECORDS_MAX + 1
+
+
+def test_what_cannot_be_replayed_does_not_reach_the_log():
+    controller, raft = active()
+    poison = VersionedRecord(PartitionChangeRecord(partition_id=0, topic_id=bytes(15) + b"\7"), 0)
+
+    with pytest.raises(Exception, match="PartitionChangeRecord"):
+        controller.append(result(poison), 10)
+
+    assert raft.batches == []
+
+
+def test_records_that_raft_appends_by_itself_move_the_controllers_offset():
+    controller, raft = active()
+    raft.end_offset += 2
+
+    controller.catch_up(10)
+
+    assert controller.controller.state.next_offset == raft.end_offset
+
+
+def test_a_no_op_record_follows_so_long_without_any_other():
+    controller, raft = active(idle_interval_ms=500)
+    controller.append(result(config(1)), 300)
+
+    controller.tick(799)
+    assert len(raft.batches) == 1
+    assert controller.next_wakeup_ms == 800
+    controller.tick(800)
+
+    assert isinstance(decode_metadata_record(raft.batches[1][0])[0], NoOpRecord)
+    assert controller.next_wakeup_ms == 1300
+
+
+@pytest.mark.parametrize(("interval_ms", "level"), [(0, "4.3-IV0"), (500, "3.3-IV0")])
+def test_no_op_records_are_not_written_where_they_are_not_wanted_or_not_known(interval_ms, level):
+    controller, raft = active(idle_interval_ms=interval_ms, level=level)
+
+    controller.tick(10_000)
+
+    assert raft.batches == []

@@ -1,0 +1,240 @@
+"""Coordinator topics are read from their leaders piece by piece, whatever the leaders answer."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+from controllers import Broker, make_image
+from coordinator_topics import transaction
+from group_records import Log, member
+
+from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.log_entry import TransactionEnd
+from falkirk.metadata.controller.features.coordinator_use import GroupInUse
+from falkirk.node.config.node_config import Listener
+from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.node.controller.coordinator_survey import ATTEMPTS_MAX, CoordinatorSurvey
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.control_record import ControlRecordType
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    PartitionRecord,
+    TopicRecord,
+)
+from falkirk.protocol.messages.fetch_response import FetchableTopicResponse, PartitionData
+from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
+from falkirk.protocol.record import Record
+
+GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
+DEADLINE_MS = 60_000
+
+
+def batch(offset, *pairs, producer_id=-1, is_transactional=False, is_control=False):
+    records = [Record(offset + index, 0, key, value) for index, (key, value) in enumerate(pairs)]
+    return build_batch(
+        records,
+        base_offset=offset,
+        producer_id=producer_id,
+        producer_epoch=0 if producer_id >= 0 else -1,
+        is_transactional=is_transactional,
+        is_control=is_control,
+    )
+
+
+@dataclass
+class Leaders:
+    """Stands for all brokers: answers from logs, `errors` first. A log is its batches by base offset."""
+
+    logs: dict[tuple[str, int], dict[int, bytes]]
+    errors: list = field(default_factory=list)
+    piece_bytes: int = 1_000_000
+    asked: list = field(default_factory=list)
+
+    def send(self, _purpose, endpoint, message, *, done, listener, **_times):
+        self.asked.append((type(message).__name__, endpoint, listener))
+        if self.errors:
+            error = self.errors.pop(0)
+            if isinstance(error, RequestFailure):
+                done(error)
+                return
+        else:
+            error = 0
+        done(self.offsets(message, error) if isinstance(message, ListOffsetsRequest) else self.fetched(message, error))
+
+    def offsets(self, message, error):
+        (topic,) = message.topics
+        (partition,) = topic.partitions
+        assert partition.timestamp == -2
+        start = min(self.logs[topic.name, partition.partition_index], default=0)
+        found = ListOffsetsPartitionResponse(partition.partition_index, error, offset=start)
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(topic.name, [found])])
+
+    def fetched(self, message, error):
+        (topic,) = message.topics
+        (partition,) = topic.partitions
+        log = self.logs[topic.topic, partition.partition]
+        end = 0
+        for offset in log:
+            end = offset + int.from_bytes(log[offset][23:27], "big") + 1
+        data = (
+            b"".join(log[offset] for offset in log if offset >= max(at for at in log if at <= partition.fetch_offset))
+            if log
+            else b""
+        )
+        found = PartitionData(partition.partition, error, high_watermark=end, records=data[: self.piece_bytes])
+        return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, [found])])
+
+
+def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=None, name=None):
+    """Survey one partition for each log; return what is told."""
+    records = []
+    for topic in sorted({topic for topic, _ in leaders.logs}):
+        topic_id = topic.encode()[:16].ljust(16)
+        records.append(TopicRecord(topic, topic_id))
+        records += [
+            PartitionRecord(partition_id=partition, topic_id=topic_id, replicas=(1,), isr=(1,), leader=leader)
+            for of, partition in sorted(leaders.logs)
+            if of == topic
+        ]
+    listener = own_listener or Listener(
+        name="CONTROLLER",
+        security_protocol="PLAINTEXT",
+        endpoint=Endpoint("c", 1),
+        advertised=Endpoint("c", 1),
+        is_controller=True,
+    )
+    step = SimpleNamespace(now_ms=0, config=SimpleNamespace(inter_broker_listener_name=name, listeners=(listener,)))
+    metadata = SimpleNamespace(image=make_image(brokers=[Broker(broker_id=1)], records=records))
+    told = []
+    CoordinatorSurvey(step, metadata, leaders, topics, deadline_ms=DEADLINE_MS, done=told.append).start()
+    (use,) = told
+    return use
+
+
+def test_transactions_and_groups_of_all_partitions_are_found():
+    log = Log()
+    log.value(11, "shares", epoch=1)
+    log.value(5, member("modern", "b"))
+    log.value(5, member("modern", "a"))
+    log.commit("modern", 0)
+    log.commit("modern", 1)
+    pairs = [(entry.key, entry.value) for entry in log.entries]
+    leaders = Leaders(
+        {
+            (GROUPS, 0): {0: batch(0, *pairs)},
+            (GROUPS, 1): {},
+            (TRANSACTIONS, 0): {0: batch(0, transaction("b", TransactionState.PREPARE_COMMIT))},
+            (TRANSACTIONS, 1): {0: batch(0, transaction("a", TransactionState.ONGOING))},
+        }
+    )
+    use = survey(leaders)
+    assert use.groups == (
+        GroupInUse("modern", "consumer", 2, 0, ("a", "b"), committed=2),
+        GroupInUse("shares", "share", 0, 0),
+    )
+    assert [(each.transactional_id, each.state) for each in use.transactions] == [
+        ("a", "ONGOING"),
+        ("b", "PREPARE_COMMIT"),
+    ]
+    assert use.unread == ()
+
+
+def test_states_of_share_groups_are_counted_over_all_partitions_of_their_topic():
+    log = Log()
+    log.value(11, "shares", epoch=1)
+    states = [b"\0\0" + b"\0\6shares" + bytes(16) + number.to_bytes(4, "big") for number in range(3)]
+    leaders = Leaders(
+        {
+            (GROUPS, 0): {0: batch(0, *((entry.key, entry.value) for entry in log.entries))},
+            (STATES, 0): {0: batch(0, *((state, b"x") for state in states[:2]))},
+            (STATES, 1): {0: batch(0, (states[2], b"x"))},
+        }
+    )
+    use = survey(leaders, topics=(GROUPS, STATES))
+    assert use.groups == (GroupInUse("shares", "share", 0, 0, share_partitions=3),)
+    assert use.unread == ()
+
+
+def test_a_log_is_read_in_pieces_from_its_start_and_its_last_record_counts():
+    batches = {offset: batch(offset, transaction("t", TransactionState.ONGOING)) for offset in range(40, 50)}
+    batches[50] = batch(50, transaction("t", TransactionState.COMPLETE_COMMIT))
+    # Each answer has a whole batch and a part of the next.
+    leaders = Leaders({(TRANSACTIONS, 0): batches}, piece_bytes=len(batches[40]) + 20)
+    assert survey(leaders).transactions == ()
+    assert len(leaders.asked) == 1 + 11
+    del batches[50]
+    assert [each.offset for each in survey(leaders).transactions] == [49]
+
+
+def test_offsets_of_an_aborted_transaction_are_none():
+    log = Log()
+    log.commit("aborted", producer=9)
+    (entry,) = log.entries
+    end = (b"\0\0" + int(ControlRecordType.ABORT).to_bytes(2, "big"), b"\0\0\0\0\0\0")
+    batches = {
+        0: batch(0, (entry.key, entry.value), producer_id=9, is_transactional=True),
+        1: batch(1, end, producer_id=9, is_transactional=True, is_control=True),
+    }
+    assert isinstance(log.end(9, commit=False), TransactionEnd)
+    assert survey(Leaders({(GROUPS, 0): batches})).groups == ()
+
+
+def test_a_partition_is_begun_anew_when_its_leader_changes():
+    batches = {0: batch(0, transaction("t", TransactionState.ONGOING))}
+    errors = [ErrorCode.NOT_LEADER_OR_FOLLOWER, 0, ErrorCode.NOT_LEADER_OR_FOLLOWER, RequestFailure("gone")]
+    use = survey(Leaders({(TRANSACTIONS, 0): batches}, errors=errors))
+    assert [each.transactional_id for each in use.transactions] == ["t"]
+    assert use.unread == ()
+
+
+def test_what_stays_unreadable_is_named_with_why_and_the_rest_is_read():
+    leaders = Leaders(
+        {
+            (TRANSACTIONS, 0): {0: batch(0, transaction("t", TransactionState.ONGOING))},
+            (TRANSACTIONS, 1): {0: batch(0, transaction("u", TransactionState.ONGOING))},
+        },
+        errors=[ErrorCode.TOPIC_AUTHORIZATION_FAILED] * ATTEMPTS_MAX,
+    )
+    use = survey(leaders)
+    assert [str(each) for each in use.unread] == ["__transaction_state-0: TOPIC_AUTHORIZATION_FAILED"]
+    assert [each.transactional_id for each in use.transactions] == ["u"]
+
+
+def test_bytes_that_are_no_batches_are_named():
+    spoilt = bytearray(batch(0, transaction("t", TransactionState.ONGOING)))
+    spoilt[-1] ^= 1
+    (unread,) = survey(Leaders({(TRANSACTIONS, 0): {0: bytes(spoilt)}})).unread
+    assert str(unread).startswith("__transaction_state-0: CRC of the batch of offset 0 is ")
+
+
+def test_partitions_without_leaders_are_named_however_many_there_are():
+    leaders = Leaders({(GROUPS, partition): {} for partition in range(2000)})
+    use = survey(leaders, leader=-1)
+    assert len(use.unread) == 2000
+    assert str(use.unread[0]) == "__consumer_offsets-0: it has no leader"
+    assert leaders.asked == []
+
+
+def test_brokers_are_spoken_to_on_a_listener_that_this_node_can_speak():
+    def asked(**fields):
+        leaders = Leaders({(GROUPS, 0): {}})
+        use = survey(leaders, **fields)
+        return use.unread or {(endpoint, listener) for _, endpoint, listener in leaders.asked}
+
+    broker = Endpoint("broker-1", 9092)
+    secure = Listener(
+        name="SECURE",
+        security_protocol="SSL",
+        endpoint=Endpoint("c", 1),
+        advertised=Endpoint("c", 1),
+        is_controller=True,
+    )
+    # As secure as the controllers' own listener, with its settings.
+    assert asked() == {(broker, "CONTROLLER")}
+    # The one of the brokers among themselves, where this node is a broker.
+    assert asked(name="PLAINTEXT") == {(broker, "PLAINTEXT")}
+    # Without security, where there is no such.
+    assert asked(own_listener=secure) == {(broker, "PLAINTEXT")}
