@@ -9,8 +9,10 @@ import tiers
 from hypothesis import HealthCheck, settings
 from java_traps import JavaTraps
 
-# More than a test without the mark `slow` may take of the processor, with room for a machine that is slow itself.
+# A test without the mark `slow` that takes more of the processor is named at the end of the run. It does not fail: how
+# long a test takes is the machine's affair too.
 UNMARKED_SECONDS_MAX = 2.0
+TOO_LONG = "seconds beyond its tier"
 # Wall time says nothing on a shared machine with one test process per core.
 for name, examples in (("check", 15), ("suite", 50), ("full", 150)):
     settings.register_profile(name, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
@@ -53,8 +55,18 @@ def pytest_runtest_call(item):
     took = time.process_time() - started
     unlimited = tiers.uses_jvm(item) or item.get_closest_marker("slow") or settings.get_current_profile_name() == "full"
     if took > UNMARKED_SECONDS_MAX and not unlimited:
-        pytest.fail(f"took {took:.1f} s of the processor: make it smaller, or mark it slow")
+        item.user_properties.append((TOO_LONG, took))
     return result
+
+
+def pytest_terminal_summary(terminalreporter):
+    reports = [report for report in terminalreporter.getreports("passed") if report.when == "call"]
+    long = [(dict(report.user_properties).get(TOO_LONG), report.nodeid) for report in reports]
+    long = sorted(((took, name) for took, name in long if took), reverse=True)
+    if long:
+        terminalreporter.section("take much of the processor: make them smaller, or mark them slow")
+    for took, name in long:
+        terminalreporter.write_line(f"{took:.1f} s {name}")
 
 
 @pytest.hookimpl(wrapper=True)

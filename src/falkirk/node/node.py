@@ -392,6 +392,8 @@ class Node:
         raft.tick(now_ms)
         self._clients.tick(now_ms)
         self._outbound.tick(now_ms)
+        # Before decisions are appended: a slice may be the last one, whose results leave with this step.
+        self._step.works.progress()
         ran = True
         while ran:
             # Decisions are appended before anything is persisted: one sync for all of a step.
@@ -479,6 +481,7 @@ class Node:
         if self._broker is not None:
             yield self._broker.next_wakeup_ms
         yield self._shutdown.deadline_ms
+        yield self._step.now_ms if self._step.works.is_busy else None
 
 
 def _served(config: NodeConfig, kind: ListenerKind) -> Mapping[int, SupportedRange]:

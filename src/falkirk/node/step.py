@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from falkirk.node.sliced_work import SlicedWorks
+
 if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.config.node_config import NodeConfig
@@ -11,9 +13,12 @@ if TYPE_CHECKING:
 
 
 class Step:
-    """`now_ms`: the time of the step that runs. `has_work`: periodic work must run before the step ends."""
+    """`now_ms`: the time of the step that runs. `has_work`: periodic work must run before the step ends.
 
-    __slots__ = ("cluster_id", "config", "has_work", "now_ms", "random")
+    `works`: the work that goes on over many steps.
+    """
+
+    __slots__ = ("cluster_id", "config", "has_work", "now_ms", "random", "works")
 
     def __init__(self, config: NodeConfig, *, cluster_id: str, random: Chance, now_ms: int) -> None:
         self.config = config
@@ -21,6 +26,7 @@ class Step:
         self.random = random
         self.now_ms = now_ms
         self.has_work = True
+        self.works = SlicedWorks(self.wake)
 
     def wake(self) -> None:
         """Request periodic work before the step ends."""

@@ -35,7 +35,8 @@ def served(
 
 
 @pytest.fixture(scope="module")
-def client_factory(served: ClientCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientFactory]:
+def client_factory(module_clusters: Clusters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientFactory]:
+    # Not of one cluster: with each of them every JVM would start anew. Closed before the clusters are.
     programs = JavaPrograms(tmp_path_factory.mktemp("java-clients"))
     factory = ClientFactory(programs)
     try:

@@ -1,0 +1,80 @@
+"""Work that a node does over many steps, a slice in each, so that no step is long.
+
+Sliced work is a generator: it does a bounded amount, yields, and goes on in a later step. All of it is started here and
+nowhere else, so `SlicedWorks` knows what a node is busy with. A slice is bounded by what it handles (records,
+partitions, bytes), never by a clock: the simulator runs the same slices.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    Slices = Generator[None, None, None]
+
+
+class SlicedWork:
+    """One piece of work. It ends when its generator does, or when it is cancelled (a new epoch, a newer snapshot)."""
+
+    __slots__ = ("_slices", "is_finished", "name", "slices_done")
+
+    def __init__(self, name: str, slices: Slices) -> None:
+        self.name = name
+        self.slices_done = 0
+        # True once nothing of it will run any more, for whatever reason.
+        self.is_finished = False
+        self._slices = slices
+
+    def progress(self) -> None:
+        """Do the next slice. What it raises ends the work, and is the caller's."""
+        try:
+            next(self._slices)
+        except StopIteration:
+            self.is_finished = True
+        except BaseException:
+            self.is_finished = True
+            raise
+        self.slices_done += 1
+
+    def cancel(self) -> None:
+        """End it where it stands: its `finally` clauses run, and nothing else."""
+        self.is_finished = True
+        self._slices.close()
+
+
+class SlicedWorks:
+    """All sliced work of a node. `wake`: requests another step at once."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._under_way: list[SlicedWork] = []
+
+    def start(self, name: str, slices: Slices) -> SlicedWork:
+        """Start work; its first slice runs within this step or the next one."""
+        work = SlicedWork(name, slices)
+        self._under_way.append(work)
+        self._wake()
+        return work
+
+    def progress(self) -> None:
+        """Do one slice of the work that has waited longest."""
+        while self._under_way:
+            work = self._under_way.pop(0)
+            if work.is_finished:
+                continue
+            work.progress()
+            if not work.is_finished:
+                self._under_way.append(work)
+            return
+
+    @property
+    def is_busy(self) -> bool:
+        """True while the node must be stepped again at once."""
+        return any(not work.is_finished for work in self._under_way)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is under way, in the order of the next slices."""
+        return tuple(work.name for work in self._under_way if not work.is_finished)

@@ -1,0 +1,68 @@
+"""Work over many steps."""
+
+import pytest
+
+from falkirk.node.sliced_work import SlicedWorks
+
+
+def counted(log: list[str], name: str, slices: int):
+    """Work of so many slices."""
+    try:
+        for number in range(slices):
+            log.append(f"{name}{number}")
+            if number < slices - 1:
+                yield
+    finally:
+        log.append(f"{name} over")
+
+
+def test_one_slice_of_one_work_runs_at_a_time_and_all_get_their_turn():
+    log: list[str] = []
+    works = SlicedWorks(lambda: None)
+    works.start("a", counted(log, "a", 2))
+    works.start("b", counted(log, "b", 2))
+    assert log == []
+    runs = 0
+    while works.is_busy:
+        before = len(log)
+        works.progress()
+        assert len([line for line in log[before:] if not line.endswith("over")]) == 1
+        runs += 1
+    assert runs == 4
+    assert log == ["a0", "b0", "a1", "a over", "b1", "b over"]
+    assert works.names == ()
+
+
+def test_cancelled_work_cleans_up_and_does_nothing_more():
+    log: list[str] = []
+    works = SlicedWorks(lambda: None)
+    work = works.start("a", counted(log, "a", 3))
+    works.progress()
+    work.cancel()
+    assert log == ["a0", "a over"]
+    assert not works.is_busy
+    works.progress()
+    assert log == ["a0", "a over"]
+
+
+def test_what_a_slice_raises_ends_the_work_and_reaches_the_caller():
+    works = SlicedWorks(lambda: None)
+
+    def failing():
+        yield
+        raise OSError("disk")
+
+    works.start("a", failing())
+    works.progress()
+    with pytest.raises(OSError, match="disk"):
+        works.progress()
+    assert not works.is_busy
+
+
+def test_a_start_asks_for_another_step():
+    woken: list[bool] = []
+    works = SlicedWorks(lambda: woken.append(True))
+    works.start("a", counted([], "a", 1))
+    assert woken == [True]
+    assert works.is_busy
+    assert works.names == ("a",)
