@@ -39,7 +39,8 @@ class Link:
             await self._forward(reader, writer, server_reader, server_writer)
         for one in writers:
             one.close()
-            with suppress(OSError):
+            # Cancelled while it waits, it closes the other end all the same.
+            with suppress(OSError, asyncio.CancelledError):
                 await one.wait_closed()
         self._connections.discard(connection)
 
