@@ -52,9 +52,12 @@ def test_a_large_image_is_written_over_several_steps_and_requests_are_answered_i
     network.run_until(lambda: network.facts("snapshot-begins"))
     begun_at = network.active.running.image.provenance.end_offset
 
+    works = network.active.running._step.works
+    assert works.names == ("snapshot",)
     create_topics(network, "b", 1)
     assert network.facts("snapshot-written") == []
     network.run_until(lambda: network.facts("snapshot-written"))
+    assert works.names == ()
 
     (name,) = snapshots(network)
     assert name.startswith(f"{network.facts('snapshot-written')[0].fields['end_offset']:020d}")

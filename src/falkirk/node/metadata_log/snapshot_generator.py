@@ -1,6 +1,6 @@
 """Writes snapshots of the image by bytes and time, as Kafka's SnapshotGenerator, and cleans the log behind them.
 
-A large image is written over several steps, so that the node answers in between.
+A large image is written as sliced work, so that the node answers in between.
 
 When metadata.version has been lowered, a snapshot is written at once and everything before it is deleted: an older
 release could not read it (KIP-1155). What is to be done follows from the log and its snapshots alone, so a node that
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.effects import Effect
     from falkirk.node.metadata_log.metadata_applier import MetadataApplier
+    from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.node.step import Step
     from falkirk.raft.replica import RaftReplica
     from falkirk.storage.metadata_log import MetadataLog
@@ -51,7 +52,8 @@ class SnapshotGenerator:
         self._effects = effects
         self._last_snapshot_ms = step.now_ms
         self._cleaned_ms = step.now_ms
-        self._creation: tuple[OffsetAndEpoch, SnapshotCreation] | None = None
+        # The end of the snapshot that is being written, and the work that writes it.
+        self._under_way: tuple[OffsetAndEpoch, SlicedWork] | None = None
         # The least end offset of the snapshot that replaces a log which lowers metadata.version.
         self._needed_end: int | None = None
 
@@ -61,25 +63,21 @@ class SnapshotGenerator:
         self._abandon()
 
     def tick(self) -> None:
-        """Continue a snapshot, begin one that is due, delete what need not be kept."""
+        """Begin a snapshot that is due, delete what need not be kept."""
         now_ms = self._step.now_ms
         self._needed_end = self._end_behind_lowering()
         if self._needed_end is not None:
             self._pass_lowering(self._needed_end)
-        if self._creation is None:
+        if self._under_way is None:
             reason = self._reason(now_ms)
             if reason is not None:
                 self._begin(reason)
-        if self._creation is not None:
-            self._continue(*self._creation)
         if now_ms - self._cleaned_ms >= CLEANING_INTERVAL_MS:
             self._clean()
 
     @property
     def next_wakeup_ms(self) -> int:
-        """When the next `tick` is due: at once while a snapshot is being written."""
-        if self._creation is not None:
-            return self._step.now_ms
+        """When the next `tick` is due."""
         return self._cleaned_ms + CLEANING_INTERVAL_MS
 
     def _reason(self, now_ms: int) -> str | None:
@@ -121,19 +119,25 @@ class SnapshotGenerator:
             clock=lambda: now_ms,
         )
         if creation is not None:
-            self._creation = (snapshot, creation)
+            self._under_way = snapshot, self._step.works.start("snapshot", self._write(snapshot, creation))
             fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "reason": reason}
             self._effects(Fact("info", "snapshot-begins", fields))
 
-    def _continue(self, snapshot: OffsetAndEpoch, creation: SnapshotCreation) -> None:
-        if creation.step():
-            self._creation = None
-            fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "records": creation.records}
-            self._effects(Fact("info", "snapshot-written", fields))
-            if self._needed_end is not None and snapshot.offset >= self._needed_end:
-                self._log_removed(self._log.delete_before(snapshot))
-            self._clean()
-            self._raft.snapshot_created(snapshot)
+    def _write(self, snapshot: OffsetAndEpoch, creation: SnapshotCreation) -> Slices:
+        """Write a snapshot, a piece in each slice; nothing of it is left if the work is cancelled."""
+        try:
+            while not creation.step():
+                yield
+        except GeneratorExit:
+            creation.abandon()
+            raise
+        self._under_way = None
+        fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "records": creation.records}
+        self._effects(Fact("info", "snapshot-written", fields))
+        if self._needed_end is not None and snapshot.offset >= self._needed_end:
+            self._log_removed(self._log.delete_before(snapshot))
+        self._clean()
+        self._raft.snapshot_created(snapshot)
 
     def _end_behind_lowering(self) -> int | None:
         """Return the least end offset of a snapshot that leaves no lowering in the log; None if there is none.
@@ -157,15 +161,15 @@ class SnapshotGenerator:
             self._needed_end = None
             self._raft.snapshot_created(latest)
             return
-        if self._creation is not None and self._creation[0].offset < end_offset:
+        if self._under_way is not None and self._under_way[0].offset < end_offset:
             self._abandon()
         if self._raft.end_offset < end_offset:
             self._lengthen_log(self._step.now_ms)
 
     def _abandon(self) -> None:
-        if self._creation is not None:
-            self._creation[1].abandon()
-            self._creation = None
+        if self._under_way is not None:
+            self._under_way[1].cancel()
+            self._under_way = None
 
     def _clean(self) -> None:
         self._cleaned_ms = self._step.now_ms
