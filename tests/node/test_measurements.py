@@ -156,3 +156,22 @@ def test_software_that_makes_up_names_without_end_is_counted_as_other():
 def test_connections_of_controllers_are_told_by_their_listener():
     network = a_cluster(101)
     assert {listener for listener, *_ in measured(network, 1).connections} == {CONTROLLER_LISTENER}
+
+
+def test_a_step_tells_its_own_work_and_not_that_of_the_one_before():
+    network = a_cluster(101)
+    host = network.hosts[1]
+    connection = network.client(1)
+    done = []
+    step = host.running.step
+    host.running.step = lambda events, now_ms: (step(events, now_ms), done.append(dict(host.running.work_done)))[0]
+    connection.ask(CreateTopicsRequest(topics=[CreatableTopic("a", 1, 1)], timeout_ms=1000), 7)
+    created = next(work for work in done if "CreateTopics" in work.get("apis", ()))
+    assert created["apis"]["CreateTopics"] == 1
+    assert created["bytes_persisted"] > 0
+    # Alone in its quorum the controller commits at once: the topic, its partition, and nothing else.
+    assert created["records_applied"] == 2
+
+    host.running.step([], network.now_ms)
+    assert done[-1].get("apis") is None
+    assert done[-1].get("bytes_persisted") is None

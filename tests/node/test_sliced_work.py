@@ -31,6 +31,7 @@ def test_one_slice_of_one_work_runs_at_a_time_and_all_get_their_turn():
     assert runs == 4
     assert log == ["a0", "b0", "a1", "a over", "b1", "b over"]
     assert works.names == ()
+    assert works.progressed == ["a", "b", "a", "b"]
 
 
 def test_cancelled_work_cleans_up_and_does_nothing_more():

@@ -20,6 +20,7 @@ from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.metrics_listener import HEAD_BYTES_MAX, bind_metrics, serve_metrics, shown_address
+from falkirk.server.step_meter import StepMeter
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
@@ -61,14 +62,16 @@ NOW = Measurements(
 )
 
 
-def told(now: Measurements = NOW, updates: FeatureUpdateFacts | None = None) -> dict[tuple[str, frozenset], float]:
+def told(
+    now: Measurements = NOW, updates: FeatureUpdateFacts | None = None, meter: StepMeter | None = None
+) -> dict[tuple[str, frozenset], float]:
     """Every sample of a scrape, by name and labels."""
 
     async def scrape(ask: Callable[[bytes], Awaitable[bytes]]) -> str:
         answer = await ask(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         return answer.partition(b"\r\n\r\n")[2].decode()
 
-    families = text_string_to_metric_families(served(scrape, now, updates))
+    families = text_string_to_metric_families(served(scrape, now, updates, meter))
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in families
@@ -76,12 +79,12 @@ def told(now: Measurements = NOW, updates: FeatureUpdateFacts | None = None) -> 
     }
 
 
-def served(story, now: Measurements = NOW, updates: FeatureUpdateFacts | None = None):
+def served(story, now: Measurements = NOW, updates: FeatureUpdateFacts | None = None, meter: StepMeter | None = None):
     """What `story` gives, which is told how to ask."""
 
     async def run():
         listening = bind_metrics("127.0.0.1:0")
-        server = await serve_metrics(listening, lambda: now, updates or FeatureUpdateFacts())
+        server = await serve_metrics(listening, lambda: now, updates or FeatureUpdateFacts(), meter or StepMeter())
         port = int(shown_address(listening).rpartition(":")[2])
 
         async def ask(data: bytes) -> bytes:
@@ -176,6 +179,17 @@ def test_a_node_tells_nothing_of_a_role_that_it_has_not():
     assert samples["kafka_controller_kafkacontroller_activecontrollercount", named()] == 0
     others = ("replicamanager", "brokerstate", "activebroker", "groupmetadatamanager", "group_coordinator")
     assert not any(word in name for name in names for word in others)
+
+
+def test_the_processor_time_of_steps_is_a_histogram_in_seconds():
+    meter = StepMeter()
+    meter.counts = [4, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 1]
+    meter.sum_ns = 6_500_000_000
+    samples = told(meter=meter)
+    name = "falkirk_node_step_cpu_seconds"
+    bounds = {"0.001": 4, "0.002": 7, "0.02": 7, "0.05": 9, "5.0": 9, "+Inf": 10}
+    assert {bound: samples[f"{name}_bucket", named(le=bound)] for bound in bounds} == bounds
+    assert (samples[f"{name}_count", named()], samples[f"{name}_sum", named()]) == (10, 6.5)
 
 
 def test_api_versions_in_use_are_told_by_software_and_connections_too():

@@ -25,6 +25,10 @@ class DrivenNode:
         self._stepped.set()
         return [effect for event in events for effect in self._effects(event)]
 
+    @property
+    def work_done(self) -> dict[str, object]:
+        return {"apis": {"Fetch": len(self.steps)}}
+
     def missing_bytes(self, connection_id: int) -> int:  # noqa: ARG002 - as of a node
         return 0
 

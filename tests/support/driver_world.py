@@ -16,6 +16,7 @@ from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_driver import NodeDriver
+from falkirk.server.step_meter import StepMeter
 from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect
 
 HOUR_MS = 3_600_000
@@ -29,6 +30,7 @@ class Driven:
         self,
         node: DrivenNode,
         *,
+        meter: StepMeter | None = None,
         limits: ConnectionLimits | None = None,
         max_idle_ms: int = HOUR_MS,
         connect_timeout_ms: int = 30_000,
@@ -42,6 +44,7 @@ class Driven:
             node,
             clock=Clock(),
             log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
+            meter=meter or StepMeter(),
             limits=limits or ConnectionLimits(),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

@@ -77,6 +77,7 @@ class Dispatcher:
 
     def handle(self, request: OpenRequest) -> None:
         """Answer a request, or keep it until its response is known."""
+        self._step.api_keys.append(request.context.api_key)
         message = request.message
         if message is None:
             self._answer(request, api_versions.unsupported_version(request.client.ranges))

@@ -227,7 +227,7 @@ class Node:
 
     def step(self, events: Sequence[Event], now_ms: int) -> list[Effect]:
         """Handle events and return effects, in order. After a Stop there are none."""
-        self._step.now_ms = now_ms
+        self._step.begin(now_ms)
         if self._is_stopped or self._unregistration is not None:
             return self._end(events)
         try:
@@ -263,6 +263,11 @@ class Node:
     def missing_bytes(self, connection_id: int) -> int:
         """Return how many bytes the begun request of an accepted connection lacks at least; 0 between requests."""
         return self._clients.missing_bytes(connection_id)
+
+    @property
+    def work_done(self) -> Mapping[str, object]:
+        """What the last step did, as fields of a fact."""
+        return self._step.work_done
 
     # --- State
 

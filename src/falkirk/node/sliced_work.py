@@ -50,6 +50,8 @@ class SlicedWorks:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._under_way: list[SlicedWork] = []
+        # Names of the works of which the step has done a slice; each step begins with none.
+        self.progressed: list[str] = []
 
     def start(self, name: str, slices: Slices) -> SlicedWork:
         """Start work; its first slice runs within this step or the next one."""
@@ -64,6 +66,7 @@ class SlicedWorks:
             work = self._under_way.pop(0)
             if work.is_finished:
                 continue
+            self.progressed.append(work.name)
             work.progress()
             if not work.is_finished:
                 self._under_way.append(work)

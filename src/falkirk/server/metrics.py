@@ -6,13 +6,15 @@ Names and labels of Kafka's are those of the exporter's own rules for Kafka; wha
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from falkirk.protocol.messages import REQUESTS
 from falkirk.server.group_metrics import group_metrics
+from falkirk.server.step_meter import BOUNDS_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.measurements import Measurements, PartitionCounts
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
+    from falkirk.server.step_meter import StepMeter
 
 UNKNOWN: Final = "unknown"
 """Kafka's name for unknown software."""
@@ -29,8 +32,9 @@ UNKNOWN: Final = "unknown"
 class NodeMetrics(Collector):
     """Made anew for each scrape: a node that is not scraped pays nothing."""
 
-    def __init__(self, measure: Callable[[], Measurements], updates: FeatureUpdateFacts) -> None:
+    def __init__(self, measure: Callable[[], Measurements], updates: FeatureUpdateFacts, meter: StepMeter) -> None:
         self._measure = measure
+        self._meter = meter
         self._updates = updates
 
     def describe(self) -> Iterable[Metric]:
@@ -43,6 +47,7 @@ class NodeMetrics(Collector):
         yield from _quorum(now)
         yield from _features(now)
         yield from _connections(now)
+        yield _step_times(self._meter)
         if now.broker_state is not None:
             yield _gauge("kafka_server_kafkaserver_brokerstate", "State of the broker.", now.broker_state)
         if now.partitions is not None:
@@ -127,6 +132,13 @@ def _connections(now: Measurements) -> Iterator[Metric]:
         software = (use.software_name or UNKNOWN, use.software_version or UNKNOWN)
         requests.add_metric((_api_name(use.api_key), str(use.api_version), *software), use.requests)
     yield requests
+
+
+def _step_times(meter: StepMeter) -> HistogramMetricFamily:
+    bounds = [*(str(bound_ms / 1000) for bound_ms in BOUNDS_MS), "+Inf"]
+    buckets = list(zip(bounds, accumulate(meter.counts), strict=True))
+    text = "Processor time of the node's steps."
+    return HistogramMetricFamily("falkirk_node_step_cpu_seconds", text, buckets=buckets, sum_value=meter.sum_ns / 1e9)
 
 
 def _partitions(counts: PartitionCounts) -> Iterator[Metric]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.measurements import Measurements
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
+    from falkirk.server.step_meter import StepMeter
 
 PATH: Final = "/metrics"
 # A scrape has some hundred bytes of headers, takes a moment, and few ask.
@@ -40,7 +41,7 @@ def shown_address(listening: socket.socket) -> str:
 
 
 async def serve_metrics(
-    listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts
+    listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts, meter: StepMeter
 ) -> asyncio.Server:
     """Answer scrapes on a bound socket, on this loop, which is the node's."""
     # Who wants no metrics does not pay for the library when it starts.
@@ -51,7 +52,7 @@ async def serve_metrics(
 
     # No registry of the whole process: several nodes may share it.
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(NodeMetrics(measure, updates))
+    registry.register(NodeMetrics(measure, updates, meter))
 
     def scrape(accepted: str) -> tuple[str, bytes]:
         encode, content_type = choose_encoder(accepted)

@@ -28,7 +28,7 @@ from falkirk.server.peer import Peer
 from falkirk.zookeeper_node.session.exchange import AskZooKeeper, CloseSession, OpenSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from falkirk.node.events import ConnectionEvent
     from falkirk.server.clock import Clock
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from falkirk.server.fact_log import FactLog
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
     from falkirk.server.request_log import RequestLog
+    from falkirk.server.step_meter import StepMeter
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
 # How much of what came is heard in one step, on listeners of controllers and on all others each: as much as takes a
@@ -69,12 +70,17 @@ class DrivenNode(Protocol):
         """Return the minimum that the current request of a connection lacks; 0 between requests."""
         ...
 
+    @property
+    def work_done(self) -> Mapping[str, object]:
+        """What the last step did, as fields of a fact."""
+        ...
+
 
 class NodeDriver:
     """Drives a node until it stops.
 
     `when_started` is called when it serves. `controller_listeners`: those of the controller role. `zookeeper` executes
-    effects of a node on ZooKeeper; its events come back through `tell`.
+    effects of a node on ZooKeeper; its events come back through `tell`. `meter` measures all steps.
     """
 
     def __init__(
@@ -84,6 +90,7 @@ class NodeDriver:
         clock: Clock,
         log: FactLog,
         limits: ConnectionLimits,
+        meter: StepMeter,
         max_idle_ms: int,
         connect_timeout_ms: int,
         when_started: Callable[[], None] = lambda: None,
@@ -96,6 +103,7 @@ class NodeDriver:
         self._node = node
         self._clock = clock
         self._log = log
+        self._meter = meter
         self._limits = limits
         self._when_started = when_started
         self._request_log = request_log
@@ -269,7 +277,10 @@ class NodeDriver:
             events += lane.pop()
         try:
             began_ms = self._clock.now_ms()
+            self._meter.begin()
             effects = self._node.step(events, began_ms)
+            if self._meter.end():
+                self._meter.report(events, self._node.work_done, self._log.write)
             for effect in effects:
                 if type(effect) is Send:
                     self._send(effect)

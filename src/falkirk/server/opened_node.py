@@ -15,6 +15,7 @@ from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
 from falkirk.server.metrics_listener import serve_metrics
 from falkirk.server.node_driver import DrivenNode, NodeDriver
+from falkirk.server.step_meter import StepMeter
 from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class OpenedNode(Generic[C]):
             assert zookeeper is not None
             zookeeper.execute(effect)
 
-        driver = self._driver(when_serving, updates, ask_zookeeper)
+        meter = StepMeter()
+        driver = self._driver(when_serving, updates, ask_zookeeper, meter)
         if self.open_zookeeper is not None:
             zookeeper = self.open_zookeeper(driver.tell)
         loop = asyncio.get_running_loop()
@@ -81,7 +83,7 @@ class OpenedNode(Generic[C]):
         servers: list[asyncio.AbstractServer] = []
         try:
             if self.sockets.metrics is not None and updates is not None:
-                servers.append(await serve_metrics(self.sockets.metrics, self.node.measure, updates))
+                servers.append(await serve_metrics(self.sockets.metrics, self.node.measure, updates, meter))
             for one in self.sockets.listeners:
                 accept = partial(driver.accept, one.listener.name)
                 servers.append(await loop.create_server(accept, sock=one.socket, backlog=self._backlog))
@@ -101,6 +103,7 @@ class OpenedNode(Generic[C]):
         when_serving: Callable[[C], None],
         updates: FeatureUpdateFacts | None,
         ask_zookeeper: Callable[[ZooKeeperEffect], None],
+        meter: StepMeter,
     ) -> NodeDriver:
         connect_timeout_ms = self.values["socket.connection.setup.timeout.ms"]
         assert isinstance(connect_timeout_ms, int)
@@ -108,6 +111,7 @@ class OpenedNode(Generic[C]):
             self.node,
             clock=self.clock,
             log=self.log,
+            meter=meter,
             limits=ConnectionLimits.of(self.values),
             max_idle_ms=self.config.connections_max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

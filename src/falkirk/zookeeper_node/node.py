@@ -121,6 +121,11 @@ class ZooKeeperNode:
         """Return how many bytes the begun request of an accepted connection lacks at least; 0 between requests."""
         return self._clients.missing_bytes(connection_id)
 
+    @property
+    def work_done(self) -> Mapping[str, object]:
+        """Return nothing: no step has work that grows with the cluster."""
+        return {}
+
     # --- State
 
     @property

@@ -100,10 +100,12 @@ class QuorumDriver:
         for change in _joined(output.log_changes):
             match change:
                 case Append(data):
+                    self._step.bytes_persisted += len(data)
                     self._log.append(data)
                 case Truncate(end_offset):
                     self._log.truncate(end_offset)
                 case WriteSnapshotChunk(snapshot, position, data):
+                    self._step.bytes_persisted += len(data)
                     self._log.write_snapshot_chunk(snapshot, position, data)
                 case InstallSnapshot(snapshot):
                     is_installed = self._install(snapshot)
@@ -148,7 +150,9 @@ class QuorumDriver:
         if output.installed_snapshot is not None and is_installed:
             self._load(output.installed_snapshot)
         if output.high_watermark is not None:
+            applied_offset = self._applier.applied_offset
             self._applier.apply_up_to(output.high_watermark)
+            self._step.records_applied += self._applier.applied_offset - applied_offset
             self._on_committed(output.high_watermark)
 
     def _log_facts(self) -> None:
