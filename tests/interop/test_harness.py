@@ -13,7 +13,7 @@ from kafka_java import KafkaProgramError, answers, load_snapshot, seed
 from kafka_node import KafkaNodeError
 
 from falkirk.client.config import parse_servers
-from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
+from falkirk.mirror.cluster_mirror import ClusterMirror, LiveSource
 
 pytestmark = pytest.mark.interop
 RELEASE = "4.3.1"

@@ -13,8 +13,8 @@ from kafka_cluster import Clusters, KafkaCluster
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig, parse_servers
-from falkirk.pipeline.errors import LiveSourceError
-from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
+from falkirk.mirror.cluster_mirror import ClusterMirror, LiveSource
+from falkirk.mirror.errors import MirrorError
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.messages import CreateTopicsRequest, CreateTopicsResponse
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -29,7 +29,7 @@ def test_a_node_of_372_is_fetched_if_its_controllers_are_named(clusters: Cluster
         brokers = parse_servers(node.bootstrap_servers)
         create_topic(node)
         commit(node, offset=7)
-        with pytest.raises(LiveSourceError, match="name them \\(--bootstrap-controller\\)"):
+        with pytest.raises(MirrorError, match="name them \\(--bootstrap-controller\\)"):
             ClusterMirror(tmp_path / "live", LiveSource(brokers=brokers)).refresh()
         controllers = (Endpoint("127.0.0.1", node.layouts[0].controller_port),)
         mirror = ClusterMirror(tmp_path / "live", LiveSource(brokers=brokers, controllers=controllers))

@@ -67,6 +67,11 @@ class Cluster:
         """Append time (ms) of the last metadata record."""
         return 0 if self.log is None else self.log.last_timestamp
 
+    @property
+    def is_live(self) -> bool:
+        """True if the metadata was fetched from a running cluster: its nodes' directories are elsewhere."""
+        return any(node.is_live for node in self.nodes)
+
     def record_batches(self) -> Iterator[MetadataBatch]:
         """Yield the records that the image was loaded from, and older ones that the log still has, each after the last.
 
@@ -124,9 +129,15 @@ def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters |
 
 
 def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None) -> int | None:
-    """Choose the node whose log would win an election among the given voters."""
+    """Choose the node whose log would win an election among the given voters.
+
+    A log that was fetched from a running cluster is committed, and needs no majority.
+    """
     if not logs:
         return None
+    live = [node.node_id for node in nodes if node.is_live and node.node_id in logs]
+    if live:
+        return max(live, key=lambda node_id: (logs[node_id].epoch, logs[node_id].end_offset))
     choice = choose_log(logs, voters)
     if choice.has_majority is not False:
         return choice.node_id

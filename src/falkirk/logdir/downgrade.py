@@ -9,7 +9,7 @@ import msgspec
 
 from falkirk.logdir import bundle as undo_bundle
 from falkirk.logdir.changes import ImageRecords, with_files
-from falkirk.logdir.errors import LogDirError
+from falkirk.logdir.errors import LiveDirectoryError, LogDirError
 from falkirk.logdir.in_place import change_in_place
 from falkirk.logdir.ledger import LEDGER_FILE, DowngradeLedger, NewLogDir, NewNode
 from falkirk.logdir.metadata_changes import NewMetadata, metadata_changes
@@ -118,6 +118,12 @@ def _beside(bundle: Bundle, result: DowngradeResult) -> dict[str, FileContents]:
 
 
 def _refuse(plan: Plan, *, unsafe: bool) -> None:
+    for node in plan.cluster.nodes:
+        if node.is_live:
+            raise LiveDirectoryError(
+                f"{node.log_dirs[0].path} was fetched from a running cluster: it can be inspected and planned with, "
+                "and the directories to downgrade are those of the stopped nodes"
+            )
     if plan.blockers:
         raise BlockedError(plan)
     if not plan.is_lossless and not unsafe:

@@ -27,6 +27,10 @@ class NoMajorityError(LogDirError):
     """Too few voters are here to know what was committed."""
 
 
+class LiveDirectoryError(LogDirError):
+    """A directory that was fetched from a running cluster, and is no node's."""
+
+
 class DamagedLogError(LogDirError):
     """A metadata log with a gap, or with bytes that are malformed."""
 

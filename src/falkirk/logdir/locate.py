@@ -12,7 +12,7 @@ from pathlib import Path
 
 from falkirk.logdir.errors import DifferentClustersError, InterruptedChangeError, NotALogDirError
 from falkirk.storage import meta_properties
-from falkirk.storage.log_dir_names import NEW_SUFFIX, OWN_SUFFIXES
+from falkirk.storage.log_dir_names import LIVE_MARKER, NEW_SUFFIX, OWN_SUFFIXES
 from falkirk.storage.meta_properties import MetaProperties, parse_meta_properties
 from falkirk.storage.properties_file import PropertiesFile, parse_properties
 
@@ -22,10 +22,14 @@ _DEPTH_MAX = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDir:
-    """One log directory and its meta.properties."""
+    """One log directory and its meta.properties.
+
+    `is_live`: it was fetched from a running cluster. Everything in it is committed, and it stands for all nodes.
+    """
 
     path: Path
     meta: MetaProperties
+    is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,11 @@ class NodeDirs:
     def metadata_path(self) -> Path | None:
         """The metadata partition's directory."""
         return None if self.metadata_dir is None else self.metadata_dir.path / METADATA_DIRECTORY
+
+    @property
+    def is_live(self) -> bool:
+        """True if the metadata partition was fetched from a running cluster."""
+        return self.metadata_dir is not None and self.metadata_dir.is_live
 
 
 def find_nodes(paths: list[Path]) -> list[NodeDirs]:
@@ -152,7 +161,7 @@ def _read_log_dir(path: Path) -> LogDir:
     meta = parse_meta_properties(file.read_bytes(), file=str(file))
     if meta.version == 0 or meta.node_id is None or meta.cluster_id is None:
         raise NotALogDirError(f"{file}: version {meta.version}; this is not a KRaft node's log directory (version 1)")
-    return LogDir(path=path, meta=meta)
+    return LogDir(path=path, meta=meta, is_live=(path / LIVE_MARKER).is_file())
 
 
 def _check_cluster_ids(log_dirs: list[LogDir]) -> None:

@@ -163,6 +163,8 @@ def _level_blockers(cluster: Cluster, before: MetadataVersion | None, to: Metada
 
 
 def _warnings(cluster: Cluster) -> list[LedgerWarning]:
+    if cluster.is_live:
+        return [*cluster.problems]
     here = {node.node_id for node in cluster.nodes}
     known = set(cluster.image.cluster.brokers) | set(cluster.image.cluster.controllers)
     known |= cluster.voters.ids if cluster.voters is not None else frozenset()

@@ -13,9 +13,5 @@ class WarehouseError(PipelineError):
     """A warehouse cannot be read or written."""
 
 
-class LiveSourceError(PipelineError):
-    """The logs of a running cluster cannot be fetched; names the partition and the node."""
-
-
 class SparkUnavailableError(PipelineError):
     """Spark cannot be started: no Java, no extra `spark`, or a missing package."""

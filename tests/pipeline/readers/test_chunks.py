@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from falkirk.columnar.batch_table import iter_batch_tables
 from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.filesystem import Location
-from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.chunks import iter_chunks
 from falkirk.pipeline.readers.splits import split_batches, split_file
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
+from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.memory_disk import MemoryDisk
 
 PATH = "/log"
@@ -138,7 +138,7 @@ def test_a_wrong_length_with_a_sound_batch_behind_it_is_no_torn_tail():
     [(b"\0" * 100, "torn tail", 0), (b"#!/bin/sh\n" * 10, "corrupt batch", 16), (batch(0)[:8] + b"\x7f", "x", 8)],
 )
 def test_a_tail_too_long_to_be_searched_is_told_by_its_head(monkeypatch, head, kind, at):
-    monkeypatch.setattr("falkirk.pipeline.readers.batch_borders.TAIL_BYTES_MAX", 100)
+    monkeypatch.setattr("falkirk.pipeline.readers.file_tail.TAIL_BYTES_MAX", 100)
     first = batch(7)
     if kind == "x":
         kind, head = "corrupt batch", head + batch(0)[9:]

@@ -38,6 +38,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
     from falkirk.client.errors import ClientError  # noqa: PLC0415
     from falkirk.logdir.errors import LogDirError  # noqa: PLC0415
     from falkirk.metadata.records.errors import MetadataError  # noqa: PLC0415
+    from falkirk.mirror.errors import MirrorError  # noqa: PLC0415
     from falkirk.operations.errors import InvalidInputError, OperationError  # noqa: PLC0415
     from falkirk.pipeline.errors import PipelineError  # noqa: PLC0415
     from falkirk.protocol.errors import ProtocolError  # noqa: PLC0415
@@ -61,6 +62,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
             | VersionsError()
             | MetadataError()
             | LogDirError()
+            | MirrorError()
             | PipelineError()
             | ClientError()
         ):

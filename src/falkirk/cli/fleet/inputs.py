@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 from falkirk.cli.console.client_config import read_client_config
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.client.config import parse_servers
+from falkirk.mirror.cluster_mirror import ClusterMirror, LiveSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.cli.console.options import ConnectionOptions
-    from falkirk.pipeline.live.cluster_mirror import ClusterMirror
-
 LIVE_SUFFIX: Final = "-live"
 """What follows a warehouse's name in that of the directory with the logs of running clusters."""
 
@@ -34,7 +33,7 @@ class FleetInputs:
             raise WrongUsageError("name inputs, or a running cluster with --bootstrap-server or --bootstrap-controller")
 
     def refresh(self) -> None:
-        """Fetch what is new of the running cluster. Raises ClientError, LiveSourceError, OSError."""
+        """Fetch what is new of the running cluster. Raises ClientError, MirrorError, OSError."""
         if self._mirror is not None:
             directory = str(self._mirror.refresh())
             if directory not in self.names:
@@ -47,8 +46,6 @@ def _live_mirror(connection: ConnectionOptions, warehouse: str, live_dir: Path |
         return None
     if live_dir is None and "://" in warehouse:
         raise WrongUsageError(f"{warehouse} is no directory of this machine: name one for the logs with --live-dir")
-    from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource  # noqa: PLC0415 - the extra `spark`
-
     source = LiveSource(
         brokers=() if server is None else parse_servers(server),
         controllers=() if controller is None else parse_servers(controller),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.columnar.batch_table import CHUNK_BYTES
-from falkirk.pipeline.readers.batch_borders import borders, first_batch_bytes, tail_problem
+from falkirk.pipeline.readers.file_tail import tail_problem
 from falkirk.protocol.record_batch import HEADER_BYTES
+from falkirk.storage.batch_borders import borders, first_batch_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ def iter_chunks(
     """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into buffers of whole batches.
 
     A buffer has about `chunk_bytes`, or is one larger batch. What follows the last whole batch goes to `report`, see
-    `batch_borders.tail_problem`. Raises OSError.
+    `file_tail.tail_problem`. Raises OSError.
     """
     end = disk.size(path) if end is None else end
     position = start

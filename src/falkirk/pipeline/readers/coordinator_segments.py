@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.columnar.report import ReadReport
-from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.chunks import iter_chunks
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import problem_rows, unreadable_row
 from falkirk.protocol.record_batch import HEADER, HEADER_BYTES
+from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.segment import SegmentFile, format_segment_file
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.pipeline.readers.lines import last_line_end, next_line
+from falkirk.storage.batch_borders import iter_borders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ def split_batches(location: Location, start: int, end: int, split_bytes: int = S
     """Cut the bytes from `start`, where a batch begins, up to the last whole batch before `end` into ranges.
 
     Each but the last has at least `split_bytes`, and ends with the batch that reaches them. For files that grow: see
-    `batch_borders.tail_problem` for what follows the ranges. Raises OSError.
+    `file_tail.tail_problem` for what follows the ranges. Raises OSError.
     """
     return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.filesystem import open_location
-from falkirk.pipeline.readers.batch_borders import iter_borders, tail_problem
 from falkirk.pipeline.readers.chunks import iter_chunks
+from falkirk.pipeline.readers.file_tail import tail_problem
 from falkirk.pipeline.readers.lines import iter_line_chunks, last_line_end, next_line
 from falkirk.pipeline.readers.metadata_records import SNAPSHOT_SUFFIX
 from falkirk.pipeline.readers.origin import Origin
@@ -16,6 +16,7 @@ from falkirk.pipeline.readers.problem_rows import problem_rows
 from falkirk.pipeline.readers.requests import RequestReport, read_requests
 from falkirk.pipeline.readers.splits import split_file, split_text_file
 from falkirk.pipeline.tables.requests import REQUESTS
+from falkirk.storage.batch_borders import iter_borders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
-from falkirk.pipeline.readers.batch_borders import first_batch_bytes, tail_problem
+from falkirk.pipeline.readers.file_tail import tail_problem
+from falkirk.storage.batch_borders import first_batch_bytes
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.meta_properties import FILE_NAME, parse_meta_properties
 from falkirk.storage.partition_directory import (

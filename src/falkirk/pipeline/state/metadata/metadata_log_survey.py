@@ -9,10 +9,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.protocol.control_record import ControlRecordType, control_record_type
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, MAGIC_AT, RecordBatch, read_batch
+from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE

@@ -13,14 +13,21 @@ from running_cluster import Running, up
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig, parse_servers
 from falkirk.coordinator.records.log_entry import LoggedRecord
-from falkirk.pipeline.errors import LiveSourceError
-from falkirk.pipeline.live.cluster_mirror import ClusterMirror, LiveSource
-from falkirk.pipeline.readers.batch_borders import iter_borders
+from falkirk.logdir.cluster import read_cluster
+from falkirk.logdir.downgrade import downgrade
+from falkirk.logdir.errors import LiveDirectoryError
+from falkirk.logdir.group_records import GroupPlan
+from falkirk.logdir.locate import find_nodes
+from falkirk.logdir.plan import make_plan
+from falkirk.logdir.target import parse_target
+from falkirk.mirror.cluster_mirror import ClusterMirror, LiveSource
+from falkirk.mirror.errors import MirrorError
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import CreateTopicsRequest, ProduceRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
+from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.quorum_state import QuorumState, parse_quorum_state
 from falkirk.versions.supported_range import SupportedRange
@@ -84,7 +91,7 @@ def own_files(cluster: Running) -> Path:
 
 
 def metadata_end(directory: Path) -> int:
-    from falkirk.pipeline.live.partition_mirror import PartitionMirror
+    from falkirk.mirror.partition_mirror import PartitionMirror
 
     return PartitionMirror(directory / "__cluster_metadata-0").end_offset
 
@@ -155,7 +162,7 @@ def test_brokers_and_controllers_of_two_clusters_are_refused(running, tmp_path):
             controllers=parse_servers(other.document["controllers"]),
         )
         with pytest.raises(
-            LiveSourceError, match=f"{other.document['cluster_id']}, the brokers of {running.document['cluster_id']}"
+            MirrorError, match=f"{other.document['cluster_id']}, the brokers of {running.document['cluster_id']}"
         ):
             ClusterMirror(tmp_path, source).refresh()
     assert list(tmp_path.iterdir()) == []
@@ -168,6 +175,12 @@ def test_what_was_fetched_of_one_of_three_voters_counts_as_committed(tmp_path):
     rows = ingested_rows([directory], tmp_path / "w")
     assert '"has_majority": true' in rows["clusters"][0]
     assert "problems" not in rows
+    read = read_cluster(PosixDisk(), find_nodes([directory]))
+    assert read.voters.ids == {1, 2, 3}
+    made = make_plan(read, parse_target("3.7"), GroupPlan())
+    assert made.warnings == made.blockers == ()
+    with pytest.raises(LiveDirectoryError, match="was fetched from a running cluster"):
+        downgrade(PosixDisk(), made, tmp_path / "out")
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kraft_batches import data_batch
 
-from falkirk.pipeline.live import partition_mirror
-from falkirk.pipeline.live.partition_mirror import PartitionMirror
+from falkirk.mirror import partition_mirror
+from falkirk.mirror.partition_mirror import PartitionMirror
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.storage.snapshot_file import SnapshotId
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.client.errors import NodeRefusedError
-from falkirk.pipeline.errors import LiveSourceError
+from falkirk.mirror.errors import MirrorError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.client.connection import NodeConnection
-    from falkirk.pipeline.live.partition_mirror import PartitionMirror
+    from falkirk.mirror.partition_mirror import PartitionMirror
     from falkirk.protocol.messages import fetch_snapshot_response
     from falkirk.protocol.messages.fetch_response import PartitionData
 
@@ -40,7 +40,7 @@ _UNKNOWN_MAX: Final = 20
 async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> None:
     """Fetch up to the high watermark of the first response.
 
-    Raises ClientError; LiveSourceError if the leader's log is not the one that was mirrored.
+    Raises ClientError; MirrorError if the leader's log is not the one that was mirrored.
     """
     target: int | None = None
     unknown = 0
@@ -51,14 +51,14 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
             await _fetch_snapshot(leader, cluster_id, epoch, snapshot, mirror)
             continue
         if partition.diverging_epoch.end_offset >= 0:
-            raise LiveSourceError(
+            raise MirrorError(
                 f"{mirror.directory}: the log of {leader.endpoint} parts from it at offset "
                 f"{partition.diverging_epoch.end_offset}, below what was committed: remove the directory to begin anew"
             )
         if partition.high_watermark < 0:
             unknown += 1
             if unknown == _UNKNOWN_MAX:
-                raise LiveSourceError(f"{leader.endpoint}: the quorum does not say what is committed")
+                raise MirrorError(f"{leader.endpoint}: the quorum does not say what is committed")
             continue
         if target is None:
             target = partition.high_watermark
@@ -109,9 +109,7 @@ async def _fetch_snapshot(
             partition = _only_partition(leader, "FetchSnapshot", response.error_code, partitions)
             size = partition.size
             if not opened.write(partition.unaligned_records or b""):
-                raise LiveSourceError(
-                    f"{leader.endpoint}: snapshot {file.stem} ends at {opened.tell()} of {size} bytes"
-                )
+                raise MirrorError(f"{leader.endpoint}: snapshot {file.stem} ends at {opened.tell()} of {size} bytes")
     mirror.install_snapshot(snapshot)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.pipeline.readers.batch_borders import iter_borders
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata

@@ -12,10 +12,10 @@ from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
 from falkirk.client.errors import NodeRefusedError
-from falkirk.pipeline.errors import LiveSourceError
-from falkirk.pipeline.live.metadata_mirror import TOPIC, mirror_metadata
-from falkirk.pipeline.live.partition_mirror import PartitionMirror
-from falkirk.pipeline.live.topic_mirror import TopicMirrors
+from falkirk.mirror.errors import MirrorError
+from falkirk.mirror.metadata_mirror import TOPIC, mirror_metadata
+from falkirk.mirror.partition_mirror import PartitionMirror
+from falkirk.mirror.topic_mirror import TopicMirrors
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DescribeClusterRequest,
@@ -137,7 +137,7 @@ def test_a_log_that_begins_with_a_snapshot_is_fetched_from_there(mirror):
 
 def test_a_snapshot_that_ends_early_is_an_error_and_no_snapshot(mirror):
     quorum = Quorum(fetched(snapshot_id=SnapshotId(end_offset=10, epoch=3)), snapshot=b"", piece=0)
-    with pytest.raises(LiveSourceError, match="ends at 0 of 99 bytes"):
+    with pytest.raises(MirrorError, match="ends at 0 of 99 bytes"):
         quorum.run(mirror)
     assert PartitionMirror(mirror.directory).end_offset == 0
     assert list(mirror.directory.iterdir()) == []
@@ -146,7 +146,7 @@ def test_a_snapshot_that_ends_early_is_an_error_and_no_snapshot(mirror):
 def test_a_log_that_parts_from_what_was_committed_is_told_and_nothing_is_cut(mirror):
     mirror.append(log(2, 2), 4)
     quorum = Quorum(fetched(diverging_epoch=EpochEndOffset(epoch=2, end_offset=3)))
-    with pytest.raises(LiveSourceError, match="parts from it at offset 3"):
+    with pytest.raises(MirrorError, match="parts from it at offset 3"):
         quorum.run(mirror)
     assert PartitionMirror(mirror.directory).end_offset == 4
 
@@ -159,7 +159,7 @@ def test_an_error_of_the_leader_names_it(mirror):
 
 
 def test_a_quorum_that_never_says_what_is_committed_is_given_up(mirror):
-    with pytest.raises(LiveSourceError, match="does not say what is committed"):
+    with pytest.raises(MirrorError, match="does not say what is committed"):
         Quorum(*[fetched(high_watermark=-1)] * 30).run(mirror)
 
 

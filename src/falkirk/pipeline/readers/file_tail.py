@@ -1,74 +1,26 @@
-"""The ends of batches in a log file, and what follows the last whole one.
-
-Only the first 17 bytes of a batch are read, which hold its length and magic. Files are read in blocks: a request per
-batch would be slow on an object store.
-"""
+"""What follows the last whole batch of a log file."""
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from falkirk.columnar.report import Problem
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, MAGIC_AT, IncompleteBatchError, read_batch
+from falkirk.protocol.record_batch import HEADER_BYTES, IncompleteBatchError, read_batch
+from falkirk.storage.batch_borders import first_batch_bytes
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.segment import SegmentReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from falkirk.columnar.report import ProblemKind
     from falkirk.storage.disk import ReadableDisk
 
-BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""Bytes per read: on an object store a request takes about as long as reading this much."""
 TAIL_BYTES_MAX: Final = 32 * 1024 * 1024
 """At most this many bytes behind the last whole batch are examined."""
-_length_at = Struct(">i").unpack_from
-_LENGTH_MIN: Final = HEADER_BYTES - LENGTH_END
 _Stop = tuple["ProblemKind", int, str]
 # Kafka may truncate a log, or replace it by a compacted one, at any time.
 _SHRUNK: Final[_Stop] = ("torn tail", 0, "the file became shorter while it was read")
 _CHANGED: Final[_Stop] = ("corrupt batch", 0, "the file became another one while it was read")
-
-
-def borders(data: memoryview, at: int = 0) -> Iterator[int]:
-    """Yield the end of each whole batch from `at` on; ends where the next one is impossible or incomplete."""
-    limit = len(data)
-    while at + HEADER_BYTES <= limit:
-        (length,) = _length_at(data, at + 8)
-        if length < _LENGTH_MIN or data[at + MAGIC_AT] != MAGIC or at + LENGTH_END + length > limit:
-            return
-        at += LENGTH_END + length
-        yield at
-
-
-def iter_borders(
-    disk: ReadableDisk, path: str, start: int, end: int, *, block_bytes: int = BLOCK_BYTES
-) -> Iterator[int]:
-    """Yield the end of each whole batch in a byte range of a file; a batch must begin at `start`."""
-    position = start
-    block, block_at = memoryview(b""), start
-    while position + HEADER_BYTES <= end:
-        at = position - block_at
-        if at + HEADER_BYTES > len(block):
-            block, block_at, at = memoryview(disk.read(path, position, min(block_bytes, end - position))), position, 0
-            if len(block) < HEADER_BYTES:
-                return
-        (length,) = _length_at(block, at + 8)
-        if length < _LENGTH_MIN or block[at + MAGIC_AT] != MAGIC or position + LENGTH_END + length > end:
-            return
-        position += LENGTH_END + length
-        yield position
-
-
-def first_batch_bytes(data: memoryview) -> int | None:
-    """Return the size of the batch that begins here, complete or not; None if none does."""
-    if len(data) < HEADER_BYTES or data[MAGIC_AT] != MAGIC:
-        return None
-    (length,) = _length_at(data, 8)
-    return LENGTH_END + int(length) if length >= _LENGTH_MIN else None
 
 
 def tail_problem(disk: ReadableDisk, path: str, position: int, end: int) -> Problem:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.errors import NodeRefusedError
 from falkirk.client.partitions import EARLIEST, LEADER_MOVED, describe_topics, list_offsets
 from falkirk.client.refusal import Refusal
-from falkirk.pipeline.errors import LiveSourceError
-from falkirk.pipeline.live.partition_mirror import PartitionMirror
+from falkirk.mirror.errors import MirrorError
+from falkirk.mirror.partition_mirror import PartitionMirror
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -49,7 +49,7 @@ class TopicMirrors:
     async def refresh(self, admin: AsyncAdmin) -> None:
         """Fetch every partition up to its high watermark at the first response; topics that do not exist have none.
 
-        Raises ClientError, also NodeRefusedError with an error of MOVED; LiveSourceError for a log that cannot be
+        Raises ClientError, also NodeRefusedError with an error of MOVED; MirrorError for a log that cannot be
         followed.
         """
         leaders = await self._leaders(admin)
@@ -141,4 +141,4 @@ class TopicMirrors:
         elif mirror.end_offset:
             mirror.begin_again()
         else:
-            raise LiveSourceError(f"{key} has no offset 0, and begins there")
+            raise MirrorError(f"{key} has no offset 0, and begins there")

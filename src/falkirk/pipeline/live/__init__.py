@@ -1,1 +1,0 @@
-"""Logs of running clusters, fetched into Kafka's own files, which the pipeline reads like all others."""
