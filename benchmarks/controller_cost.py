@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from falkirk.metadata.controller.controller import Controller
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.configs import BROKER, ConfigResource
@@ -53,7 +54,9 @@ class Cluster:
         self.image = made_image(topics)
         self.topic_ids = [self.image.topics.by_name[topic_name(number)].topic_id for number in range(topics)]
         settings = ControllerSettings(node_id=3000, cluster_id="falkirk-benchmark-AAAA", release=RELEASE)
-        self.controller = Controller(settings, self.image, epoch=7, random=Random(1), now_ms=0)
+        self.controller = Controller(
+            settings, self.image, ControllerIndexes.of(self.image), epoch=7, random=Random(1), now_ms=0
+        )
         self.random = Random(2)
 
     def commit(self, result: ControllerResult[Any] | ApiError) -> None:

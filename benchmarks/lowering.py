@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.controller_state import ControllerState
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
@@ -68,9 +68,9 @@ def measure_controller(image: MetadataImage) -> None:
     records = [VersionedRecord(FeatureLevelRecord(METADATA_VERSION, to.level), 0)]
     ours, theirs = [], []
     for _ in range(TURNS):
-        state = ControllerState(image, BrokerPartitions.of(image))
+        state = ControllerState(image, ControllerIndexes.of(image))
         ours.append(seconds(lambda state=state: state.replay(records, end_offset=1_000_000, epoch=7, now_ms=0)))
-        theirs.append(seconds(lambda: ControllerState(lowered, BrokerPartitions.of(lowered))))
+        theirs.append(seconds(lambda: ControllerState(lowered, ControllerIndexes.of(lowered))))
     print_line(
         "a controller follows it, 100k partitions, 1 % change",
         ours,

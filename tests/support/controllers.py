@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 from falkirk.metadata.controller.controller import Controller
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.broker_registration import BrokerRegistration, Endpoint, SupportedFeature
 from falkirk.metadata.image.metadata_delta import MetadataDelta
@@ -94,7 +94,8 @@ def controller_of(
     given = ControllerSettings(
         node_id=CONTROLLER_ID, cluster_id=CLUSTER_ID, release=runs, supported_features=runs.supported_features()
     )
-    return Controller(replace(given, **settings), image, epoch=EPOCH, random=Random(seed), now_ms=now_ms)
+    indexes = ControllerIndexes.of(image)
+    return Controller(replace(given, **settings), image, indexes, epoch=EPOCH, random=Random(seed), now_ms=now_ms)
 
 
 def make_image(
@@ -125,7 +126,7 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
     """Append and commit the records of a manager's result; return its response.
 
     The records are encoded at their versions and decoded again; the image that replicas build from them must equal the
-    controller's own, and its index that image's.
+    controller's own, and its indexes those of that image.
     """
     before = controller.state.image
     records = (*result.transaction, *result.records)
@@ -138,7 +139,7 @@ def run(controller: Controller, result: ControllerResult[R], *, now_ms: int = 0)
     controller.replay(records, end_offset=end_offset, now_ms=now_ms)
     after = delta.apply(Provenance(end_offset, controller.epoch, now_ms))
     assert controller.state.image == after
-    assert controller.state.partitions == BrokerPartitions.of(after)
+    assert controller.state.indexes == ControllerIndexes.of(after)
     return result.response
 
 

@@ -32,6 +32,7 @@ from falkirk.node.controller.controller_registrar import ControllerRegistrar
 from falkirk.node.controller.controller_role import ControllerRole
 from falkirk.node.controller.controllership import Controllership
 from falkirk.node.controller.feature_updates import FeatureUpdates
+from falkirk.node.controller.standby_indexes import StandbyIndexes
 from falkirk.node.dispatcher import Dispatcher
 from falkirk.node.effects import Close, Started, Stop
 from falkirk.node.errors import FatalError, StartupError, UnfitError
@@ -93,7 +94,10 @@ class Node:
         startup = open_node(config, disk, random)
         self._log = startup.log
         source = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
-        self._applier = applier = MetadataApplier(startup.log, startup.gate, (self,), source=source)
+        self._step = step = Step(config, cluster_id=startup.directories.cluster_id, random=random, now_ms=now_ms)
+        self._standby = StandbyIndexes(step.works)
+        publishers = (self, self._standby) if config.is_controller else (self,)
+        self._applier = applier = MetadataApplier(startup.log, startup.gate, publishers, source=source)
         self._raft = RaftReplica(
             raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),
             startup.election_state,
@@ -102,7 +106,6 @@ class Node:
             now_ms,
             follows_lowerings=lambda node_id: node_supports_downgrade(applier.cluster_with_lowering, node_id),
         )
-        self._step = step = Step(config, cluster_id=startup.directories.cluster_id, random=random, now_ms=now_ms)
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
         self._views = Views(step, self._raft, applier, startup.log, self._controllership)
         self._request_facts = RequestFacts(
@@ -188,6 +191,7 @@ class Node:
             self._raft,
             self._applier,
             self._controllership,
+            self._standby,
             bootstrap=startup.bootstrap,
             responder=self._dispatcher,
             effects=self._effects.append,

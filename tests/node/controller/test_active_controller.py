@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from falkirk.metadata.controller.controller import Controller
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.metadata_image import EMPTY
@@ -47,7 +48,7 @@ class Raft:
 def active(idle_interval_ms: int = 500, level: str = "4.3-IV0") -> tuple[ActiveController, Raft]:
     raft = Raft()
     settings = ControllerSettings(node_id=1, cluster_id="c", release=Release.parse("4.3"))
-    controller = Controller(settings, EMPTY, epoch=3, random=Random(1), now_ms=0)
+    controller = Controller(settings, EMPTY, ControllerIndexes(), epoch=3, random=Random(1), now_ms=0)
     made = ActiveController(controller, raft, idle_interval_ms=idle_interval_ms, now_ms=0)
     version = MetadataVersion.parse(level)
     made.append(result(VersionedRecord(FeatureLevelRecord(METADATA_VERSION, version.level), 0)), 0)

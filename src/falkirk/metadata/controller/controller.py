@@ -13,12 +13,12 @@ from falkirk.metadata.controller.partitions.replication_control import Replicati
 from falkirk.metadata.controller.security.acl_control import AclControl
 from falkirk.metadata.controller.security.delegation_token_control import DelegationTokenControl
 from falkirk.metadata.controller.security.scram_control import ScramControl
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
 from falkirk.metadata.controller.state.controller_state import ControllerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
     from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 class Controller:
     """Made when a node becomes the active controller, from the image at its log's end; thrown away when it resigns.
 
-    Managers decide and give records; the driver appends those to the log and hands them back to `replay`.
+    Managers decide and give records; the driver appends those to the log and hands them back to `replay`. `indexes` are
+    those of `image`: with them the cost grows with the brokers, not with the partitions.
     """
 
     def __init__(
         self,
         settings: ControllerSettings,
         image: MetadataImage,
+        indexes: ControllerIndexes,
         *,
         epoch: int,
         random: Chance,
@@ -43,7 +45,7 @@ class Controller:
     ) -> None:
         self.settings = settings
         self.epoch = epoch
-        self.state = ControllerState(image, BrokerPartitions.of(image))
+        self.state = ControllerState(image, indexes)
         self.configs = ConfigurationControl(self.state, settings)
         self.features = FeatureControl(self.state, settings, self.configs)
         self.replication = ReplicationControl(self.state, settings, self.configs, random, now_ms)

@@ -1,7 +1,7 @@
 """How a node becomes the active controller, and stops being it.
 
-A leader is active once all that earlier leaders committed is committed here and in its image; it serves when the
-records of its activation (the bootstrap records of a new cluster) are appended.
+A leader is active once all that earlier leaders committed is committed here, in its image and in the indexes of that;
+it serves when the records of its activation (the bootstrap records of a new cluster) are appended.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from falkirk.node.errors import FatalError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.controller.controllership import Controllership
+    from falkirk.node.controller.standby_indexes import StandbyIndexes
     from falkirk.node.effects import Effect
     from falkirk.node.metadata_log.bootstrap import BootstrapMetadata
     from falkirk.node.metadata_log.metadata_applier import MetadataApplier
@@ -54,6 +56,7 @@ class ControllerRole:
         raft: RaftReplica,
         applier: MetadataApplier,
         controllership: Controllership,
+        standby: StandbyIndexes,
         *,
         bootstrap: BootstrapMetadata,
         responder: Responder,
@@ -63,6 +66,7 @@ class ControllerRole:
         self._raft = raft
         self._applier = applier
         self._controllership = controllership
+        self._standby = standby
         self._settings = controller_settings(step.config, step.cluster_id)
         self._bootstrap = bootstrap
         self._responder = responder
@@ -108,16 +112,21 @@ class ControllerRole:
             return
         if applied_offset <= leader.epoch_start_offset or applied_offset < self._raft.end_offset:
             return
+        indexes = self._standby.current
+        if indexes is None:
+            return  # a later step finishes them
         try:
-            self._activate(leader.epoch)
+            self._activate(leader.epoch, indexes)
         except ActivationError as error:
             raise FatalError(str(error)) from error
         except Exception:  # noqa: BLE001 - as in `tick`
             self._failed("activation of the controller")
 
-    def _activate(self, epoch: int) -> None:
+    def _activate(self, epoch: int, indexes: ControllerIndexes) -> None:
         step, now_ms = self._step, self._step.now_ms
-        controller = Controller(self._settings, self._applier.image, epoch=epoch, random=step.random, now_ms=now_ms)
+        controller = Controller(
+            self._settings, self._applier.image, indexes, epoch=epoch, random=step.random, now_ms=now_ms
+        )
         active = ActiveController(
             controller,
             self._raft,

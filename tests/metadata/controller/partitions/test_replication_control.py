@@ -7,9 +7,8 @@ from controllers import Broker, controller_of, directory, make_controller, run, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.controller.state.topic_names import CollidingNames
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -238,10 +237,9 @@ def test_partitions_stay_as_they_must_whatever_happens(release, level, features,
     for step in steps:
         step(cluster)
     image = cluster.state.image
-    assert cluster.state.partitions == BrokerPartitions.of(image)
+    assert cluster.state.indexes == ControllerIndexes.of(image)
     for topic in image.topics:
         assert cluster.state.colliding_names.colliding_with(topic.name) == topic.name
-        assert CollidingNames.of(image).colliding_with(topic.name) == topic.name
 
 
 @pytest.mark.parametrize(("release", "level", "features"), LEVELS, ids=[level for _, level, _ in LEVELS])

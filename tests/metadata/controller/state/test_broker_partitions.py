@@ -3,6 +3,7 @@
 from controllers import make_image
 
 from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions, PartitionKey
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 
@@ -30,13 +31,13 @@ def changed(*records):
     for record in records:
         delta.replay(record)
     after = delta.apply(image.provenance)
-    index = BrokerPartitions.of(image).changed_by(delta, after)
-    assert index == BrokerPartitions.of(after)
-    return index
+    indexes = ControllerIndexes.of(image).changed_by(delta)
+    assert indexes == ControllerIndexes.of(after)
+    return indexes.partitions
 
 
 def test_it_knows_who_leads_who_is_in_sync_who_is_eligible_and_what_wants_a_leader():
-    index = BrokerPartitions.of(make_image(records=RECORDS))
+    index = ControllerIndexes.of(make_image(records=RECORDS)).partitions
     assert index.in_sync(1) == [PartitionKey(A, 0), PartitionKey(A, 1), PartitionKey(B, 0)]
     assert index.in_sync(3) == []
     assert index.eligible(3) == [PartitionKey(A, 2)]
@@ -68,8 +69,8 @@ def test_a_topic_that_is_created_again_is_another_one():
 
 def test_a_change_of_anything_else_gives_the_same_index():
     image = make_image(records=RECORDS)
-    index = BrokerPartitions.of(image)
-    assert index.changed_by(MetadataDelta(image), image) is index
+    indexes = ControllerIndexes.of(image)
+    assert indexes.changed_by(MetadataDelta(image)) is indexes
 
 
 def test_a_partition_without_replicas_does_not_stop_a_controller():

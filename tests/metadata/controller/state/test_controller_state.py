@@ -22,7 +22,7 @@ ELR = "eligible.leader.replicas.version"
 def state_of(controller):
     """Return all that is kept between two decisions."""
     state = controller.state
-    return state.image, state.partitions, state.colliding_names._names, state.existing_acls._counts
+    return state.image, state.indexes
 
 
 def from_snapshot(image, level, end_offset, now_ms):

@@ -9,8 +9,6 @@ from immutables import Map
 from falkirk.metadata.image.partition import NO_LEADER
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.metadata_delta import MetadataDelta
-    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
 
 Partitions = Map["PartitionKey", None]
@@ -52,31 +50,6 @@ class BrokerPartitions:
         self._imbalanced = imbalanced
         self._reassigning = reassigning
 
-    @classmethod
-    def of(cls, image: MetadataImage) -> BrokerPartitions:
-        """Index a whole image."""
-        changes = _Changes()
-        for topic in image.topics.by_name.values():
-            for partition_id, partition in topic.items():
-                changes.add(PartitionKey(topic.topic_id, partition_id), None, partition)
-        return cls._changed(cls(), changes)
-
-    def changed_by(self, delta: MetadataDelta, image: MetadataImage) -> BrokerPartitions:  # noqa: ARG002 - the seam
-        """Return the index of `image`, the result of `delta`."""
-        topics = delta.topics
-        if topics is None:
-            return self
-        changes = _Changes()
-        for topic_id, name in topics.deleted.items():
-            for partition_id, partition in topics.image.by_name[name].items():
-                changes.add(PartitionKey(topic_id, partition_id), partition, None)
-        for topic_id, topic in topics.changed.items():
-            before = topic.before
-            for partition_id, partition in topic.partitions.items():
-                old = None if before is None else before.partition(partition_id)
-                changes.add(PartitionKey(topic_id, partition_id), old, partition)
-        return self._changed(changes)
-
     # Sorted: whoever decides must not depend on the order of a hash map.
 
     def in_sync(self, broker_id: int) -> list[PartitionKey]:
@@ -113,6 +86,24 @@ class BrokerPartitions:
         """Count the partitions that a broker leads."""
         return self._leaderships.get(broker_id, 0)
 
+    def changed_by(self, changes: PartitionChanges) -> BrokerPartitions:
+        """Return the index after changes."""
+        leaderships = self._leaderships
+        for broker_id, change in changes.leaderships.items():
+            count = leaderships.get(broker_id, 0) + change
+            if count:
+                leaderships = leaderships.set(broker_id, count)
+            elif broker_id in leaderships:
+                leaderships = leaderships.delete(broker_id)
+        return BrokerPartitions(
+            _changed_by_broker(self._in_sync, changes.in_sync),
+            _changed_by_broker(self._eligible, changes.eligible),
+            leaderships,
+            without_leader=_changed_set(self._without_leader, changes.without_leader),
+            imbalanced=_changed_set(self._imbalanced, changes.imbalanced),
+            reassigning=_changed_set(self._reassigning, changes.reassigning),
+        )
+
     def __eq__(self, other: object) -> bool:
         """Compare all that is indexed."""
         return isinstance(other, BrokerPartitions) and self._parts() == other._parts()
@@ -134,30 +125,16 @@ class BrokerPartitions:
             self._reassigning,
         )
 
-    def _changed(self, changes: _Changes) -> BrokerPartitions:
-        leaderships = self._leaderships
-        for broker_id, change in changes.leaderships.items():
-            count = leaderships.get(broker_id, 0) + change
-            if count:
-                leaderships = leaderships.set(broker_id, count)
-            elif broker_id in leaderships:
-                leaderships = leaderships.delete(broker_id)
-        return BrokerPartitions(
-            _changed_by_broker(self._in_sync, changes.in_sync),
-            _changed_by_broker(self._eligible, changes.eligible),
-            leaderships,
-            without_leader=_changed_set(self._without_leader, changes.without_leader),
-            imbalanced=_changed_set(self._imbalanced, changes.imbalanced),
-            reassigning=_changed_set(self._reassigning, changes.reassigning),
-        )
-
 
 # What becomes of a key of a set: True, it comes; False, it goes.
 _SetChange = dict[PartitionKey, bool]
 
 
-class _Changes:
-    """Changes of each part of the index, collected so that each part is rebuilt once."""
+class PartitionChanges:
+    """Changes of each part of the index, collected so that each part is rebuilt once.
+
+    A partition may be changed several times: the last change counts.
+    """
 
     __slots__ = ("eligible", "imbalanced", "in_sync", "leaderships", "reassigning", "without_leader")
 
@@ -221,7 +198,10 @@ def _move(changes: dict[int, _SetChange], key: PartitionKey, old: tuple[int, ...
 def _changed_by_broker(by_broker: Map[int, Partitions], changes: dict[int, _SetChange]) -> Map[int, Partitions]:
     for broker_id, change in changes.items():
         partitions = _changed_set(by_broker.get(broker_id, _NOTHING), change)
-        by_broker = by_broker.set(broker_id, partitions) if partitions else by_broker.delete(broker_id)
+        if partitions:
+            by_broker = by_broker.set(broker_id, partitions)
+        elif broker_id in by_broker:
+            by_broker = by_broker.delete(broker_id)
     return by_broker
 
 
@@ -233,5 +213,5 @@ def _changed_set(partitions: Partitions, changes: _SetChange) -> Partitions:
         if is_in:
             mutation[key] = None
         else:
-            del mutation[key]
+            mutation.pop(key, None)  # it may have come and gone within these changes
     return mutation.finish()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.state.existing_acls import ExistingAcls
-from falkirk.metadata.controller.state.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.levels.lowering import replay
@@ -16,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+    from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+    from falkirk.metadata.controller.state.existing_acls import ExistingAcls
+    from falkirk.metadata.controller.state.topic_names import CollidingNames
     from falkirk.metadata.records.batch import VersionedRecord
 
 
@@ -28,12 +29,24 @@ class ControllerState:
     A controller that loses its leadership throws it away: what it had appended may never be committed.
     """
 
-    def __init__(self, image: MetadataImage, partitions: BrokerPartitions) -> None:
+    def __init__(self, image: MetadataImage, indexes: ControllerIndexes) -> None:
         self.image = image
-        # Which partitions each broker leads, follows in sync, or holds: what a fenced broker takes with it.
-        self.partitions = partitions
-        self.colliding_names = CollidingNames.of(image)
-        self.existing_acls = ExistingAcls.of(image.acls)
+        self.indexes = indexes
+
+    @property
+    def partitions(self) -> BrokerPartitions:
+        """The index of partitions by broker."""
+        return self.indexes.partitions
+
+    @property
+    def colliding_names(self) -> CollidingNames:
+        """The index of topic names that are alike in metrics."""
+        return self.indexes.colliding_names
+
+    @property
+    def existing_acls(self) -> ExistingAcls:
+        """The index of ACLs without their ids."""
+        return self.indexes.existing_acls
 
     @property
     def next_offset(self) -> int:
@@ -58,8 +71,5 @@ class ControllerState:
             if not isinstance(record, _TRANSACTION_MARKERS):
                 replay(delta, record)
         image = delta.apply(Provenance(end_offset, epoch, now_ms))
-        self.partitions = self.partitions.changed_by(delta, image)
-        self.colliding_names = self.colliding_names.changed_by(delta)
-        if delta.acls is not None:
-            self.existing_acls = self.existing_acls.changed_by(delta.acls)
+        self.indexes = self.indexes.changed_by(delta)
         self.image = image

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from immutables import Map
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.acls import Acl, AclsDelta, AclsImage
+    from collections.abc import Mapping
+
+    from falkirk.metadata.image.acls import Acl
 
 
 class ExistingAcls:
@@ -18,28 +20,23 @@ class ExistingAcls:
     def __init__(self, counts: Map[Acl, int] | None = None) -> None:
         self._counts: Map[Acl, int] = Map() if counts is None else counts
 
-    @classmethod
-    def of(cls, image: AclsImage) -> ExistingAcls:
-        """Index a whole image."""
-        counts: dict[Acl, int] = {}
-        for acl in image.acls.values():
-            counts[acl] = counts.get(acl, 0) + 1
-        return cls(Map(counts))
-
-    def changed_by(self, delta: AclsDelta) -> ExistingAcls:
-        """Return the index after a change."""
+    def changed_by(self, changes: Mapping[Acl, int]) -> ExistingAcls:
+        """Return the index after changes: how many ids more, or fewer, each entry has."""
         counts = self._counts.mutate()
-        for acl_id, acl in delta.acls.changes.items():
-            before = delta.acls.base.get(acl_id)
-            if before is not None:
-                left = counts[before] - 1
-                if left:
-                    counts[before] = left
-                else:
-                    del counts[before]
-            if acl is not None:
-                counts[acl] = counts.get(acl, 0) + 1
+        for acl, change in changes.items():
+            count = counts.get(acl, 0) + change
+            if count:
+                counts[acl] = count
+            else:
+                counts.pop(acl, None)
         return ExistingAcls(counts.finish())
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the entries, and under how many ids each stands."""
+        return isinstance(other, ExistingAcls) and self._counts == other._counts
+
+    def __hash__(self) -> int:
+        return hash(self._counts)
 
     def __contains__(self, acl: Acl) -> bool:
         """Return whether the entry exists."""

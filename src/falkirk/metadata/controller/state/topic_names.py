@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from immutables import Map
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.metadata_delta import MetadataDelta
-    from falkirk.metadata.image.metadata_image import MetadataImage
+    from collections.abc import Mapping
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 _LENGTH_MAX: Final = 249
@@ -39,35 +38,24 @@ class CollidingNames:
         # By the name with `_` for `.`. A log can hold names that collide: old releases let them in.
         self._names: Map[str, frozenset[str]] = Map() if names is None else names
 
-    @classmethod
-    def of(cls, image: MetadataImage) -> CollidingNames:
-        """Index a whole image."""
-        by_unified: dict[str, frozenset[str]] = {}
-        for name in image.topics.by_name:
-            unified = _unified(name)
-            if unified is not None:
-                by_unified[unified] = by_unified.get(unified, frozenset()) | {name}
-        return cls(Map(by_unified))
-
-    def changed_by(self, delta: MetadataDelta) -> CollidingNames:
-        """Return the index after a change."""
-        topics = delta.topics
-        if topics is None:
-            return self
-        created = [topic.name for topic in topics.changed.values() if topic.before is None]
-        if not created and not topics.deleted:
-            return self
+    def changed_by(self, changes: Mapping[str, bool]) -> CollidingNames:
+        """Return the index after changes of topics: True, a name comes; False, it goes."""
         names = self._names
-        for name in topics.deleted.values():
-            names = _changed(names, name, is_in=False)
-        for name in created:
-            names = _changed(names, name, is_in=True)
+        for name, is_in in changes.items():
+            names = _changed(names, name, is_in=is_in)
         return CollidingNames(names)
 
     def colliding_with(self, name: str) -> str | None:
         """Return a topic whose name is equal in metrics, the name itself included; None if there is none."""
         unified = _unified(name)
         return None if unified is None else min(self._names.get(unified, frozenset()), default=None)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare all names."""
+        return isinstance(other, CollidingNames) and self._names == other._names
+
+    def __hash__(self) -> int:
+        return hash(self._names)
 
 
 def _unified(name: str) -> str | None:
@@ -82,4 +70,6 @@ def _changed(names: Map[str, frozenset[str]], name: str, *, is_in: bool) -> Map[
         return names
     alike = names.get(unified, frozenset())
     alike = alike | {name} if is_in else alike - {name}
-    return names.set(unified, alike) if alike else names.delete(unified)
+    if alike:
+        return names.set(unified, alike)
+    return names.delete(unified) if unified in names else names

@@ -1,0 +1,58 @@
+"""The indexes of a controller that follows."""
+
+from __future__ import annotations
+
+import pytest
+from metadata_images import image_of, orders, partition
+
+from falkirk.metadata.controller.state import controller_indexes
+from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+from falkirk.metadata.image.metadata_delta import MetadataDelta
+from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.node.controller.standby_indexes import NAME, StandbyIndexes
+from falkirk.node.sliced_work import SlicedWorks
+from falkirk.protocol.messages import PartitionChangeRecord
+
+
+def published(standby: StandbyIndexes, delta: MetadataDelta):
+    image = delta.apply(delta.image.provenance)
+    standby.on_metadata(delta, image)
+    return image
+
+
+def test_a_small_delta_is_applied_at_once():
+    works = SlicedWorks(lambda: None)
+    standby = StandbyIndexes(works)
+    image = published(standby, MetadataDelta.between(EMPTY, image_of(orders(), partition(0))))
+    assert standby.current == ControllerIndexes.of(image)
+    assert not works.is_busy
+
+
+@pytest.mark.parametrize("arrives_after", range(5))
+def test_a_large_one_takes_steps_and_what_arrives_meanwhile_is_applied_behind_it(monkeypatch, arrives_after):
+    monkeypatch.setattr(controller_indexes, "CHANGES_MAX", 2)
+    works = SlicedWorks(lambda: None)
+    standby = StandbyIndexes(works)
+    image = published(
+        standby, MetadataDelta.between(EMPTY, image_of(orders(), *(partition(number) for number in range(10))))
+    )
+    assert standby.current is None
+    assert works.names == (NAME,)
+    for _ in range(arrives_after):
+        works.progress()
+        assert standby.current is None
+    delta = MetadataDelta(image)
+    delta.replay(PartitionChangeRecord(3, orders().topic_id, leader=-1, isr=()))
+    image = published(standby, delta)
+    slices = arrives_after
+    while works.is_busy:
+        assert standby.current is None
+        works.progress()
+        slices += 1
+    assert slices == 6
+    assert standby.current == ControllerIndexes.of(image)
+    # And the next one starts anew.
+    image = published(standby, MetadataDelta.between(image, EMPTY))
+    while works.is_busy:
+        works.progress()
+    assert standby.current == ControllerIndexes()
