@@ -21,7 +21,7 @@ from falkirk.metadata.records.errors import RecordError
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.broker.broker_role import BrokerRole
 from falkirk.node.broker.unregistration import Unregistration
-from falkirk.node.config.role_settings import raft_config
+from falkirk.node.config.role_settings import listener_ranges, raft_config
 from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
 from falkirk.node.connections.admission import admit
 from falkirk.node.connections.client_connections import ClientConnections
@@ -59,7 +59,6 @@ from falkirk.raft.replica import RaftReplica
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.versions.api_support import Listener as ListenerKind
-from falkirk.versions.unbuilt import served_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +75,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import Disk
     from falkirk.storage.metadata_log import MetadataLog
-    from falkirk.versions.supported_range import SupportedRange
 
 # socket.connection.setup.timeout.ms
 CONNECTION_SETUP_TIMEOUT_MS: Final = 10_000
@@ -144,7 +142,7 @@ class Node:
         except OSError as error:
             raise StartupError(f"The disk of {config.metadata_log_dir} failed: {error}") from error
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
-        self._controller_ranges = _served(config, ListenerKind.CONTROLLER)
+        self._controller_ranges = listener_ranges(config, ListenerKind.CONTROLLER)
         self._kraft_version = self._raft.kraft_version
         self._unregistration: Unregistration | None = None
         self._is_started = False
@@ -215,7 +213,7 @@ class Node:
         broker = BrokerRole(
             self._step,
             self._applier,
-            own_ranges=_served(self.config, ListenerKind.BROKER),
+            own_ranges=listener_ranges(self.config, ListenerKind.BROKER),
             open_channel=self._open_channel,
             outbound=self._outbound,
             clients=self._clients,
@@ -491,10 +489,6 @@ class Node:
             yield self._broker.next_wakeup_ms
         yield self._shutdown.deadline_ms
         yield self._step.now_ms if self._step.works.is_busy else None
-
-
-def _served(config: NodeConfig, kind: ListenerKind) -> Mapping[int, SupportedRange]:
-    return served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:

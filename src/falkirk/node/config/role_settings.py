@@ -9,10 +9,15 @@ from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.raft.config import RaftConfig
 from falkirk.storage.metadata_log import MetadataLogSettings
 from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.unbuilt import served_ranges
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.metadata.image.acls import AclsImage
     from falkirk.node.config.node_config import NodeConfig
+    from falkirk.versions.api_support import Listener
+    from falkirk.versions.supported_range import SupportedRange
 
 _VOTE = 52
 
@@ -21,6 +26,11 @@ def kraft_version_max(config: NodeConfig) -> int:
     """Return the highest kraft.version of the release; 0 if it does not know the feature."""
     levels = config.release.supported_features().get(KRAFT_VERSION)
     return 0 if levels is None else levels.highest
+
+
+def listener_ranges(config: NodeConfig, kind: Listener) -> Mapping[int, SupportedRange]:
+    """Return the versions of each API, by its key, that the node serves on its listeners of a kind."""
+    return served_ranges(config.release, kind, unstable=config.unstable_api_versions_enable)
 
 
 def raft_config(config: NodeConfig, cluster_id: str, directory_id: bytes) -> RaftConfig:
