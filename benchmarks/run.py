@@ -46,9 +46,13 @@ def run(name: str, lines: list[dict[str, Any]], *, as_json: bool) -> bool:
     return process.returncode == 0
 
 
+def line_name(line: dict[str, Any]) -> str:
+    return f"{line['name']}, against {line['against']}" if "against" in line else line["name"]
+
+
 def summary(lines: list[dict[str, Any]], failed: list[str], seconds: float) -> str:
     measured = [line for line in lines if line.get("met") is not None]
-    missed = [f"{line['name']}, against {line['against']}" for line in measured if not line["met"]]
+    missed = [line_name(line) for line in measured if not line["met"]]
     found = [f"{len(measured) - len(missed)} of {len(measured)} budgets met, in {seconds:.0f} s"]
     found += [f"missed: {text}" for text in missed]
     found += [f"left out: {line['name']}" for line in lines if "left_out" in line]

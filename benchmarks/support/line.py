@@ -49,15 +49,24 @@ def print_left_out(name: str, reason: str) -> None:
     _print({"name": name, "left_out": reason})
 
 
+def print_step(name: str, seconds: float, *, work: str, limit_s: float) -> None:
+    """Print the longest step of a play, in processor time, and what it did."""
+    _print({"name": name, "longest_s": seconds, "budget_s": limit_s, "met": seconds <= limit_s, "work": work})
+
+
 def line_text(line: Mapping[str, Any]) -> str:
     """Return a line as text."""
     if "left_out" in line:
         return f"{line['name']}: left out: {line['left_out']}"
+    if "longest_s" in line:
+        verdict = "met" if line["met"] else "MISSED"
+        took, limit = readable(line["longest_s"]), readable(line["budget_s"])
+        return f"{line['name']}: longest step {took}, budget={limit} {verdict}: {line['work']}"
     remarks = "".join(f" {key}={line[key]:.2f}" for key in ("wall_ratio", "cpu_ratio") if key in line)
-    verdict = {None: "no budget", True: f"budget={line['budget']} met", False: f"budget={line['budget']} MISSED"}
+    met = {None: "no budget", True: f"budget={line['budget']} met", False: f"budget={line['budget']} MISSED"}
     return (
         f"{line['name']}, against {line['against']}: ours={readable(line['ours_s'])} peer={readable(line['peer_s'])} "
-        f"ratio={line['ratio']:.2f}{remarks} {verdict[line['met']]} (load {line['load']:.0f})"
+        f"ratio={line['ratio']:.2f}{remarks} {met[line['met']]} (load {line['load']:.0f})"
     )
 
 
