@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations when it decodes a ledger
+from collections.abc import Mapping, Sequence  # noqa: TC003 - msgspec reads annotations when it decodes a ledger
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,3 +99,17 @@ def voter_without_address(voter_id: int, target: str) -> Blocker:
         fields={"voter_id": voter_id},
         text=f"voter {voter_id} has no address in the log: without it {target} cannot be told where it votes",
     )
+
+
+def missing_nodes(node_ids: Sequence[int]) -> LedgerWarning:
+    """Return the warning of nodes that belong to the cluster and whose directories were not given."""
+    which = f"node {node_ids[0]} belongs to the cluster and is not here: before it starts again"
+    if len(node_ids) > 1:
+        names = ", ".join(map(str, node_ids))
+        which = f"nodes {names} belong to the cluster and are not here: before one of them starts again"
+    # A controller of 3.9.1 ends if a voter resigns (EndQuorumEpoch) before it knows any voters.
+    text = (
+        f"{which}, its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go, or its newer "
+        "records stop it; start it when the other controllers have a leader"
+    )
+    return LedgerWarning(kind=WarningKind.MISSING_NODES, fields={"node_ids": list(node_ids)}, text=text)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.ledger.findings import Blocker, BlockerKind, Conversion, ConversionKind, LedgerWarning, WarningKind
+from falkirk.ledger.findings import (
+    Blocker,
+    BlockerKind,
+    Conversion,
+    ConversionKind,
+    LedgerWarning,
+    WarningKind,
+    missing_nodes,
+)
 from falkirk.logdir.kraft_conversion import KraftConversion, plan_kraft_version
 from falkirk.logdir.ledger import FeatureLevels, Level, PlanLedger, TargetLevel
 from falkirk.logdir.orphaned_groups import Tombstones, plan_tombstones
@@ -168,19 +176,8 @@ def _warnings(cluster: Cluster) -> list[LedgerWarning]:
     here = {node.node_id for node in cluster.nodes}
     known = set(cluster.image.cluster.brokers) | set(cluster.image.cluster.controllers)
     known |= cluster.voters.ids if cluster.voters is not None else frozenset()
-    return [*cluster.problems, *_missing_nodes(sorted(known - here)), *_missing_log_dirs(cluster)]
-
-
-def _missing_nodes(node_ids: list[int]) -> list[LedgerWarning]:
-    if not node_ids:
-        return []
-    which = f"node {node_ids[0]} belongs to the cluster and is not here: before it starts again"
-    if len(node_ids) > 1:
-        names = ", ".join(map(str, node_ids))
-        which = f"nodes {names} belong to the cluster and are not here: before one of them starts again"
-    thing = "its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go"
-    text = f"{which}, {thing}, or its newer records stop it"
-    return [LedgerWarning(kind=WarningKind.MISSING_NODES, fields={"node_ids": node_ids}, text=text)]
+    missing = [missing_nodes(sorted(known - here))] if known - here else []
+    return [*cluster.problems, *missing, *_missing_log_dirs(cluster)]
 
 
 def _missing_log_dirs(cluster: Cluster) -> Iterator[LedgerWarning]:

@@ -75,14 +75,20 @@ def test_a_node_whose_directories_were_not_given_rejoins_as_the_warning_says(
     ledger = logdir("downgrade", *given, "--to", "3.9", "--out", tmp_path / "result", "--unsafe")
     [warning] = [each["text"] for each in ledger["warnings"] if each["text"].startswith("node 3 ")]
     assert "its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must go" in warning
+    assert "start it when the other controllers have a leader" in warning
     shutil.copytree(source.home / "node-3", tmp_path / "result" / "node-3")
     for log_dir in (tmp_path / "result" / "node-3").iterdir():
         shutil.rmtree(log_dir / "__cluster_metadata-0", ignore_errors=True)
         (log_dir / "bootstrap.checkpoint").unlink(missing_ok=True)
     target = clusters.adopt(source.moved_to(tmp_path / "result", "3.9.1", home=tmp_path / "run"))
-    with target.running():
-        leaders = await_leadership(target, lambda state: state["brokers"] == [1, 2, 3])
-        after = ask(target, like=before)
+    for node_ids in ((1, 2), (3,)):
+        for node_id in node_ids:
+            target.nodes[node_id].start()
+        for node_id in node_ids:
+            target.nodes[node_id].wait_started(90)
+    leaders = await_leadership(target, lambda state: state["brokers"] == [1, 2, 3])
+    after = ask(target, like=before)
+    target.stop()
     assert leaders["voters"] == [1, 2, 3]
     assert differences(expected_answers(before, ledger), after) == []
 

@@ -84,10 +84,10 @@ def test_voters_are_named_in_order_with_their_addresses():
 def test_nodes_and_log_dirs_that_are_not_here_are_told():
     made = cluster(registered=[1, 2, 30], voters=[1, 4], directories=["D", "F"])
     nodes, log_dirs = texts(made.warnings())
-    assert nodes.startswith("nodes that belong to the cluster and are not here: 4, 30; before one of them starts again")
+    assert nodes.startswith("nodes 4, 30 belong to the cluster and are not here: before one of them starts again")
     assert log_dirs == "node 2 is registered with log directories that are not here: E"
 
 
 def test_log_dirs_of_a_node_that_is_not_here_are_not_told_beside_it():
     [nodes] = texts(cluster(nodes=[1], directories=["D"]).warnings())
-    assert nodes.startswith("nodes that belong to the cluster and are not here: 2;")
+    assert nodes.startswith("node 2 belongs to the cluster and is not here: ")

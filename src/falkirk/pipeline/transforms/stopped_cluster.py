@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, WarningKind, voter_without_address
+from falkirk.ledger.findings import (
+    Blocker,
+    BlockerKind,
+    LedgerWarning,
+    WarningKind,
+    missing_nodes,
+    voter_without_address,
+)
 from falkirk.pipeline.transforms.feature_targets import kept_level
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.uuid import uuid_text
@@ -79,13 +86,7 @@ class StoppedCluster:
         here = set(self.nodes or ())
         missing = sorted((set(self.registered or ()) | set(self.voters or ())) - here)
         if missing:
-            yield LedgerWarning(
-                kind=WarningKind.MISSING_NODES,
-                fields={"node_ids": missing},
-                text=f"nodes that belong to the cluster and are not here: {', '.join(map(str, missing))}; before one "
-                "of them starts again, its metadata partition (__cluster_metadata-0) and bootstrap.checkpoint must "
-                "go, or its newer records stop it",
-            )
+            yield missing_nodes(missing)
         for broker in self.registered_dirs or ():
             gone = [each for each in broker["log_dirs"] if each not in (self.directories or ())]
             if broker["broker_id"] in here and gone:
