@@ -20,6 +20,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.metadata_record import encode_frame, encode_metadata_record
 from falkirk.protocol.record import Record
+from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.bootstrap_checkpoint import write_bootstrap_checkpoint
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.quorum_state import QuorumState, format_quorum_state
@@ -263,6 +264,36 @@ def test_a_partition_in_the_wrong_log_directory_is_named(made):
     assert detail.startswith("the metadata places it in directory ")
 
 
+def test_what_a_start_has_cut_off_is_named_until_it_is_moved_away(made):
+    log = made.log_dir(1, 1) / "t-0"
+    kept = log / f"{0:020d}.log.0.cut"
+    kept.write_bytes((log / f"{0:020d}.log").read_bytes())
+    torn = log / f"{0:020d}.log.0.1.cut"
+    torn.write_bytes(b"\x01" * 9)
+    found = {path: (kind, detail) for kind, path, detail in problems(made)}
+    size = kept.stat().st_size
+    assert found == {
+        str(kept): ("cut", f"a start cut off {size} bytes, 2 valid records of offsets 0 to 1 in them"),
+        str(torn): ("cut", "a start cut off 9 bytes, no valid batch in them"),
+    }
+
+
+def test_a_directory_with_an_id_that_the_metadata_does_not_have_is_named(made):
+    file = made.log_dir(1, 1) / "meta.properties"
+    old = uuid_text(directory_id(1, 1))
+    file.write_text(file.read_text().replace(old, uuid_text(b"\7" * 16)))
+    [(kind, path, detail)] = problems(made)
+    assert (kind, path) == ("partition", str(made.log_dir(1, 1) / "t-0"))
+    assert detail == f"the metadata places it in directory {old}, which is none of the node's"
+
+
+def test_logs_that_a_start_set_aside_are_noted(made):
+    name = "t-9.0123456789abcdef0123456789abcdef-stray"
+    (made.log_dir(1) / name).mkdir()
+    found = verified(made)
+    assert (found.problems, found.notes) == ([], [f"{made.log_dir(1) / name}: a log that a start set aside"])
+
+
 def test_directories_to_be_deleted_and_those_being_moved_are_left_out(made):
     for name in ("t-9.0123456789abcdef0123456789abcdef-delete", "t-8.0123456789abcdef0123456789abcdef-future"):
         (made.log_dir(1) / name).mkdir()
@@ -291,7 +322,7 @@ def test_nodes_that_never_ran_have_nothing_to_place(made_cluster):
 
 
 def test_every_kind_of_problem_is_described():
-    assert set(PROBLEM_KINDS) == {"checksum", "image", "record", "feature", "quorum-state", "partition", "group"}
+    assert set(PROBLEM_KINDS) == {"checksum", "image", "record", "feature", "quorum-state", "partition", "cut", "group"}
 
 
 def test_a_topic_that_was_removed_leaves_its_directory_as_stray(made):

@@ -41,7 +41,9 @@ NOW = Measurements(
     api_uses=(ApiUse(3, 12, "sarama", "1.40", 5), ApiUse(18, 0, "", "", 1)),
     brokers=(2, 1),
     broker_state=3,
-    partitions=PartitionCounts(hosted=10, offline=1, led=4, under_replicated=2, under_min_isr=1),
+    partitions=PartitionCounts(
+        hosted=10, offline=1, led=4, under_replicated=2, under_min_isr=1, cut_bytes=90, cut_records=3, strays=1
+    ),
     groups=GroupMeasurements(
         groups={
             (GroupType.CLASSIC, "Stable"): 3,
@@ -136,6 +138,9 @@ def test_quorum_controller_and_partitions_are_told():
         "kafka_server_replicamanager_leadercount": 4,
         "kafka_server_replicamanager_underreplicatedpartitions": 2,
         "kafka_server_replicamanager_underminisrpartitioncount": 1,
+        "falkirk_log_cut_bytes": 90,
+        "falkirk_log_cut_records": 3,
+        "falkirk_stray_logs": 1,
     }.items():
         assert samples[name, named()] == value
 

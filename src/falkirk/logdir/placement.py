@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from falkirk.logdir.locate import METADATA_DIRECTORY
+from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_directory import DirectoryState, parse_partition_directory
@@ -65,5 +66,6 @@ def _misfits(disk: Disk, cluster: Cluster, node: NodeDirs, path: Path, partition
                 yield f"its topic id is {uuid_text(topic_id)}, the metadata says {uuid_text(topic.topic_id)}"
     placed = image.directories[image.replicas.index(node.node_id)]
     ids = {log_dir.path: log_dir.meta.directory_id for log_dir in node.log_dirs}
-    if placed in ids.values() and placed != ids[path.parent]:
-        yield f"the metadata places it in directory {uuid_text(placed)}"
+    if placed not in (MIGRATING, UNASSIGNED, LOST, ids[path.parent]):
+        known = "" if placed in ids.values() else ", which is none of the node's"
+        yield f"the metadata places it in directory {uuid_text(placed)}{known}"

@@ -17,7 +17,10 @@ from falkirk.protocol.metadata_record import decode_frame
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
 from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.log.log_cut import CUT_SUFFIX
+from falkirk.storage.partition_directory import DirectoryState, parse_partition_directory
 from falkirk.storage.partition_log import list_partition, read_segments
+from falkirk.storage.segment import valid_batches_within
 from falkirk.storage.snapshot_file import SnapshotState, format_snapshot_name, read_snapshot
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ PROBLEM_KINDS: Final = {
     "feature": "a finalized feature that the release does not run",
     "quorum-state": "quorum-state does not fit kraft.version or the voters",
     "partition": "a partition directory that the metadata does not place there, or one that is missing",
+    "cut": "bytes that a starting broker cut off a log and kept",
     "group": "a record with which the release's coordinator would not load its partition",
 }
 
@@ -138,6 +142,8 @@ def _check_files(disk: Disk, nodes: Sequence[NodeDirs], found: Verification, adv
         _check_bootstrap(node, found)
         for log_dir in node.log_dirs:
             _check_segments(disk, log_dir, found, advance)
+            _check_cuts(disk, log_dir, found)
+            _note_strays(disk, log_dir, found)
             for error in small_file_damage(disk, log_dir):
                 found.add("checksum", error.file, str(error))
 
@@ -235,6 +241,31 @@ def _check_bootstrap(node: NodeDirs, found: Verification) -> None:
             _check_values(values, str(file), 0, found)
         except RemoteProtocolError as error:
             found.add("checksum", file, str(error))
+
+
+def _check_cuts(disk: Disk, log_dir: LogDir, found: Verification) -> None:
+    for name, _, _ in partitions_of(disk, log_dir):
+        directory = str(log_dir.path / name)
+        for file in list_partition(disk, directory).other_files:
+            if not file.endswith(CUT_SUFFIX):
+                continue
+            data = disk.view(f"{directory}/{file}")
+            batches = list(valid_batches_within(data))
+            detail = f"a start cut off {len(data)} bytes, no valid batch in them"
+            if batches:
+                records = sum(batch.record_count for batch in batches)
+                first, last = batches[0].base_offset, batches[-1].last_offset
+                detail = (
+                    f"a start cut off {len(data)} bytes, {records} valid records of offsets {first} to {last} in them"
+                )
+            found.add("cut", f"{directory}/{file}", detail)
+
+
+def _note_strays(disk: Disk, log_dir: LogDir, found: Verification) -> None:
+    for name in disk.list(str(log_dir.path)):
+        parsed = parse_partition_directory(name)
+        if parsed is not None and parsed.state is DirectoryState.STRAY:
+            found.notes.append(f"{log_dir.path / name}: a log that a start set aside")
 
 
 def _check_segments(disk: Disk, log_dir: LogDir, found: Verification, advance: Callable[[int], None]) -> None:

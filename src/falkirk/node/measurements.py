@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionCounts:
-    """A broker's partitions; all but `hosted` and `offline` count those that it leads."""
+    """A broker's partitions; `led` and the two below it count those that it leads.
+
+    `cut_bytes`, `cut_records`: what the start cut off their logs, and the valid records in it; `strays`: logs that it
+    set aside.
+    """
 
     hosted: int
     offline: int
     led: int
     under_replicated: int
     under_min_isr: int
+    cut_bytes: int
+    cut_records: int
+    strays: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,4 +113,7 @@ def _partitions(replicas: ReplicaManager) -> PartitionCounts:
         led=len(led),
         under_replicated=sum(count < len(partition.remote_replicas) + 1 for partition, count in in_sync),
         under_min_isr=sum(count < partition.min_insync_replicas for partition, count in in_sync),
+        cut_bytes=sum(cut.size_bytes for cut in replicas.logs.cuts),
+        cut_records=sum(cut.records for cut in replicas.logs.cuts),
+        strays=len(replicas.logs.strays),
     )

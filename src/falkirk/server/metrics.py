@@ -150,6 +150,9 @@ def _partitions(counts: PartitionCounts) -> Iterator[Metric]:
     yield _gauge(f"{manager}underreplicatedpartitions", text, counts.under_replicated)
     text = "Partitions led here of which fewer are in sync than min.insync.replicas."
     yield _gauge(f"{manager}underminisrpartitioncount", text, counts.under_min_isr)
+    yield _gauge("falkirk_log_cut_bytes", "Bytes that the start cut off the ends of logs.", counts.cut_bytes)
+    yield _gauge("falkirk_log_cut_records", "Valid records in what the start cut off logs.", counts.cut_records)
+    yield _gauge("falkirk_stray_logs", "Logs without a place in the metadata that the start set aside.", counts.strays)
 
 
 def _api_name(api_key: int) -> str:

@@ -35,6 +35,9 @@ _CHUNK = 1 << 20
 _BLOCK_BYTES = 512
 # The search for a batch behind a damaged length computes the CRCs of at most this many times the bytes searched.
 _SEARCH_EFFORT_MAX = 16
+# How often a batch is searched for behind a damaged one, and in how many bytes, where all valid ones are counted.
+_SEARCHES_MAX = 16
+_SEARCHED_BYTES_MAX = 1 << 26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +168,38 @@ class SegmentReader:
         else:
             return
         raise CorruptFileError(reason, offset=batch.position, file=self.file)
+
+
+def valid_batches_within(data: memoryview) -> Iterator[RecordBatch]:
+    """Yield the valid batches among damaged bytes, by their positions in `data`.
+
+    Behind a damaged batch the next one is searched for, in a bounded part of the bytes and not more than some times:
+    there may be more.
+    """
+    position, searches_left = 0, _SEARCHES_MAX
+    while position < len(data):
+        try:
+            batch = read_batch(data, position)
+        except RemoteProtocolError:
+            later = _batch_behind(data[position:]) if searches_left else None
+            if later is None:
+                return
+            searches_left -= 1
+            position += later
+        else:
+            yield batch
+            position += batch.size
+
+
+def _batch_behind(data: memoryview) -> int | None:
+    """Return where the next valid batch begins behind a damaged one."""
+    damaged = _plausible_batch(data, 0)
+    if damaged is not None and damaged.size < len(data):
+        following = _plausible_batch(data, damaged.size)
+        if following is not None and following.crc_is_valid:
+            return damaged.size
+    # 0: a damaged length hides a batch that is complete; it cannot be read.
+    return _next_batch(data[:_SEARCHED_BYTES_MAX]) or None
 
 
 def _written_bytes(tail: memoryview) -> int:

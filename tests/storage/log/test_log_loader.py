@@ -97,7 +97,7 @@ def test_a_torn_end_is_cut_off(zeros):
         if zeros:
             torn.append(path, bytes(cut))
         log = opened(torn, had_clean_shutdown=False, **CONFIG)
-        assert (log.log_end_offset, log.recovery.cut_bytes) == (38, batch if zeros else batch - cut)
+        assert (log.log_end_offset, log.recovery.cut.size_bytes) == (38, batch if zeros else batch - cut)
         assert torn.size(path) == log.segments.active.size == size - batch
         assert produce(log, b"a", b"b", producer=(1, 0, 18), epoch=4).first_offset == 38
 
@@ -117,6 +117,40 @@ def test_what_is_behind_damage_goes_segments_and_epochs_too():
     assert {entry.producer_id: entry for entry in log.active_producers()} == replayed(kept)
     assert [name for name in disk.list(DIRECTORY) if name.endswith(".snapshot")] == [f"{bases[1]:020d}.snapshot"]
     assert log.recovery.removed == tuple(f"{base:020d}.log" for base in reversed(bases[2:]))
+
+
+def test_what_is_behind_damage_is_counted_and_kept_whatever_is_damaged():
+    # A length, a CRC, the content: of the second of five batches.
+    for at in (8, 11, 17, 65):
+        disk = MemoryDisk()
+        log = opened(disk)
+        for _ in range(5):
+            produce(log, b"value")
+        path, size = log.segments.active.path, log.segments.active.size // 5
+        data = bytearray(disk.read(path))
+        data[size + at] ^= 0x40
+        disk.write(path, [data])
+        log = opened(disk, had_clean_shutdown=False)
+        cut = log.recovery.cut
+        assert (cut.file, cut.position, cut.offset, cut.size_bytes) == (path, size, 1, 4 * size)
+        assert (cut.batches, cut.records, cut.last_offset) == (3, 3, 4)
+        assert disk.read(cut.kept[0]) == data[size:]
+
+
+def test_a_second_cut_at_the_same_byte_does_not_replace_the_first():
+    disk = MemoryDisk()
+    log = opened(disk)
+    for _ in range(2):
+        produce(log, b"value")
+        path, data = log.segments.active.path, bytearray(disk.read(log.segments.active.path))
+        data[-1] ^= 1
+        disk.write(path, [data])
+        log = opened(disk, had_clean_shutdown=False)
+        assert log.recovery.cut.position == 0
+    assert [name for name in disk.list(DIRECTORY) if name.endswith(".cut")] == [
+        f"{0:020d}.log.0.1.cut",
+        f"{0:020d}.log.0.cut",
+    ]
 
 
 def test_damage_before_the_recovery_point_is_not_looked_for():
@@ -257,7 +291,9 @@ def test_a_log_that_ends_before_its_start_begins_anew_there():
     filled(disk).close()
     log = opened(disk, log_start_offset=100, **CONFIG)
     assert (log.log_start_offset, log.log_end_offset, log.size, log.latest_epoch) == (100, 100, 0, None)
-    assert [name for name in disk.list(DIRECTORY) if name.startswith("0")] == ["00000000000000000100.log"]
+    assert [name for name in disk.list(DIRECTORY) if name.endswith(".log")] == ["00000000000000000100.log"]
+    assert log.recovery.cut.records == 40
+    assert log.recovery.cut.kept == tuple(f"{DIRECTORY}/{base:020d}.log.0.cut" for base in (30, 20, 10, 0))
 
 
 def test_epochs_that_begin_behind_the_log_are_forgotten():

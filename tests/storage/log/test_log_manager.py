@@ -184,7 +184,7 @@ def test_what_is_wanted_counts_when_all_is_loaded(disk):
     del wanted[T0]
     while not again.load_some(1):
         assert again.get(T1) is None
-    assert (again.get(T0), again.stray_directories) == (None, ["/d1/t-0"])
+    assert (again.get(T0), [stray.path for stray in again.strays]) == (None, ["/d1/t-0"])
     assert again.get(T1) is not None
 
 
@@ -194,7 +194,7 @@ def test_strays_are_put_aside_and_stay_there(disk):
     manager.shutdown()
     again = open_manager(disk, clean=DIRS, wanted=None)
     assert again.get(T0) is None
-    assert again.stray_directories == ["/d1/t-0"]
+    assert [stray.path for stray in again.strays] == ["/d1/t-0"]
     (name,) = names(disk)
     assert name.endswith("-stray")
     run(again, NOW + 3_600_000)
@@ -276,7 +276,7 @@ def test_of_two_directories_the_wanted_one_stays(disk, wanted, kept):
         disk.make_directory(f"{path}/t-0")
     manager = open_manager(disk, wanted=wanted)
     assert manager.get(T0).directory == kept
-    assert len(manager.stray_directories) == 1
+    assert len(manager.strays) == 1
 
 
 def test_two_directories_of_which_none_is_wanted_end_the_start(disk):

@@ -20,6 +20,7 @@ from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordin
 from falkirk.node.broker.producer_ids import ProducerIds
 from falkirk.node.broker.replication.context import ReplicationContext
 from falkirk.node.broker.replication.cordoned_log_dirs import cordoned_log_dirs
+from falkirk.node.broker.replication.loading_facts import loading_facts
 from falkirk.node.broker.replication.open_logs import open_logs
 from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.broker.replication.replica_manager import ReplicaManager
@@ -216,6 +217,8 @@ class BrokerRole:
                 return
         except DuplicateLogError as error:
             raise FatalError(str(error)) from error
+        for fact in loading_facts(self._logs, self.replicas.image, self._step.config.node_id, self._log_dirs.online):
+            self.replicas.context.effects(fact)
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)
         self._lifecycle.begin_unfencing()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.storage.disk import ASIDE_SUFFIX
 from falkirk.storage.log.data_segment import CLEANED, DELETED, SWAP, DataSegment
+from falkirk.storage.log.log_cut import LogCut, LogCutter
 from falkirk.storage.log.log_segments import LogSegments
 from falkirk.storage.log.producer_snapshots import ProducerSnapshots
 from falkirk.storage.log.segment_index import SegmentIndex
@@ -19,7 +20,7 @@ from falkirk.storage.segment import SegmentFile, format_segment_file
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from falkirk.storage.disk import Disk
     from falkirk.storage.leader_epoch_cache import LeaderEpochCache
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecovery:
-    """What opening had to do. `removed` and `restored` are names of files, `restored` without their `.swap`."""
+    """What opening had to do. `removed` and `restored` are names of files, `restored` without their `.swap`.
+
+    `cut`: what is missing since; None if nothing is.
+    """
 
     scanned_segments: int = 0
-    cut_bytes: int = 0
+    cut: LogCut | None = None
     removed: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
 
@@ -79,7 +83,7 @@ class LogLoader:
         self._removed: list[str] = []
         self._restored: list[str] = []
         self._scanned = 0
-        self._cut_bytes = 0
+        self._cutter = LogCutter(disk)
         self._segments = LogSegments()
 
     def load(self) -> LoadedLog:
@@ -95,8 +99,9 @@ class LogLoader:
         is_fresh = not self._segments
         if is_fresh or end_offset is None or end_offset < self._log_start_offset:
             # No segments, or (as when files were deleted by hand) none that are still wanted.
+            reason = f"the log ends at offset {end_offset}, before its start {self._log_start_offset}"
             end_offset, producers = self._log_start_offset, None
-            self._begin_anew(snapshots)
+            self._begin_anew(snapshots, reason)
         start_offset = max(self._log_start_offset, self._segments[0].base_offset)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(self._log_start_offset)
@@ -113,7 +118,7 @@ class LogLoader:
             recovery_point=end_offset if is_clean else min(self._recovery_point, end_offset),
             recovery=LogRecovery(
                 scanned_segments=self._scanned,
-                cut_bytes=self._cut_bytes,
+                cut=self._cutter.cut,
                 removed=tuple(self._removed),
                 restored=tuple(self._restored),
             ),
@@ -198,27 +203,23 @@ class LogLoader:
                 # A host that loses power may keep a segment and lose the end of one before it, or its name: segments
                 # behind the gap must go, or it would never be filled. In a compacted log a gap is no loss; Kafka
                 # never checks.
-                for later in reversed(unflushed[at:]):
-                    self._cut_bytes += self._remove_segment(later)
+                self._cut_segments(unflushed[at:], producers.end_offset, f"a gap before offset {base_offset}")
                 break
             segment = self._segments[first + at]
             producers.end_offset = max(producers.end_offset, base_offset)
             if at:
                 snapshots.write(producers, is_synced=True)
             self._scanned += 1
-            cut = scan_segment(segment, producers, self._epochs)
-            self._cut_bytes += cut
-            if base_offset != unflushed[-1] and not cut:
+            is_cut = scan_segment(segment, producers, self._epochs, self._cutter)
+            if base_offset != unflushed[-1] and not is_cut:
                 segment.write_indexes()
                 continue
-            for later in reversed(unflushed[at + 1 :]):
-                self._cut_bytes += self._remove_segment(later)
+            self._cut_segments(unflushed[at + 1 :], producers.end_offset, "behind damage")
             break
         return producers
 
-    def _begin_anew(self, snapshots: ProducerSnapshots) -> None:
-        for base_offset in reversed(list(self._segments.base_offsets)):
-            self._cut_bytes += self._remove_segment(base_offset)
+    def _begin_anew(self, snapshots: ProducerSnapshots, reason: str) -> None:
+        self._cut_segments(list(self._segments.base_offsets), self._log_start_offset, reason)
         snapshots.clear()
         self._epochs.clear()
         segment = self._segment(self._log_start_offset, is_new=True)
@@ -235,11 +236,15 @@ class LogLoader:
             expiration_ms=self._expiration_ms,
         )
 
-    def _remove_segment(self, base_offset: int) -> int:
-        segment = self._segments.remove(base_offset)
-        segment.remove()
-        self._removed.append(format_segment_file(SegmentFile(base_offset=base_offset, kind="log")))
-        return segment.size
+    def _cut_segments(self, base_offsets: Sequence[int], end_offset: int, reason: str) -> None:
+        """Remove segments, the last one first; `end_offset` is the end of what stays."""
+        if base_offsets:
+            self._cutter.begin(self._segments[self._segments.floor(base_offsets[0])].path, 0, end_offset, reason)
+        for base_offset in reversed(base_offsets):
+            segment = self._segments.remove(base_offset)
+            self._cutter.cut_segment(segment)
+            segment.remove()
+            self._removed.append(format_segment_file(SegmentFile(base_offset=base_offset, kind="log")))
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -275,17 +280,18 @@ def rebuild_producers(  # one argument for each thing that it depends on
     return producers
 
 
-def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEpochCache) -> int:
-    """Read a whole segment, truncate it at damage, and rebuild its indexes; return the number of bytes removed.
+def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEpochCache, cutter: LogCutter) -> bool:
+    """Read a whole segment, truncate it at damage, and rebuild its indexes; return whether it was truncated.
 
     `producers` and `epochs` are updated from the valid batches. Source: LogSegment.recover.
     """
     index = SegmentIndex(segment.base_offset)
     aborted: list[AbortedTransaction] = []
-    size, end_offset = 0, segment.base_offset
+    size, end_offset, reason = 0, segment.base_offset, ""
     try:
         for position, batch in segment.batches(0, segment.size, check_crc=True):
             if batch.base_offset < end_offset:
+                reason = f"batch begins at offset {batch.base_offset}, {end_offset} was expected"
                 break
             completed = producers.append(batch)
             if completed is not None and completed.is_aborted:
@@ -294,10 +300,12 @@ def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEp
                 epochs.assign(batch.leader_epoch, batch.base_offset)
             index.add(batch, position, segment.index_interval_bytes)
             size, end_offset = position + batch.size, batch.end_offset
-    except RemoteProtocolError:
+    except RemoteProtocolError as error:
         # Kafka, too, treats all damage here as an unfinished write.
-        pass
-    cut = segment.size - size
+        reason = error.reason
+    is_cut = size < segment.size
+    if is_cut:
+        cutter.cut_end(segment, size, end_offset, reason)
     segment.apply_scan(size, index, aborted)
     producers.end_offset = end_offset
-    return cut
+    return is_cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.uuid import uuid_text
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk, DiskUsage
     from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
+    from falkirk.storage.log.log_cut import LogCut
 
 LOADED_BYTES: Final = 16 << 20
 """How much is loaded in one step: some 16 logs, or fewer that must be scanned."""
@@ -36,6 +37,15 @@ _UNIQUE_ID_BYTES: Final = 16
 
 class DuplicateLogError(Exception):
     """Two directories for one partition, as one line: the operator must remove one of them."""
+
+
+class StrayLog(NamedTuple):
+    """A log that has no place in the image; its directory was renamed from `path` to `new_path`."""
+
+    partition: TopicPartition
+    topic_id: bytes
+    path: str
+    new_path: str
 
 
 class LogManager:
@@ -68,8 +78,10 @@ class LogManager:
         self._future: dict[TopicPartition, UnifiedLog] = {}
         self._failed: dict[str, OSError] = {}
         self.cordoned_log_dirs: Collection[str] = ()
-        self.stray_directories: list[str] = []
-        """Directories of logs that were put aside when they were loaded, as they were called."""
+        self.strays: list[StrayLog] = []
+        """Logs that were set aside when they were loaded."""
+        self.cuts: list[LogCut] = []
+        """What was cut off logs when they were loaded."""
         self._loaders: deque[LogDirectoryLoader] = deque()
         self._loaded: list[LogDirectoryLoader] = []
         self._wanted_directory: Callable[[TopicPartition, bytes], bytes | None] = lambda *_: None
@@ -264,6 +276,8 @@ class LogManager:
             try:
                 for log, is_future in loader.loaded:
                     partition = log.topic_partition
+                    if log.recovery.cut is not None:
+                        self.cuts.append(log.recovery.cut)
                     log.config = self._config_of(partition.topic)
                     wanted = self._wanted_directory(partition, log.topic_id)
                     self._add_loaded(directory, log, wanted, is_future=is_future)
@@ -294,8 +308,9 @@ class LogManager:
     def _set_aside(self, directory: LogDirectory, log: UnifiedLog) -> None:
         self._forget(directory, log)
         log.close_files()
-        self.stray_directories.append(log.directory)
+        path = log.directory
         self._put_aside(log, DirectoryState.STRAY)
+        self.strays.append(StrayLog(log.topic_partition, log.topic_id, path, log.directory))
 
     def _end_broken_off_move(self, partition: TopicPartition) -> None:
         """Promote a future log that the controller knows as the replica: only the renaming was missing.
