@@ -75,14 +75,20 @@ class Leader:
     fetched_voters: set[int] = field(default_factory=set)
     pending_change: PendingVoterChange | None = None
 
-    def set_voters(self, voters: VoterSet) -> None:
-        """Apply the voters in force: former voters become observers, and observers voters."""
-        former = dict(self.voters)
+    def set_voters(self, voters: VoterSet, check_quorum_deadline_ms: int) -> None:
+        """Apply the voters in force: former voters become observers, and observers voters.
+
+        The check-quorum timeout starts anew, with the given end, where a majority needs more other voters than before:
+        those had no reason to fetch as voters so far.
+        """
+        former, others_needed = dict(self.voters), self._others_needed()
         self.voters = {}
         for node in voters:
             self.voters[node.key.node_id] = self._progress_of(node, former)
         for progress in former.values():
             self.observers.setdefault(progress.key, progress)
+        if self._others_needed() > others_needed:
+            self.check_quorum_deadline_ms = check_quorum_deadline_ms
 
     def _progress_of(self, node: VoterNode, former: dict[int, ReplicaProgress]) -> ReplicaProgress:
         node_id = node.key.node_id

@@ -246,7 +246,7 @@ class Quorum:
             check_quorum_deadline_ms=now_ms + self.check_quorum_timeout_ms,
             begin_epoch_at_ms=now_ms,
         )
-        leader.set_voters(self.voters)
+        leader.set_voters(self.voters, leader.check_quorum_deadline_ms)
         self._become(leader, now_ms)
         return leader
 

@@ -139,7 +139,7 @@ class ReplicationLeader:
                 history.add_voters(offset, message)
         data = build_batch(records, base_offset=base_offset, leader_epoch=leader.epoch, is_control=True)
         self._log.append(data, end_offset=base_offset + len(records), epoch=leader.epoch)
-        leader.set_voters(history.voters)
+        leader.set_voters(history.voters, now_ms + self._quorum.check_quorum_timeout_ms)
         self.update_high_watermark(leader, now_ms)
 
     def persisted(self, leader: Leader, now_ms: int) -> None:
