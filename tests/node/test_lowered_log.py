@@ -10,7 +10,6 @@ from lowered_cluster import HIGH, LOW, a_cluster, append_lowering, is_clean
 from node_network import LOG_DIR, NodeNetwork
 
 from falkirk.metadata.records.record_reader import read_record
-from falkirk.node import node as node_module
 from falkirk.node.metadata_log import snapshot_generator
 from falkirk.node.startup.open_node import metadata_batches
 from falkirk.protocol.messages import CreateTopicsRequest, FeatureLevelRecord
@@ -226,8 +225,10 @@ def test_who_has_the_change_and_should_not_is_led_past_it_behind_a_no_op(monkeyp
     lowered_at = append_lowering(network)
     host, leader = network.hosts[102], network.active.running
     network.run_until(lambda: host.running.image.provenance.end_offset > lowered_at)
-    # Who led then did not know better.
-    monkeypatch.setattr(node_module, "node_supports_downgrade", lambda _cluster, node_id: node_id != 102)
+    # From now on it is another process, which cannot lower.
+    context = host.running.raft._context
+    context.config = replace(context.config, follows_lowerings=False)
+    network.run_until(lambda: leader.raft.held_back_end is not None)
     assert leader.raft.held_back_end == host.running.log.end_offset == leader.raft.end_offset
 
     let_others_make_snapshots()
@@ -261,3 +262,17 @@ def test_who_comes_back_without_the_marker_is_led_past_what_it_got_before(monkey
     network.run_until(lambda: host.running.log.start_offset > lowered_at)
     assert len([fact for fact in host.facts if fact.event == "raft-snapshot-installed"]) == 1
     network.run_until(lambda: host.times_started == 1)
+
+
+def test_who_takes_the_place_of_a_node_that_follows_gets_no_lowering_though_it_has_not_registered(monkeypatch):
+    network = a_cluster()
+    replaced = next(node_id for node_id in (1, 2) if node_id != network.active.running.node_id)
+    host = network.hosts[replaced]
+    network.kill(replaced)
+    host.config = replace(host.config, downgrade_enable=False)
+    network.start(replaced)
+    monkeypatch.setattr(host.running._registration, "_retry_at_ms", 1 << 60)
+    network.run_for(2000)
+    lowered_at = append_lowering(network)
+    network.run_until(lambda: host.running.log.start_offset > lowered_at)
+    assert [fact.event for fact in host.facts].count("raft-snapshot-installed") == 1

@@ -8,6 +8,7 @@ import pytest
 from raft_log_in_memory import LOWERS
 from raft_world import CLUSTER_ID, Faults, RaftWorld
 
+from falkirk.protocol.lowering_tags import FOLLOWS_LOWERINGS
 from falkirk.protocol.messages import fetch_request
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import read_batches
@@ -43,6 +44,7 @@ class ScriptedFollower:
             topics=[
                 fetch_request.FetchTopic(topic="__cluster_metadata", topic_id=TOPIC_ID, partitions=[partition]),
             ],
+            unknown_tagged_fields=() if self.node_id in self.world.unmarked else FOLLOWS_LOWERINGS,
         )
         return self.world.request(leader.node_id, request, version)
 

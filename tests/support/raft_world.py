@@ -192,7 +192,6 @@ class RaftWorld:
             host.log,
             chance,
             self.now_ms,
-            follows_lowerings=lambda replica_id: replica_id not in self.unmarked,
         )
         self.drain(host)
 
@@ -300,6 +299,8 @@ class RaftWorld:
             message = request.message
             if isinstance(message, FetchRequest):
                 fit_fetch_request(message, version)
+                if host.node_id in self.unmarked:
+                    message.unknown_tagged_fields = ()
             codec.encode(message, version)
         except UnsupportedVersionError:
             assert host.replica is not None

@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from falkirk.metadata.controller.features.downgrade_support import node_supports_downgrade
 from falkirk.metadata.records.errors import RecordError
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.broker.broker_role import BrokerRole
@@ -102,7 +101,6 @@ class Node:
             startup.log,
             random,
             now_ms,
-            follows_lowerings=lambda node_id: node_supports_downgrade(applier.cluster_with_lowering, node_id),
         )
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
         self._views = Views(step, self._raft, applier, startup.log, self._controllership)

@@ -32,6 +32,8 @@ class RaftConfig:
     has_pre_vote: bool = True
     # controller.quorum.auto.join.enable (from 4.2 on).
     auto_join: bool = False
+    # Whether this replica can apply a record that lowers metadata.version; it says so in its fetches.
+    follows_lowerings: bool = True
     election_timeout_ms: int = 1000
     election_backoff_max_ms: int = 1000
     fetch_timeout_ms: int = 2000

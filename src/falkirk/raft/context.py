@@ -11,8 +11,6 @@ from falkirk.raft.output import OutboundReply
 from falkirk.raft.request_manager import Destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
@@ -35,8 +33,6 @@ class RaftContext:
     quorum: Quorum
     requests: RequestManager
     facts: list[RaftFact]
-    # Whether a replica, by node id, can apply a record that lowers metadata.version.
-    follows_lowerings: Callable[[int], bool] = lambda _node_id: True
     replies: list[OutboundReply] = field(default_factory=list)
     # No more elections, and no more leading.
     is_shutting_down: bool = False

@@ -30,6 +30,8 @@ class ReplicaProgress:
     leader_end_at_last_fetch: int = -1
     # In the last response; -1: none.
     sent_high_watermark: int = -1
+    # Whether the last fetch said that the replica can apply a record that lowers metadata.version.
+    follows_lowerings: bool = False
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
         """Update after a fetch at `offset`, below which the replica has everything."""
@@ -148,6 +150,14 @@ class Leader:
         """Return whether an observer is close enough to become a voter without delaying commits."""
         known = self.observers.get(key)
         return known is not None and known.last_caught_up_ms > 0 and known.last_fetch_ms > now_ms - CAUGHT_UP_WITHIN_MS
+
+    def lowering_support(self, now_ms: int, timeout_ms: int) -> dict[int, bool]:
+        """Return, for the other voters that have fetched within the timeout, whether they follow a lowering."""
+        return {
+            node_id: each.follows_lowerings
+            for node_id, each in self.voters.items()
+            if node_id != self.own_key.node_id and each.last_fetch_ms >= 0 and now_ms - each.last_fetch_ms < timeout_ms
+        }
 
     def successors(self) -> tuple[ReplicaKey, ...]:
         """Return the other voters, the most caught up first."""

@@ -46,7 +46,7 @@ from falkirk.raft.voter_changes import VoterChanges
 from falkirk.raft.voter_set import VoterNode, VoterSet, listener_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
@@ -76,14 +76,8 @@ class RaftReplica:
         log: ReplicatedLog,
         random: Chance,
         now_ms: int,
-        *,
-        follows_lowerings: Callable[[int], bool] = lambda _node_id: True,
     ) -> None:
-        """Start from what is on disk.
-
-        `follows_lowerings` returns, by node id, whether a node can apply a record that lowers metadata.version: all
-        others are held back before it, as long as the log has it, and get past it by a snapshot.
-        """
+        """Start from what is on disk."""
         static = VoterSet()
         if config.static_voters:
             listener = listener_name(next(iter(config.listeners), "CONTROLLER"))
@@ -99,7 +93,6 @@ class RaftReplica:
             quorum=self._quorum,
             requests=self._requests,
             facts=facts,
-            follows_lowerings=follows_lowerings,
         )
         self._elections = Elections(self._context)
         self._snapshots = SnapshotFetch(self._context)
@@ -303,6 +296,17 @@ class RaftReplica:
         does.
         """
         return self._replication.held_back_end
+
+    def lowering_support(self, now_ms: int) -> Mapping[int, bool]:
+        """Return, by node id, whether the other voters can apply a record that lowers metadata.version.
+
+        A voter says so in each fetch. Those that have not fetched within the check-quorum timeout are left out; without
+        the leadership it is empty.
+        """
+        leader = self._quorum.state
+        if not isinstance(leader, Leader):
+            return {}
+        return leader.lowering_support(now_ms, self._quorum.check_quorum_timeout_ms)
 
     def voters_before(self, end_offset: int) -> tuple[int, VotersRecord | None]:
         """Return kraft.version and voters for a snapshot that ends at `end_offset`."""

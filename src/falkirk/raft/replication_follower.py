@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.lowering_tags import FOLLOWS_LOWERINGS
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batches
@@ -183,6 +184,7 @@ class ReplicationFollower:
             max_wait_ms=config.fetch_max_wait_ms,
             max_bytes=config.fetch_bytes_max,
             topics=[FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])],
+            unknown_tagged_fields=FOLLOWS_LOWERINGS if config.follows_lowerings else (),
         )
 
     def _discovery(self) -> list[Destination]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.protocol.batch_builder import ValueBatchBuilder, build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.lowering_tags import shows_follows_lowerings
 from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.leader_change_message import LeaderChangeMessage, Voter
 from falkirk.protocol.messages.voters_record import VotersRecord
@@ -64,8 +65,9 @@ class ReplicationLeader:
     Fetches read what is on disk, never pending writes: so the leader has whatever a follower has, and its own log
     counts for the high watermark like any other.
 
-    A replica that cannot apply a record that lowers metadata.version (a real Kafka node) gets nothing from its batch
-    on: it waits until the log starts behind that, and then fetches the snapshot at the log's start (KIP-1155).
+    A replica whose fetch does not say that it can apply a record that lowers metadata.version (a real Kafka node) gets
+    nothing from its batch on: it waits until the log starts behind that, and then fetches the snapshot at the log's
+    start (KIP-1155). Each fetch counts for itself, since another process may have taken the node's place and disk.
     """
 
     def __init__(self, context: RaftContext) -> None:
@@ -258,7 +260,7 @@ class ReplicationLeader:
             )
             return answer, True
         records = b""
-        ceiling = self._ceiling(fetch.key.node_id)
+        ceiling = self._ceiling(fetch)
         if offset < (self._log.reader.end_offset if ceiling is None else ceiling):
             bytes_max = min(max(fetch.request.max_bytes, 0), context.config.fetch_bytes_max)
             records = self._log.reader.read(offset, bytes_max)
@@ -276,14 +278,14 @@ class ReplicationLeader:
         ends = (
             each.end_offset
             for each in (*leader.voters.values(), *leader.observers.values())
-            if each.key.node_id != leader.own_key.node_id and not self._context.follows_lowerings(each.key.node_id)
+            if each.key.node_id != leader.own_key.node_id and not each.follows_lowerings
         )
         return max((end for end in ends if end is not None and end > lowerings[0].base_offset), default=None)
 
-    def _ceiling(self, node_id: int) -> int | None:
+    def _ceiling(self, fetch: _WaitingFetch) -> int | None:
         """Return the offset from which on a replica is held back; None if it is not."""
         lowerings = self._log.reader.lowerings
-        if not lowerings or self._context.follows_lowerings(node_id):
+        if not lowerings or shows_follows_lowerings(fetch.request.unknown_tagged_fields):
             return None
         return lowerings[0].base_offset
 
@@ -298,7 +300,9 @@ class ReplicationLeader:
             or self._place(partition.fetch_offset, partition.last_fetched_epoch) != (None, None)
         ):
             return
-        leader.progress(fetch.key).fetched(partition.fetch_offset, self._log.reader.end_offset, now_ms)
+        progress = leader.progress(fetch.key)
+        progress.fetched(partition.fetch_offset, self._log.reader.end_offset, now_ms)
+        progress.follows_lowerings = shows_follows_lowerings(fetch.request.unknown_tagged_fields)
         leader.voter_fetched(fetch.key, now_ms, self._quorum.check_quorum_timeout_ms)
         if leader.voter_progress(fetch.key) is not None:
             self.update_high_watermark(leader, now_ms)

@@ -136,6 +136,7 @@ class FeatureUpdates:
             api_version=api_version,
             kraft_version=raft.kraft_version,
             voters=raft.voters.keys(),
+            lowering_support=raft.lowering_support(self._step.now_ms),
             now_ms=self._step.now_ms,
             last_contact_ms=controller.cluster.last_contact_ms,
             active_since_ms=controller.cluster.active_since_ms,

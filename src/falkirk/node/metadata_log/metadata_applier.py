@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
@@ -16,7 +15,6 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.publishing.loader import Publisher
     from falkirk.node.metadata_log.release_gate import ReleaseGate
@@ -36,8 +34,6 @@ class MetadataApplier:
         self._loader = MetadataLoader(publishers)
         # Bytes of the log that were applied since `bytes_applied` was set to 0.
         self.bytes_applied = 0
-        # Registrations ahead of the image, and (applied offset, end offset, last epoch) that they were read at.
-        self._ahead: tuple[tuple[int, int, int], ClusterImage] | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -88,25 +84,6 @@ class MetadataApplier:
             raise UnfitError(f"This node must not go on: {error}") from error
         except RecordError as record_error:
             raise FatalError(f"Error replaying metadata log record: {record_error}") from record_error
-
-    @property
-    def cluster_with_lowering(self) -> ClusterImage:
-        """Return the registrations at the log's end while it lowers metadata.version, else the image's.
-
-        A leader that has just started may have nothing but its log, and nothing of that is committed again before
-        replicas have fetched it, which only those that support the lowering may.
-        """
-        lowerings, applied = self._log.lowerings, self.applied_offset
-        if not lowerings or applied > lowerings[0].base_offset:
-            return self.image.cluster
-        read_from = (applied, self._log.end_offset, self._log.last_epoch)
-        if self._ahead is None or self._ahead[0] != read_from:
-            loader = MetadataLoader(image=self.image)
-            # A record that cannot be applied is an error when it is committed.
-            with suppress(RecordError):
-                loader.load_log(self._read(applied, self._log.end_offset)[0])
-            self._ahead = read_from, loader.image.cluster
-        return self._ahead[1]
 
     def _read(self, start: int, end: int) -> tuple[list[MetadataBatch], int]:
         """Return the batches of the log, and their size in bytes."""

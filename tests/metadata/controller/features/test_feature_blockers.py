@@ -115,7 +115,8 @@ def test_whoever_does_not_follow_a_lowering_is_named():
     others = [registered(3001, metadata_version=(7, 33), falkirk_downgrade=(0, 1))]
     others.append(registered(3002, metadata_version=(7, 33)))
     voters = [CONTROLLER_ID, 3001, 3002]
-    found = blockers(LOWER, voters=voters, brokers=brokers, records=others)
+    context = replace(CONTEXT, lowering_support={3001: True, 3002: False})
+    found = blockers(LOWER, voters=voters, brokers=brokers, records=others, context=context)
     assert ids(found) == [("broker", 2, "cannot-lower"), ("controller", 3002, "cannot-lower")]
     assert "Broker 2 does not support lowering metadata.version: run it with falkirk.downgrade 1, or" in found.text
     assert ids(blockers(LOWER, follows=False)) == [("controller", CONTROLLER_ID, "cannot-lower")]
@@ -127,10 +128,28 @@ def test_servers_of_kafka_may_take_the_forced_snapshot_if_voters_that_follow_can
     own = registered(CONTROLLER_ID, metadata_version=(7, 33), falkirk_downgrade=(0, 1))
     kafka = registered(3002, metadata_version=(7, 33))
     voters = [CONTROLLER_ID, 3001, 3002]
-    assert ids(blockers(allowed, voters=voters, brokers=[1], records=[own, follower, kafka])) == []
+    context = replace(CONTEXT, lowering_support={3001: True, 3002: False})
+    assert ids(blockers(allowed, voters=voters, brokers=[1], records=[own, follower, kafka], context=context)) == []
     also_kafka = registered(3001, metadata_version=(7, 33))
-    found = blockers(allowed, voters=voters, brokers=[1], records=[own, also_kafka, kafka])
+    context = replace(CONTEXT, lowering_support={3001: False, 3002: False})
+    found = blockers(allowed, voters=voters, brokers=[1], records=[own, also_kafka, kafka], context=context)
     assert ids(found) == [("controller", 3001, "cannot-lower"), ("controller", 3002, "cannot-lower")]
+
+
+@pytest.mark.parametrize("support", [{3001: False, 3002: True}, {3002: False}])
+def test_a_voter_counts_by_its_fetches_whoever_registered_under_its_id(support):
+    """A real Kafka node that takes the place of a falkirk one has not registered yet; a stopped one fetches nothing."""
+    followers = [registered(each, metadata_version=(7, 33), falkirk_downgrade=(0, 1)) for each in (3001, 3002)]
+    context = replace(CONTEXT, lowering_support=support)
+    found = blockers(LOWER, voters=[CONTROLLER_ID, 3001, 3002], records=followers, context=context)
+    kafka = [node_id for node_id in (3001, 3002) if not support.get(node_id)]
+    assert ids(found) == [("controller", node_id, "cannot-lower") for node_id in kafka]
+
+
+def test_a_voter_that_is_down_is_not_in_the_way_of_a_majority_that_follows():
+    followers = [registered(each, metadata_version=(7, 33), falkirk_downgrade=(0, 1)) for each in (3001, 3002)]
+    context = replace(CONTEXT, lowering_support={3001: True})
+    assert ids(blockers(LOWER, voters=[CONTROLLER_ID, 3001, 3002], records=followers, context=context)) == []
 
 
 def test_consent_helps_no_broker_that_cannot_run_the_level():

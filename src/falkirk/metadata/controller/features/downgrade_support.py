@@ -8,10 +8,9 @@ from falkirk.versions.features import FALKIRK_DOWNGRADE
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from falkirk.metadata.controller.cluster.registration_check import FeatureRange
-    from falkirk.metadata.image.cluster import ClusterImage
 
 KIP_1155_LEVEL: Final[int | None] = None
 """The metadata.version whose support says that a server of Kafka can lower it. No release up to 4.4 has one."""
@@ -28,18 +27,6 @@ def supports_downgrade(features: Iterable[FeatureRange], *, kip_1155_level: int 
     return kip_1155_level is not None and highest.get(METADATA_VERSION, 0) >= kip_1155_level
 
 
-def node_supports_downgrade(cluster: ClusterImage, node_id: int) -> bool:
-    """Return whether a registered node follows, in each of its roles; one that nobody knows does not."""
-    registered = (cluster.brokers.get(node_id), cluster.controllers.get(node_id))
-    known = [each for each in registered if each is not None]
-    return bool(known) and all(supports_downgrade(each.features) for each in known)
-
-
-def voters_without_support(cluster: ClusterImage, voters: Iterable[int]) -> tuple[int, ...]:
-    """Return the voters, by id, that do not get a lowering's records, so cannot count for its commit."""
-    return tuple(voter for voter in sorted(voters) if not node_supports_downgrade(cluster, voter))
-
-
-def can_commit_lowering(cluster: ClusterImage, voters: Collection[int]) -> bool:
-    """Return whether those voters that do are a majority: without one a lowering would never be committed."""
-    return 2 * len(voters_without_support(cluster, voters)) < len(voters)
+def can_commit_lowering(voters: Collection[int], lowering_support: Mapping[int, bool]) -> bool:
+    """Return whether the voters that follow are a majority: the others do not get a lowering's records."""
+    return 2 * sum(lowering_support.get(voter, False) for voter in voters) > len(voters)

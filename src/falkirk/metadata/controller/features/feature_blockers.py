@@ -19,7 +19,7 @@ from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext
     from falkirk.metadata.controller.state.settings import ControllerSettings
@@ -233,19 +233,28 @@ def _unfollowing(
     """
     if not need.lowers_metadata:
         return []
-    cluster = image.cluster
-    voters_commit = can_commit_lowering(cluster, context.voters)
+    own_support = {settings.node_id: FALKIRK_DOWNGRADE in settings.supported_features}
+    support = {**context.lowering_support, **own_support}
+    voters_commit = can_commit_lowering(context.voters, support)
+    silent = context.voters - support.keys()
     return [
         replace(server, kind=BlockerKind.CANNOT_LOWER)
         for server in servers
-        if not _follows(server, cluster, settings)
+        if not _follows(server, image.cluster, support, has_to_fetch=not voters_commit and server.node_id in silent)
         and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or voters_commit))
     ]
 
 
-def _follows(server: ServerBlocker, cluster: ClusterImage, settings: ControllerSettings) -> bool:
-    if server.is_local:
-        return FALKIRK_DOWNGRADE in settings.supported_features
+def _follows(server: ServerBlocker, cluster: ClusterImage, support: Mapping[int, bool], *, has_to_fetch: bool) -> bool:
+    """Return whether a server follows, by its fetches if it is a voter, else by its registration.
+
+    `has_to_fetch`: it is a voter that is silent, and without it the lowering cannot be committed.
+    """
+    if server.is_local or (server.role == CONTROLLER and server.node_id in support):
+        # Another process may have taken its place and disk, and not have registered yet.
+        return support[server.node_id]
+    if server.role == CONTROLLER and has_to_fetch:
+        return False
     registered = cluster.brokers if server.role == BROKER else cluster.controllers
     return supports_downgrade(registered[server.node_id].features)
 

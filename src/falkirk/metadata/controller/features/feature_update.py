@@ -46,14 +46,16 @@ def refused_update(
 class FeatureUpdateContext:
     """Inputs of the decision besides the metadata.
 
-    `voters`: ids of the quorum's voters. `last_contact_ms`: time of the last contact by broker id, as far as this
-    controller knows; `active_since_ms`: since when it is active.
+    `voters`: ids of the quorum's voters. `lowering_support`: whether another voter follows a lowering of
+    metadata.version, by id, for those that have fetched lately. `last_contact_ms`: time of the last contact by broker
+    id, as far as this controller knows; `active_since_ms`: since when it is active.
     """
 
     api_version: int
     kraft_version: int
     voters: AbstractSet[int]
     now_ms: int
+    lowering_support: Mapping[int, bool] = field(default_factory=dict)
     last_contact_ms: Mapping[int, int] = field(default_factory=dict)
     active_since_ms: int = 0
     # What coordinators have in use; None: nobody has looked yet.
