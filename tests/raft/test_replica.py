@@ -19,6 +19,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from falkirk.raft.output import ElectionState
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.raft.replication_leader import BatchTooLargeError, NotLeaderError
 
@@ -53,6 +54,47 @@ def elected(world):
     deliver_all(world)
     assert world.leader.node_id == 1
     return world
+
+
+def test_a_leader_at_no_bootstrap_address_announces_itself_to_registered_controllers_that_do_not_vote():
+    world = RaftWorld(1, is_manual=True)
+    world.add_dynamic([1], [2])
+    # Nobody listens at the only address that it is configured with.
+    world.hosts[2].config = replace(world.hosts[2].config, bootstrap_servers=(Endpoint("localhost", 9009),))
+    world.start_all()
+    pass_time(world, 5_000)
+    assert world.hosts[2].replica.leader.leader_id is None
+
+    world.hosts[1].replica.set_registered_controllers({1: Endpoint("localhost", 9001), 2: Endpoint("localhost", 9002)})
+    pass_time(world, 2_000)
+    assert world.hosts[2].replica.leader.leader_id == 1
+    assert world.hosts[2].replica.high_watermark == world.hosts[1].replica.high_watermark
+    # It forgets the leader when it restarts, and is told again since it does not fetch.
+    world.crash(2)
+    world.hosts[2].log.election_state = ElectionState(epoch=0)
+    world.start(2)
+    pass_time(world, 2_000)
+    assert world.hosts[2].replica.leader.leader_id == 1
+
+
+def test_at_kraft_version_0_the_leader_announces_itself_to_voters_only(world):
+    world.hosts[1].replica.set_registered_controllers({4: Endpoint("localhost", 9004)})
+    world.now_ms += 1_500
+    world.tick(1)
+    announced = {message.target for message in world.messages if message.name == "BeginQuorumEpochRequest"}
+    assert announced == {2, 3}
+
+
+def pass_time(world, duration_ms):
+    end_ms = world.now_ms + duration_ms
+    deliver_all(world)
+    while (next_ms := min(host.wakeup_ms for host in world.hosts.values())) <= end_ms:
+        world.now_ms = max(world.now_ms, next_ms)
+        for node_id, host in world.hosts.items():
+            if host.wakeup_ms <= world.now_ms:
+                world.tick(node_id)
+        deliver_all(world)
+    world.now_ms = end_ms
 
 
 def deliver_all(world):

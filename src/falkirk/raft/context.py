@@ -11,7 +11,10 @@ from falkirk.raft.output import OutboundReply
 from falkirk.raft.request_manager import Destination
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from falkirk.protocol.chance import Chance
+    from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
     from falkirk.raft.quorum import Quorum
@@ -33,6 +36,8 @@ class RaftContext:
     quorum: Quorum
     requests: RequestManager
     facts: list[RaftFact]
+    # Where the controllers that have registered listen for the quorum, by node id; voters may be among them.
+    registered_controllers: Mapping[int, Endpoint] = field(default_factory=dict)
     replies: list[OutboundReply] = field(default_factory=list)
     # No more elections, and no more leading.
     is_shutting_down: bool = False

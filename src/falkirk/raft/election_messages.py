@@ -48,7 +48,7 @@ def vote(context: RaftContext, voter: ReplicaKey, *, is_pre_vote: bool) -> vote_
 
 
 def begin_quorum_epoch(context: RaftContext, voter: ReplicaKey) -> begin_quorum_epoch_request.BeginQuorumEpochRequest:
-    """Return the request by which a leader announces itself to a voter."""
+    """Return the request by which a leader announces itself to another controller."""
     module = begin_quorum_epoch_request
     partition = module.PartitionData(
         partition_index=PARTITION,

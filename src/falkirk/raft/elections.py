@@ -14,11 +14,12 @@ from falkirk.raft import election_messages
 from falkirk.raft.context import PARTITION, TOPIC
 from falkirk.raft.leader_discovery import Outcome, handle_common, known_listeners, learn_leader
 from falkirk.raft.leader_state import Leader
+from falkirk.raft.request_manager import Destination
 from falkirk.raft.states import Candidate, Follower, Prospective, Resigned, Unattached
 from falkirk.raft.voter_set import ReplicaKey, listener_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from falkirk.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
     from falkirk.protocol.messages.end_quorum_epoch_request import EndQuorumEpochRequest
@@ -195,18 +196,14 @@ class Elections:
                 self._context.requests.send(to, message, now_ms)
 
     def poll_leader(self, leader: Leader, now_ms: int) -> None:
-        """Announce the leader to voters that have not fetched lately."""
+        """Announce the leader to voters, and to registered controllers, that have not fetched lately."""
         if leader.begin_epoch_at_ms > now_ms:
             return
         interval = self._context.config.fetch_timeout_ms // 2
         leader.begin_epoch_at_ms = now_ms + interval
-        for node_id, progress in sorted(leader.voters.items()):
-            is_silent = progress.last_fetch_ms < 0 or progress.last_fetch_ms + interval <= now_ms
-            to = self._context.voter_destination(node_id)
-            if node_id != leader.own_key.node_id and is_silent and to and self._context.requests.is_ready(to, now_ms):
-                self._context.requests.send(
-                    to, election_messages.begin_quorum_epoch(self._context, progress.key), now_ms
-                )
+        for key, to in self._announced_to(leader):
+            if leader.is_silent(key.node_id, now_ms - interval) and self._context.requests.is_ready(to, now_ms):
+                self._context.requests.send(to, election_messages.begin_quorum_epoch(self._context, key), now_ms)
 
     def start_election(self, now_ms: int) -> None:
         """Start an election, in releases that have it with a pre-vote."""
@@ -223,6 +220,23 @@ class Elections:
     @property
     def _can_start_election(self) -> bool:
         return self._quorum.is_voter and not self._context.is_shutting_down
+
+    def _announced_to(self, leader: Leader) -> Iterator[tuple[ReplicaKey, Destination]]:
+        """Yield the replicas that must learn who leads, with where they listen.
+
+        Differs from Kafka, which announces itself to voters only: controllers that do not vote find a leader then only
+        if it is one of their bootstrap servers. At kraft.version 0 all know the voters.
+        """
+        own_id = leader.own_key.node_id
+        for node_id, progress in sorted(leader.voters.items()):
+            to = self._context.voter_destination(node_id)
+            if node_id != own_id and to is not None:
+                yield progress.key, to
+        if self._context.log.history.kraft_version < 1:
+            return
+        for node_id, endpoint in sorted(self._context.registered_controllers.items()):
+            if node_id != own_id and node_id not in leader.voters:
+                yield ReplicaKey(node_id), Destination(node_id, endpoint)
 
     def _become_candidate(self, now_ms: int) -> None:
         self._quorum.become_candidate(now_ms)

@@ -146,6 +146,14 @@ class Leader:
         """Return whether a majority has stopped fetching."""
         return now_ms >= self.check_quorum_deadline_ms and self._others_needed() > 0
 
+    def is_silent(self, node_id: int, since_ms: int) -> bool:
+        """Return whether a node has not fetched after a time, as a voter or as an observer with any directory."""
+        voter = self.voters.get(node_id)
+        known = [each for key, each in self.observers.items() if key.node_id == node_id]
+        if voter is not None:
+            known = [voter]
+        return all(each.last_fetch_ms < 0 or each.last_fetch_ms <= since_ms for each in known)
+
     def is_caught_up(self, key: ReplicaKey, now_ms: int) -> bool:
         """Return whether an observer is close enough to become a voter without delaying commits."""
         known = self.observers.get(key)

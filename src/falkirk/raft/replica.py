@@ -185,6 +185,14 @@ class RaftReplica:
         self.resign(now_ms)
         self._poll(now_ms)
 
+    def set_registered_controllers(self, endpoints: Mapping[int, Endpoint]) -> None:
+        """Replace the endpoints, by node id, of the controllers to which this replica announces itself when it leads.
+
+        At kraft.version 1 those that do not vote look for the leader at their bootstrap servers alone, which may not
+        have it.
+        """
+        self._context.registered_controllers = endpoints
+
     def snapshot_created(self, snapshot: OffsetAndEpoch) -> None:
         """Record that the node has written its own snapshot; the log's start may have moved."""
         self._log.history.forget_before(min(snapshot.offset, self._log.reader.start_offset))

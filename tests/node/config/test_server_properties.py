@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.node.config.node_config import NodeConfig
+from falkirk.node.config.role_checks import check_lift
 from falkirk.node.config.server_properties import ServerProperties, read_server_properties
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.configs.definition import ConfigError
@@ -195,6 +196,13 @@ def test_a_node_follows_a_lowering_unless_it_is_told_not_to() -> None:
     assert refusing.supported_features == refusing.release.supported_features()
     with pytest.raises(ConfigError, match=r"Invalid value no for configuration falkirk\.downgrade\.enable"):
         config("4.3.1", falkirk_downgrade_enable="no")
+
+
+def test_only_a_mere_controller_takes_part_in_a_lift() -> None:
+    assert not config("4.3.1").is_lift
+    assert config("4.3.1", falkirk_lift="true").is_lift
+    with pytest.raises(ConfigError, match=r"falkirk\.lift=true is only supported when process\.roles=controller\."):
+        check_lift(frozenset({"broker", "controller"}), is_lift=True)
 
 
 def test_all_values_that_are_wrong_are_told_at_once() -> None:

@@ -84,6 +84,8 @@ class NodeConfig:
     # Lowering metadata.version, not Kafka's: falkirk.downgrade.enable, and falkirk.undo.dir (None: beside the log).
     downgrade_enable: bool = True
     undo_dir: str | None = None
+    # Whether this controller is in the quorum for a lift only, and so does not register. Not Kafka's: falkirk.lift.
+    is_lift: bool = False
     # Whether the group coordinator skips unknown records and tags as KIP-915 asks. Not Kafka's:
     # falkirk.group.coordinator.tolerant.
     tolerant_group_coordinator: bool = False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from falkirk.node.config.listener_properties import read_listeners
 from falkirk.node.config.node_config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
-from falkirk.node.config.role_checks import check_node, check_roles, check_sasl, inter_broker_listener_name
+from falkirk.node.config.role_checks import check_lift, check_node, check_roles, check_sasl, inter_broker_listener_name
 from falkirk.node.config.security_settings import JAAS_CONFIG, SASL_PROTOCOLS, listener_prefix, read_security
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.sasl.login import MECHANISMS
@@ -61,6 +61,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 # Our own keys, with their fields.
 _OWN: Final[Mapping[str, tuple[str, Definition]]] = {
     "falkirk.downgrade.enable": ("downgrade_enable", Definition(ConfigType.BOOLEAN, default=True)),
+    "falkirk.lift": ("is_lift", Definition(ConfigType.BOOLEAN, default=False)),
     "falkirk.undo.dir": ("undo_dir", Definition(ConfigType.STRING, default=None)),
     "falkirk.group.coordinator.tolerant": (
         "tolerant_group_coordinator",
@@ -119,6 +120,8 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         release=release,
     )
     check_sasl(values, properties, known, listeners.security_protocols, is_broker=BROKER in roles)
+    own_fields = _own_fields(properties)
+    check_lift(roles, is_lift=own_fields.get("is_lift") is True)
     node_id = values["node.id"]
     assert isinstance(node_id, int)
     rack = values["broker.rack"]
@@ -141,7 +144,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         super_users=properties.get("super.users", ""),
         allow_everyone_if_no_acl_found=is_true(properties.get("allow.everyone.if.no.acl.found")),
         **_plain_fields(values),
-        **_own_fields(properties),
+        **own_fields,
     )
     return ServerProperties(
         config=config,

@@ -50,7 +50,13 @@ class ControllerRegistrar:
 
     @property
     def is_due(self) -> bool:
-        """True if metadata.version supports the registration and the image lacks it."""
+        """True if metadata.version supports the registration and the image lacks it.
+
+        A controller of a lift never registers: below 4.4-IV2 a registration cannot be removed, and would be checked
+        whenever a level is raised.
+        """
+        if self._step.config.is_lift:
+            return False
         image = self._metadata.image
         version = image.features.metadata_version
         if version is None or not version.controller_registration_supported:

@@ -12,12 +12,14 @@ from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError, UnfitError
 from falkirk.node.metadata_log.release_gate import UnsupportedLevelError
+from falkirk.protocol.endpoint import Endpoint
 from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, Truncate, WriteSnapshotChunk
 from falkirk.storage.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.effects import Effect
     from falkirk.node.metadata_log.metadata_applier import MetadataApplier
@@ -63,6 +65,7 @@ class QuorumDriver:
         self._on_leader = on_leader
         self._on_committed = on_committed
         self._effects = effects
+        self._cluster: ClusterImage | None = None
 
     def run(self) -> bool:
         """Execute outputs until there is none; return whether there was any.
@@ -154,6 +157,12 @@ class QuorumDriver:
             self._applier.apply_up_to(output.high_watermark)
             self._step.records_applied += self._applier.applied_offset - applied_offset
             self._on_committed(output.high_watermark)
+        cluster = self._applier.image.cluster
+        if cluster is not self._cluster:
+            self._cluster = cluster
+            self._raft.set_registered_controllers(
+                _quorum_endpoints(cluster, self._step.config.controller_listener_names[0])
+            )
 
     def _log_facts(self) -> None:
         for fact in self._raft.pop_facts():
@@ -167,6 +176,16 @@ class QuorumDriver:
         except RecordError as record_error:
             raise FatalError(f"Error while loading snapshot: {record_error}") from record_error
         self._snapshots.reset()
+
+
+def _quorum_endpoints(cluster: ClusterImage, listener: str) -> dict[int, Endpoint]:
+    """Return where registered controllers listen for the quorum, by node id."""
+    return {
+        controller_id: Endpoint(point.host, point.port)
+        for controller_id, controller in cluster.controllers.items()
+        for point in controller.end_points
+        if point.name.upper() == listener.upper()
+    }
 
 
 def _joined(changes: Iterable[LogChange]) -> list[LogChange]:
