@@ -52,6 +52,8 @@ def make_scenario(seed: int) -> Scenario:
     for host in world.hosts.values():
         if chance.random() < 0.3:
             host.versions.update(_OLDER_DYNAMIC if is_dynamic else _OLDER_STATIC)
+        if chance.random() < 0.3:
+            world.unready.add(host.node_id)
     return Scenario(world, is_dynamic)
 
 
@@ -115,6 +117,7 @@ def test_the_seeds_reach_what_they_are_meant_to_reach():
         "raft-snapshot-installed",
         "raft-voter-added",
         "raft-voter-removed",
+        "election-deferred",
     }
     assert not events & {"raft-two-leaders", "raft-truncation-refused", "raft-records-refused"}
 

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from simulated_seeds import assert_passed, passed, reach
 
+from falkirk.metadata.controller.state import controller_indexes
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
 from falkirk.simulation.plans.scenario import Scenario
@@ -25,6 +26,13 @@ SEEDS_IN_A_LONG_CHUNK = 20
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_happens_nothing_is_wrong_lost_or_stuck(seed):
+    passed(simulate, [seed])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_controllers_whose_indexes_take_many_steps_do_no_worse(monkeypatch, seed):
+    monkeypatch.setattr(controller_indexes, "CHANGES_MAX", 1)
     passed(simulate, [seed])
 
 

@@ -56,6 +56,10 @@ class RaftStory:
         """Limit a message of a node to this version."""
         self.world.hosts[int(node)].versions[message] = int(version)
 
+    def do_unready(self, *nodes: str) -> None:
+        """Make these nodes, and no others, unable to serve at once if they led."""
+        self.world.unready = {int(node) for node in nodes}
+
     def do_timeout(self, node: str) -> None:
         """Advance the clock to a node's next deadline; only this node notices."""
         host = self.world.hosts[int(node)]

@@ -137,6 +137,8 @@ class RaftWorld:
         self.facts: list[str] = []
         # Nodes that cannot take in what lowers metadata.version, as real Kafka's.
         self.unmarked: set[int] = set()
+        # Nodes whose controllers could not serve at once.
+        self.unready: set[int] = set()
         self._order = 0
         self._token = 0
         self._client_token = _FIRST_TOKEN_OF_CLIENTS
@@ -192,6 +194,7 @@ class RaftWorld:
             host.log,
             chance,
             self.now_ms,
+            is_ready_to_lead=lambda: node_id not in self.unready,
         )
         self.drain(host)
 

@@ -92,8 +92,8 @@ class Node:
         self._log = startup.log
         source = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
         self._step = step = Step(config, cluster_id=startup.directories.cluster_id, random=random, now_ms=now_ms)
-        self._standby = StandbyIndexes(step.works)
-        publishers = (self, self._standby) if config.is_controller else (self,)
+        self.standby = StandbyIndexes(step.works)
+        publishers = (self, self.standby) if config.is_controller else (self,)
         self._applier = applier = MetadataApplier(startup.log, startup.gate, publishers, source=source)
         self._raft = RaftReplica(
             raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),
@@ -101,6 +101,7 @@ class Node:
             startup.log,
             random,
             now_ms,
+            is_ready_to_lead=lambda: self.standby.current is not None,
         )
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
         self._views = Views(step, self._raft, applier, startup.log, self._controllership)
@@ -187,7 +188,7 @@ class Node:
             self._raft,
             self._applier,
             self._controllership,
-            self._standby,
+            self.standby,
             bootstrap=startup.bootstrap,
             responder=self._dispatcher,
             effects=self._effects.append,

@@ -11,7 +11,7 @@ from falkirk.raft.output import OutboundReply
 from falkirk.raft.request_manager import Destination
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
@@ -38,6 +38,8 @@ class RaftContext:
     facts: list[RaftFact]
     # Where the controllers that have registered listen for the quorum, by node id; voters may be among them.
     registered_controllers: Mapping[int, Endpoint] = field(default_factory=dict)
+    # Whether this replica's node could serve as soon as it led.
+    is_ready_to_lead: Callable[[], bool] = lambda: True
     replies: list[OutboundReply] = field(default_factory=list)
     # No more elections, and no more leading.
     is_shutting_down: bool = False

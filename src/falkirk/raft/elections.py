@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _BACKOFF_BASE_MS: Final = 100
+DEFERRALS_MAX: Final = 3
+"""Timeouts in a row at which a voter that is not ready to lead leaves the election to others."""
 
 
 class _Listener(Protocol):
@@ -55,6 +57,7 @@ class Elections:
     def __init__(self, context: RaftContext) -> None:
         self._context = context
         self._quorum = context.quorum
+        self._deferrals = 0
 
     def receive_vote(self, token: int, request: VoteRequest, api_version: int, now_ms: int) -> None:
         """Grant or reject a vote, or a pre-vote, which leaves the voter's state as it is."""
@@ -160,6 +163,19 @@ class Elections:
     def poll_unattached(self, state: Unattached, now_ms: int) -> None:
         """Start an election when the election timeout has passed."""
         if self._can_start_election and (state.election_deadline_ms or 0) <= now_ms:
+            if self._is_left_to_others():
+                state.election_deadline_ms = self._quorum.election_deadline(now_ms)
+            else:
+                self.start_election(now_ms)
+
+    def fetch_timed_out(self, state: Follower, now_ms: int) -> None:
+        """Start an election, because the leader has not answered a fetch in time."""
+        if state.has_fetched:
+            self._deferrals = 0
+        if self._is_left_to_others():
+            # As one that has not fetched from its leader it grants pre-votes.
+            self._quorum.become_follower(state.epoch, state.leader_id, state.listeners, now_ms)
+        else:
             self.start_election(now_ms)
 
     def poll_prospective(self, state: Prospective, now_ms: int) -> None:
@@ -216,6 +232,17 @@ class Elections:
     def count_own_vote(self, now_ms: int) -> None:
         """Win at once if our own vote is the majority."""
         self._count_votes(now_ms)
+
+    def _is_left_to_others(self) -> bool:
+        """Return whether to wait once more for a voter that could serve at once; a sole voter does not wait."""
+        quorum = self._quorum
+        is_alone = quorum.voters.is_only_voter(quorum.own_key)
+        if is_alone or self._deferrals == DEFERRALS_MAX or self._context.is_ready_to_lead():
+            self._deferrals = 0
+            return False
+        self._deferrals += 1
+        self._context.add_fact("info", "election-deferred", epoch=quorum.epoch, deferrals=self._deferrals)
+        return True
 
     @property
     def _can_start_election(self) -> bool:

@@ -152,13 +152,13 @@ class Quorum:
             case _ if not self.is_voter:
                 deadline = None
             case Prospective(election=election) if election.is_rejected:
-                deadline = self._election_deadline(now_ms)
+                deadline = self.election_deadline(now_ms)
             case Candidate() | Prospective() | Resigned():
                 deadline = state.election_deadline_ms
             case Unattached(election_deadline_ms=int() as known):
                 deadline = known
             case _:
-                deadline = self._election_deadline(now_ms)
+                deadline = self.election_deadline(now_ms)
         voted = state.voted if isinstance(state, Prospective) and epoch == state.epoch else None
         self._become(Unattached(epoch=epoch, leader_id=leader_id, voted=voted, election_deadline_ms=deadline), now_ms)
 
@@ -169,7 +169,7 @@ class Quorum:
         assert state.voted is None
         assert key.node_id != self.own_key.node_id
         state.voted = key
-        state.election_deadline_ms = self._election_deadline(now_ms)
+        state.election_deadline_ms = self.election_deadline(now_ms)
         self._add_fact("info", "vote-granted", epoch=state.epoch, candidate=str(key))
 
     def become_follower(self, epoch: int, leader_id: int, listeners: Mapping[str, Endpoint], now_ms: int) -> None:
@@ -213,7 +213,7 @@ class Quorum:
                 listeners=self.leader_listeners,
                 voted=voted,
                 election=EpochElection(self.voters, self.own_key.node_id),
-                election_deadline_ms=self._election_deadline(now_ms),
+                election_deadline_ms=self.election_deadline(now_ms),
             ),
             now_ms,
         )
@@ -227,7 +227,7 @@ class Quorum:
             Candidate(
                 epoch=state.epoch + 1,
                 election=EpochElection(self.voters, self.own_key.node_id),
-                election_deadline_ms=self._election_deadline(now_ms),
+                election_deadline_ms=self.election_deadline(now_ms),
                 tries=state.tries + 1 if isinstance(state, Candidate) else 1,
             ),
             now_ms,
@@ -260,7 +260,7 @@ class Quorum:
                 epoch=state.epoch,
                 successors=state.successors(),
                 unacknowledged={node_id for node_id in self.voters.ids if node_id != own_id},
-                election_deadline_ms=self._election_deadline(now_ms),
+                election_deadline_ms=self.election_deadline(now_ms),
             ),
             now_ms,
         )
@@ -272,20 +272,20 @@ class Quorum:
 
     def _first_state(self, stored: ElectionState, now_ms: int) -> State:
         epoch = stored.epoch
-        deadline = self._election_deadline(now_ms) if self.is_voter else None
+        deadline = self.election_deadline(now_ms) if self.is_voter else None
         if epoch < self._log.last_epoch:
             return Unattached(epoch=self._log.last_epoch, election_deadline_ms=deadline)
         voted = None if stored.voted_id is None else ReplicaKey(stored.voted_id, stored.voted_directory_id)
         if stored.leader_id == self.own_key.node_id:
             # It must neither vote in this epoch nor give the offsets of lost records to new ones.
             others = {node_id for node_id in self.voters.ids if node_id != self.own_key.node_id}
-            return Resigned(epoch=epoch, unacknowledged=others, election_deadline_ms=self._election_deadline(now_ms))
+            return Resigned(epoch=epoch, unacknowledged=others, election_deadline_ms=self.election_deadline(now_ms))
         if stored.leader_id is None:
             if self.is_voter and voted is not None and VoterNode(key=voted).is_voter(self.own_key):
                 return Candidate(
                     epoch=epoch,
                     election=EpochElection(self.voters, self.own_key.node_id),
-                    election_deadline_ms=self._election_deadline(now_ms),
+                    election_deadline_ms=self.election_deadline(now_ms),
                 )
             return Unattached(epoch=epoch, voted=voted, election_deadline_ms=deadline)
         node = self.voters.nodes.get(stored.leader_id)
@@ -317,6 +317,7 @@ class Quorum:
     def _add_fact(self, level: str, event: str, **fields: object) -> None:
         self._facts.append(RaftFact(level=level, event=event, fields=fields))
 
-    def _election_deadline(self, now_ms: int) -> int:
+    def election_deadline(self, now_ms: int) -> int:
+        """Return when an election timeout that begins now ends: after one to two times the configured one."""
         timeout = self.config.election_timeout_ms
         return now_ms + timeout + (self._random.randrange(0, timeout) if timeout else 0)

@@ -46,7 +46,7 @@ from falkirk.raft.voter_changes import VoterChanges
 from falkirk.raft.voter_set import VoterNode, VoterSet, listener_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
@@ -76,8 +76,13 @@ class RaftReplica:
         log: ReplicatedLog,
         random: Chance,
         now_ms: int,
+        *,
+        is_ready_to_lead: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Start from what is on disk."""
+        """Start from what is on disk.
+
+        While `is_ready_to_lead` is false, elections are left to other voters, unless those elect nobody.
+        """
         static = VoterSet()
         if config.static_voters:
             listener = listener_name(next(iter(config.listeners), "CONTROLLER"))
@@ -93,6 +98,7 @@ class RaftReplica:
             quorum=self._quorum,
             requests=self._requests,
             facts=facts,
+            is_ready_to_lead=is_ready_to_lead,
         )
         self._elections = Elections(self._context)
         self._snapshots = SnapshotFetch(self._context)
@@ -421,7 +427,7 @@ class RaftReplica:
         if self._log.is_rewinding:
             return
         if self._quorum.is_voter and state.fetch_deadline_ms <= now_ms and not self._context.is_shutting_down:
-            self._elections.start_election(now_ms)
+            self._elections.fetch_timed_out(state, now_ms)
             return
         leader = self._following.leader_destination(state)
         if not self._voter_changes.poll_follower(state, leader, now_ms):

@@ -21,6 +21,7 @@ from falkirk.simulation.checkers.finalized_within_supported import FinalizedWith
 from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
 from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncReplicasHaveCommitted
+from falkirk.simulation.checkers.indexes_fit_the_image import IndexesFitTheImage
 from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
 from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.log_watch import LogWatch
@@ -182,6 +183,7 @@ class _Run:
             self._lowered_logs,
             UnlowerableAreLed(),
             DecidedEqualsCommitted(),
+            IndexesFitTheImage(),
             EligibleReplicasFit(self._marks),
             *self._begin_rolls(),
         )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.config.node_config import NodeConfig
+    from falkirk.node.controller.standby_indexes import StandbyIndexes
     from falkirk.protocol.level_change import LevelChange
     from falkirk.protocol.messages import VotersRecord
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -119,4 +120,9 @@ class ReplicaView(Protocol):
     @property
     def decided_image(self) -> MetadataImage | None:
         """The uncommitted image on which the active controller decides; None if the node is not active."""
+        ...
+
+    @property
+    def standby(self) -> StandbyIndexes:
+        """What the node has indexed of its image, if it is a controller."""
         ...
