@@ -76,13 +76,13 @@ def failing(error: Exception) -> typer.Typer:
 
 
 def test_data_that_would_be_lost_exits_with_3(falkirk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "_application", lambda _words: failing(DataWouldBeLostError("2 users")))
+    monkeypatch.setattr(application, "_program", lambda _chosen: failing(DataWouldBeLostError("2 users")))
     answer = falkirk()
     assert (answer.exit_code, answer.stdout, answer.stderr) == (3, "", "2 users\n")
 
 
 def test_a_bug_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "_application", lambda _words: failing(ZeroDivisionError("ours")))
+    monkeypatch.setattr(application, "_program", lambda _chosen: failing(ZeroDivisionError("ours")))
     with pytest.raises(ZeroDivisionError, match="ours"):
         main([])
 

@@ -5,6 +5,7 @@ Only the module of the chosen command is imported, so that start-up is fast; `fa
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from dataclasses import dataclass
@@ -78,7 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _run(words: list[str]) -> int:
     try:
-        _application(words)(args=words, prog_name="falkirk")
+        chosen = next((word for word in words if not word.startswith("-")), None)
+        _program(chosen if any(chosen == command.name for command in COMMANDS) else None)(
+            args=words, prog_name="falkirk"
+        )
     except SystemExit as ending:
         return _exit_code(ending)
     except Exception as error:  # the outermost place of the program: what is not expected is raised again
@@ -98,8 +102,9 @@ def _exit_code(ending: SystemExit) -> int:
     return ending.code
 
 
-def _application(words: list[str]) -> typer.Typer:
-    """Build the program with the command that the first word names, and stubs of the others."""
+@functools.cache
+def _program(chosen: str | None) -> Callable[..., None]:
+    """Return the program with the chosen command and stubs of the others. Typer builds it slowly."""
     # Plain help: Rich's takes twice as long to come up as all the rest.
     application = typer.Typer(
         add_completion=False,
@@ -109,13 +114,12 @@ def _application(words: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     application.callback()(falkirk_command)
-    chosen = next((word for word in words if not word.startswith("-")), None)
     for command in COMMANDS:
         if command.name == chosen:
             _add(application, command)
         else:
             application.command(command.name, help=command.help)(_not_chosen)
-    return application
+    return typer.main.get_command(application)
 
 
 def _add(application: typer.Typer, command: Command) -> None:
