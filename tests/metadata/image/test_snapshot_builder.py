@@ -8,7 +8,8 @@ from metadata_histories import HistoryMaker, values
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
+from falkirk.metadata.image.slices import exhaust
+from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.levels.writer import WriterOptions, write_image
 from falkirk.metadata.records.errors import RecordError
 from falkirk.metadata.records.record_reader import read_record
@@ -20,10 +21,7 @@ A, B = b"a" * 16, b"b" * 16
 
 
 def build(batches):
-    builder = SnapshotBuilder()
-    for batch in batches:
-        builder.add(batch)
-    return builder.build(HERE)
+    return exhaust(read_image_slices(batches, HERE))
 
 
 def replay(batches):

@@ -39,7 +39,7 @@ def as_read_back(image, level):
 
 def contents(delta):
     """Return what a delta holds, by area; the image that it is about does not count."""
-    skipped = {"image", "base", "before", "_created_ids"}
+    skipped = {"image", "base", "before", "_created_ids", "_after"}
 
     def plain(value):
         if isinstance(value, dict):

@@ -13,6 +13,7 @@ from falkirk.metadata.image.features import FeaturesDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.image.producer_ids import ProducerIdsDelta
 from falkirk.metadata.image.scram import ScramDelta
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.topics import TopicsDelta
 from falkirk.metadata.image.unknown_tags import UnknownTagsDelta, has_unknown_tags
 from falkirk.metadata.records.errors import InconsistentRecordError
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.protocol.messages import ClearElrRecord
     from falkirk.protocol.schema import WireMessage
 
 # Any: the deltas have `apply` and `between` in common, with images of their own.
@@ -92,11 +96,18 @@ class MetadataDelta:
         if self.unknown_tags is not None or has_unknown_tags(record):
             self.add_unknown_tags(record, topic_name)
 
-    def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
-        """Set partitions of an existing topic, as their PartitionRecords would; several times faster."""
+    def set_partitions(self, after: Topic, partitions: Mapping[int, Partition]) -> None:
+        """Set partitions of an existing topic, as their PartitionRecords would; the topic is then `after`."""
         if self.topics is None:
             self.topics = TopicsDelta(self.image.topics)
-        self.topics.set_partitions(topic_id, partitions)
+        self.topics.set_partitions(after, partitions)
+
+    def clear_elr_slices(self, record: ClearElrRecord) -> Slices[None]:
+        """Replay a record that clears the eligible leader replicas of all topics, in slices of bounded size."""
+        if self.topics is None:
+            self.topics = TopicsDelta(self.image.topics)
+        yield from self.topics.clear_elr_slices()
+        self.add_unknown_tags(record)
 
     def clear_unknown_tags(self) -> None:
         """Remove all unknown tagged fields, also those of this delta."""
@@ -136,11 +147,20 @@ class MetadataDelta:
 
         It holds what differs and nothing else (KIP-1155 asks for that).
         """
+        return exhaust(cls.between_slices(before, after))
+
+    @classmethod
+    def between_slices(cls, before: MetadataImage, after: MetadataImage) -> Slices[MetadataDelta]:
+        """Do what `between` does, in slices of bounded size where topics are compared."""
         delta = cls(before)
         for area, delta_class in _DELTAS.items():
             old, new = getattr(before, area), getattr(after, area)
-            if old is not new and old != new:
+            if area == "topics":
+                topics = yield from TopicsDelta.between_slices(old, new)
+                delta.topics = topics if topics.changed or topics.deleted else None
+            elif old is not new and old != new:
                 setattr(delta, area, delta_class.between(old, new))
+                yield
         return delta
 
     def _remove_topic_configs(self, name: str) -> None:

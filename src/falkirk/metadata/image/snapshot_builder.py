@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
@@ -10,6 +10,7 @@ from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.partition_reader import PARTITION_FRAMES, TOPIC_ID_AT, PartitionReader
+from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
 from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
@@ -24,24 +25,50 @@ from falkirk.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
 
+# Cutting a list of partitions into chunks takes that much less time than to visit each.
+BUILT_PER_VISIT: Final = 10
 _OTHER_TOPIC_RECORDS = (PartitionChangeRecord, RemoveTopicRecord, ClearElrRecord)
 
 
-class SnapshotBuilder:
+def read_image_slices(batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
+    """Return the image of a snapshot's batches, read in slices of bounded size; a batch is taken up in one of its own.
+
+    Raises RecordError with offset and source.
+    """
+    builder = _SnapshotBuilder()
+    for batch in batches:
+        yield
+        yield from builder.add(batch)
+    return (yield from builder.build(provenance))
+
+
+class _SnapshotBuilder:
     """Receives the batches of one snapshot, then builds the image."""
 
     def __init__(self) -> None:
         self._delta = MetadataDelta(EMPTY)
         self._topics: _TopicsBuilder | None = _TopicsBuilder()
 
-    def add(self, batch: MetadataBatch) -> None:
+    def add(self, batch: MetadataBatch) -> Slices[None]:
         """Add the next batch. Raises RecordError with offset and source."""
-        values, at = batch.values, 0
+        values = batch.values
+        for start in range(0, len(values), VISITS_PER_SLICE):
+            self._add(values[start : start + VISITS_PER_SLICE], batch.base_offset + start, batch.source)
+            yield
+
+    def build(self, provenance: Provenance) -> Slices[MetadataImage]:
+        """Return the image; the builder must not be used after that."""
+        yield from self._finish_topics()
+        return self._delta.apply(provenance)
+
+    def _add(self, values: Sequence[bytes], base_offset: int, source: str | None) -> None:
+        at = 0
         while at < len(values):
             if self._topics is not None:
                 at = self._topics.add_partitions(values, at)
@@ -50,14 +77,9 @@ class SnapshotBuilder:
             try:
                 self._replay(read_record(values[at]))
             except RecordError as error:
-                error.locate(batch.base_offset + at, batch.source)
+                error.locate(base_offset + at, source)
                 raise
             at += 1
-
-    def build(self, provenance: Provenance) -> MetadataImage:
-        """Return the image; the builder must not be used after that."""
-        self._finish_topics()
-        return self._delta.apply(provenance)
 
     def _replay(self, record: WireMessage) -> None:
         topics = self._topics
@@ -67,16 +89,17 @@ class SnapshotBuilder:
             topics.replay_partition(record)
         else:
             if isinstance(record, _OTHER_TOPIC_RECORDS):
-                self._finish_topics()
+                exhaust(self._finish_topics())
             self._delta.replay(record)
             return
         self._delta.add_unknown_tags(record)
         topics.is_fast = self._delta.unknown_tags is None
 
-    def _finish_topics(self) -> None:
+    def _finish_topics(self) -> Slices[None]:
         """Continue record by record: Kafka's snapshots never change topics that they have written, but a log may."""
         if self._topics is not None:
-            self._delta.topics = TopicsDelta(self._topics.build())
+            topics = yield from self._topics.build()
+            self._delta.topics = TopicsDelta(topics)
             self._topics = None
 
 
@@ -143,15 +166,17 @@ class _TopicsBuilder:
         self._select(topic_id)
         self._put(partition_id, partition)
 
-    def build(self) -> TopicsImage:
+    def build(self) -> Slices[TopicsImage]:
         """Return the image of all topics."""
-        by_name = {}
+        by_name, budget = {}, SliceBudget()
         for topic_id, name in self._names.items():
             unordered = self._unordered.get(topic_id)
             if unordered is None:
                 by_name[name] = Topic.in_order(name, topic_id, self._partitions[topic_id])
             else:
                 by_name[name] = Topic.of(name, topic_id, unordered)
+            if budget.spend(by_name[name].partition_count // BUILT_PER_VISIT):
+                yield
         return TopicsImage(Map(by_name), Map(self._names))
 
     def _select(self, topic_id: bytes) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.partition import Partition
+from falkirk.metadata.image.slices import SliceBudget, exhaust
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
@@ -15,6 +16,7 @@ from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.messages import (
         ClearElrRecord,
         PartitionChangeRecord,
@@ -57,15 +59,30 @@ class TopicsImage(msgspec.Struct, frozen=True):
 
 
 class TopicDelta:
-    """Pending changes of one topic; `before` is None for a topic that is created."""
+    """Pending changes of one topic; `before` is None for a topic that is created.
 
-    __slots__ = ("before", "name", "partitions", "topic_id")
+    `partitions` are read by others, and changed here alone.
+    """
+
+    __slots__ = ("_after", "before", "name", "partitions", "topic_id")
 
     def __init__(self, name: str, topic_id: bytes, before: Topic | None) -> None:
         self.name = name
         self.topic_id = topic_id
         self.before = before
         self.partitions: dict[int, Partition] = {}
+        # The topic after the changes, if somebody has made it already.
+        self._after: Topic | None = None
+
+    def put(self, partition_id: int, partition: Partition) -> None:
+        """Add or change a partition."""
+        self.partitions[partition_id] = partition
+        self._after = None
+
+    def put_all(self, partitions: Mapping[int, Partition], after: Topic) -> None:
+        """Add or change partitions; the topic is then `after`."""
+        self.partitions.update(partitions)
+        self._after = after
 
     def partition(self, partition_id: int) -> Partition | None:
         """Return a partition after the changes so far."""
@@ -76,14 +93,21 @@ class TopicDelta:
 
     def clear_elr(self) -> None:
         """Clear the eligible leader replicas of all partitions."""
-        before = {} if self.before is None else dict(self.before.items())
-        for partition_id, partition in {**before, **self.partitions}.items():
-            cleared = partition.without_elr()
-            if cleared is not partition:
-                self.partitions[partition_id] = cleared
+        cleared = {}
+        if self.before is not None:
+            for partition_id, partition in self.before.items():
+                if partition.eligible_leader_replicas or partition.last_known_elr:
+                    cleared[partition_id] = partition.without_elr()
+        for partition_id, partition in self.partitions.items():
+            cleared[partition_id] = partition.without_elr()
+        if cleared:
+            self.partitions.update(cleared)
+            self._after = None
 
     def apply(self) -> Topic:
         """Return the topic after the changes."""
+        if self._after is not None:
+            return self._after
         if self.before is None:
             return Topic.of(self.name, self.topic_id, self.partitions)
         return self.before.with_partitions(self.partitions)
@@ -122,13 +146,13 @@ class TopicsDelta:
         delta = self._delta(record.topic_id)
         if delta is None:
             raise InconsistentRecordError("PartitionRecord", "no topic has this id", key=key)
-        delta.partitions[record.partition_id] = Partition.from_record(record)
+        delta.put(record.partition_id, Partition.from_record(record))
 
-    def set_partitions(self, topic_id: bytes, partitions: Mapping[int, Partition]) -> None:
-        """Set partitions of an existing topic."""
-        delta = self._delta(topic_id)
+    def set_partitions(self, after: Topic, partitions: Mapping[int, Partition]) -> None:
+        """Set partitions of an existing topic, which is then `after`."""
+        delta = self._delta(after.topic_id)
         assert delta is not None, "no topic has this id"
-        delta.partitions.update(partitions)
+        delta.put_all(partitions, after)
 
     def replay_partition_change(self, record: PartitionChangeRecord) -> None:
         """Change a partition. Raises InconsistentRecordError for an unknown one, or as Partition does."""
@@ -138,7 +162,7 @@ class TopicsDelta:
             key = partition_key(record.topic_id, record.partition_id)
             reason = "no topic has this id" if delta is None else f"topic {delta.name} has no such partition"
             raise InconsistentRecordError("PartitionChangeRecord", reason, key=key)
-        delta.partitions[record.partition_id] = partition.changed_by(record)
+        delta.put(record.partition_id, partition.changed_by(record))
 
     def replay_remove(self, record: RemoveTopicRecord) -> str:
         """Remove a topic and return its name. Raises InconsistentRecordError for an unknown one."""
@@ -158,14 +182,20 @@ class TopicsDelta:
         Raises InconsistentRecordError for an unknown topic.
         """
         if not record.topic_name:
-            for topic_id in [*self.image.names, *self._created_ids.values()]:
-                self._clear_elr(topic_id)
+            exhaust(self.clear_elr_slices())
             return
         named_id = self.id_of(record.topic_name)
         if named_id is None:
             key = ObjectKey("topic_elr", (record.topic_name,))
             raise InconsistentRecordError("ClearElrRecord", "no topic has this name", key=key)
         self._clear_elr(named_id)
+
+    def clear_elr_slices(self) -> Slices[None]:
+        """Clear the eligible leader replicas of all topics."""
+        budget = SliceBudget()
+        for topic_id in [*self.image.names, *self._created_ids.values()]:
+            if budget.spend(self._clear_elr(topic_id)):
+                yield
 
     def name_of(self, topic_id: bytes) -> str | None:
         """Return a topic's name after the changes so far."""
@@ -200,26 +230,29 @@ class TopicsDelta:
         return TopicsImage(by_name.finish(), names_by_id.finish())
 
     @classmethod
-    def between(cls, before: TopicsImage, after: TopicsImage) -> TopicsDelta:
+    def between_slices(cls, before: TopicsImage, after: TopicsImage) -> Slices[TopicsDelta]:
         """Return the delta that leads from one image to the other, in the order of names: brokers act in its order."""
-        delta = cls(before)
+        delta, budget = cls(before), SliceBudget()
+        if before is after:
+            return delta
         for topic in before:
             if after.names.get(topic.topic_id) != topic.name:
                 delta.deleted[topic.topic_id] = topic.name
+            if budget.spend(1):
+                yield
         for topic in after:
             name = topic.name
             old = before.by_name.get(name)
-            if old is topic:
-                continue
-            if old is None or old.topic_id != topic.topic_id:
-                change = TopicDelta(name, topic.topic_id, None)
-                delta._created_ids[name] = topic.topic_id
-                change.partitions = dict(topic.items())
-            elif old != topic:
-                change = _changes(old, topic)
-            else:
-                continue
-            delta.changed[topic.topic_id] = change
+            if old is not topic:
+                if old is None or old.topic_id != topic.topic_id:
+                    change = TopicDelta(name, topic.topic_id, None)
+                    delta._created_ids[name] = topic.topic_id
+                    change.put_all(dict(topic.items()), topic)
+                    delta.changed[topic.topic_id] = change
+                elif old != topic:
+                    delta.changed[topic.topic_id] = _changes(old, topic)
+            if budget.spend(1 if old is topic else topic.partition_count):
+                yield
         return delta
 
     def _delta(self, topic_id: bytes) -> TopicDelta | None:
@@ -231,26 +264,31 @@ class TopicsDelta:
             delta = self.changed[topic_id] = TopicDelta(topic.name, topic_id, topic)
         return delta
 
-    def _clear_elr(self, topic_id: bytes) -> None:
+    def _clear_elr(self, topic_id: bytes) -> int:
+        """Clear a topic's eligible leader replicas; return how many partitions were visited."""
         delta = self.changed.get(topic_id)
         if delta is None:
             topic = None if topic_id in self.deleted else self.image.topic_by_id(topic_id)
             if topic is None:
-                return
+                return 0
             delta = TopicDelta(topic.name, topic_id, topic)
         delta.clear_elr()
         if delta.partitions:
             self.changed[topic_id] = delta
+        return len(delta.partitions) if delta.before is None else delta.before.partition_count
 
 
 def _changes(before: Topic, after: Topic) -> TopicDelta:
     """Return the delta between two states of one topic; if partitions are gone it is a new topic."""
     if any(after.partition(partition_id) is None for partition_id, _ in before.items()):
         change = TopicDelta(after.name, after.topic_id, None)
-        change.partitions = dict(after.items())
-        return change
-    change = TopicDelta(after.name, after.topic_id, before)
-    for partition_id, partition in after.items():
-        if before.partition(partition_id) != partition:
-            change.partitions[partition_id] = partition
+        changed = dict(after.items())
+    else:
+        change = TopicDelta(after.name, after.topic_id, before)
+        changed = {
+            partition_id: partition
+            for partition_id, partition in after.items()
+            if before.partition(partition_id) != partition
+        }
+    change.put_all(changed, after)
     return change

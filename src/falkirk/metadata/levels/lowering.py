@@ -8,7 +8,8 @@ docs/decisions/0008-lowering-at-replay.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,9 +17,11 @@ from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.partition import MIGRATING, Partition
+from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.levels.elr_conversion import without_elr
-from falkirk.metadata.levels.writer import LEVEL_MIN, LossReport, WriterOptions, assess
+from falkirk.metadata.levels.writer import LEVEL_MIN, LossReport, WriterOptions, assess_slices
 from falkirk.protocol.messages import (
+    ClearElrRecord,
     FeatureLevelRecord,
     RemoveDelegationTokenRecord,
     RemoveUserScramCredentialRecord,
@@ -33,7 +36,12 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.features import FeaturesImage
     from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
+    from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.schema import WireMessage
+
+SLICED_RECORDS: Final = (FeatureLevelRecord, ClearElrRecord)
+"""Records that can change every partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +79,19 @@ class PartitionLowering:
             partition = without_elr(partition, bumps_epoch=True)
         return _without_directories(partition) if self.drops_directories else partition
 
+    def changes(self, topic: Topic, budget: SliceBudget) -> Slices[dict[int, Partition]]:
+        """Return the partitions of a topic that change, as they are afterwards."""
+        changed = {}
+        items = topic.items()
+        while part := list(islice(items, VISITS_PER_SLICE)):
+            for partition_id, partition in part:
+                lowered = self.lowered(partition)
+                if lowered is not partition:
+                    changed[partition_id] = lowered
+            if budget.spend(len(part)):
+                yield
+        return changed
+
 
 def lower(image: MetadataImage, to: MetadataVersion, provenance: Provenance) -> Lowering:
     """Lower an image. Raises UnwritableLevelError below 3.3-IV0.
@@ -78,7 +99,7 @@ def lower(image: MetadataImage, to: MetadataVersion, provenance: Provenance) -> 
     Takes one pass of the loss rules over the image, plus time in proportion to what changes.
     """
     delta = MetadataDelta(image)
-    report = lower_within(delta, to)
+    report = exhaust(lower_within_slices(delta, to))
     return Lowering(image=delta.apply(provenance), delta=delta, report=report)
 
 
@@ -102,25 +123,43 @@ def replay(delta: MetadataDelta, record: WireMessage) -> LossReport | None:
     if to is None:
         delta.replay(record)
         return None
-    return lower_within(delta, to)
+    return exhaust(lower_within_slices(delta, to))
 
 
-def lower_within(delta: MetadataDelta, to: MetadataVersion) -> LossReport:
+def replay_slices(delta: MetadataDelta, record: WireMessage) -> Slices[bool]:
+    """Do what `replay` does in slices of bounded size; the result says whether metadata.version is lowered."""
+    if isinstance(record, ClearElrRecord) and not record.topic_name:
+        yield from delta.clear_elr_slices(record)
+        return False
+    to = _lowering_target(delta, record)
+    if to is None:
+        delta.replay(record)
+        return False
+    yield from lower_within_slices(delta, to)
+    return True
+
+
+def lower_within_slices(delta: MetadataDelta, to: MetadataVersion) -> Slices[LossReport]:
     """Lower what a delta leads to, as its next change; other records may follow. Raises as `lower` does."""
     image = delta.apply(delta.image.provenance)
     own = image.features.metadata_version
     assert own is not None, "an image without metadata.version cannot be lowered"
     assert to < own, f"{to} is not below {own}"
-    report = assess(image, lowering_options(to))
+    report = yield from assess_slices(image, lowering_options(to))
+    lower_others(delta, image, to, report)
+    assert delta.features is not None, "its level has just been set"
+    yield from _lower_partitions(image, PartitionLowering.to(delta.features.apply()), delta, report)
+    delta.clear_unknown_tags()
+    return report
+
+
+def lower_others(delta: MetadataDelta, image: MetadataImage, to: MetadataVersion, report: LossReport) -> None:
+    """Lower everything but topics; `image` is what the delta leads to, `report` what is lost of it."""
     delta.replay(FeatureLevelRecord(METADATA_VERSION, to.level))
     for record in feature_records(report):
         delta.replay(record)
     for record in _other_records(image, to):
         delta.replay(record)
-    assert delta.features is not None, "its level has just been set"
-    _lower_partitions(image, PartitionLowering.to(delta.features.apply()), delta, report)
-    delta.clear_unknown_tags()
-    return report
 
 
 def feature_records(report: LossReport) -> Iterator[WireMessage]:
@@ -165,22 +204,23 @@ def _other_records(image: MetadataImage, to: MetadataVersion) -> Iterator[WireMe
 
 def _lower_partitions(
     image: MetadataImage, lowering: PartitionLowering, delta: MetadataDelta, report: LossReport
-) -> None:
-    if not lowering.drops_directories:
-        # Then only eligible leader replicas can have to go, and each partition that has some has lost them.
-        for loss in report.losses:
-            if isinstance(loss.row, Partition):
-                topic_id, partition_id = loss.key.identity
-                delta.set_partitions(topic_id, {partition_id: lowering.lowered(loss.row)})
-        return
-    for topic in image.topics:
-        changed = {
-            partition_id: lowered
-            for partition_id, partition in topic.items()
-            if (lowered := lowering.lowered(partition)) is not partition
-        }
+) -> Slices[None]:
+    budget = SliceBudget()
+    for topic in image.topics if lowering.drops_directories else _topics_with_losses(image, report):
+        changed = yield from lowering.changes(topic, budget)
         if changed:
-            delta.set_partitions(topic.topic_id, changed)
+            delta.set_partitions(topic.with_partitions(changed), changed)
+
+
+def _topics_with_losses(image: MetadataImage, report: LossReport) -> Iterator[Topic]:
+    """Yield the topics that can have eligible leader replicas: each partition that has some has lost them."""
+    last_id = None
+    for loss in report.losses:
+        if isinstance(loss.row, Partition) and loss.key.identity[0] != last_id:
+            last_id = loss.key.identity[0]
+            topic = image.topics.topic_by_id(last_id)
+            assert topic is not None, "the losses are those of this image"
+            yield topic
 
 
 def _without_directories(partition: Partition) -> Partition:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.partition_writer import PartitionWriter
+from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.levels.elr_conversion import without_elr
 from falkirk.metadata.levels.feature_levels import FeatureTarget, levels_at
 from falkirk.metadata.losses.loss import Loss, Outcome, refuse_losses
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
@@ -138,9 +140,14 @@ def assess(image: MetadataImage, options: WriterOptions) -> LossReport:
 
     Raises UnwritableLevelError as `write_image` does.
     """
+    return exhaust(assess_slices(image, options))
+
+
+def assess_slices(image: MetadataImage, options: WriterOptions) -> Slices[LossReport]:
+    """Do what `assess` does, in slices of bounded size."""
     report = LossReport()
     _check_level(options)
-    _Writer(image, options, report.add).report()
+    yield from _Writer(image, options, report.add).report()
     return report
 
 
@@ -215,18 +222,31 @@ class _Writer:
                 found[key] = self._partition(topic, key.identity[1], partition)
         return found
 
-    def report(self) -> None:
+    def report(self) -> Slices[None]:
         """Report all losses, without making records of the many partitions that have none."""
+        budget = SliceBudget()
         for _ in self._before_topics():
-            pass
-        loses_something, context = self._finder.any_of("PartitionRecord"), self._finder.context
-        if loses_something is not None:
+            if budget.spend(1):
+                yield
+        if self._finder.has_rules("PartitionRecord"):
             for topic in self._image.topics:
-                for partition_id, partition in topic.items():
-                    if loses_something(partition, context):
-                        self._report_partition(topic, partition_id, partition)
+                yield from self.report_topic(topic, budget)
         for _ in self._behind_topics():
-            pass
+            if budget.spend(1):
+                yield
+
+    def report_topic(self, topic: Topic, budget: SliceBudget) -> Slices[None]:
+        """Report the losses of a topic's partitions."""
+        loses_something, context = self._finder.any_of("PartitionRecord"), self._finder.context
+        if loses_something is None:
+            return
+        items = topic.items()
+        while part := list(islice(items, VISITS_PER_SLICE)):
+            for partition_id, partition in part:
+                if loses_something(partition, context):
+                    self._report_partition(topic, partition_id, partition)
+            if budget.spend(len(part)):
+                yield
 
     def _before_topics(self) -> Iterator[VersionedRecord]:
         yield from self._features()

@@ -7,14 +7,15 @@ lowers the image at a record that lowers metadata.version (KIP-1155).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import msgspec
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
-from falkirk.metadata.levels.lowering import replay
+from falkirk.metadata.image.slices import SliceBudget, exhaust
+from falkirk.metadata.image.snapshot_builder import read_image_slices
+from falkirk.metadata.levels.lowering import SLICED_RECORDS, replay_slices
 from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
 from falkirk.metadata.records.record_reader import read_record
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
@@ -22,8 +23,13 @@ from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
+
+
+_Marker: TypeAlias = BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord
+_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 
 
 class Publisher(Protocol):
@@ -62,14 +68,18 @@ class MetadataLoader:
         `provenance` comes from the snapshot's name and header: offsets inside start at 0. An open transaction is
         discarded, because no snapshot ends inside one.
         """
-        builder = SnapshotBuilder()
-        for batch in batches:
-            builder.add(batch)
-        image = builder.build(provenance)
+        return exhaust(self.load_snapshot_slices(batches, provenance))
+
+    def load_snapshot_slices(self, batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
+        """Do what `load_snapshot` does in slices of bounded size; all is as it was until the last one."""
+        image = yield from read_image_slices(batches, provenance)
+        delta = None
+        if self._publishers:
+            delta = yield from MetadataDelta.between_slices(self.image, image)
         self.open_transaction = None
         self.loaded = provenance
-        if self._publishers:
-            self._publish(MetadataDelta.between(self.image, image), image)
+        if delta is not None:
+            self._publish(delta, image)
         self.image = image
         return image
 
@@ -80,61 +90,71 @@ class MetadataLoader:
         for the snapshot that replaces the log, and publishers see every level. Raises RecordError with offset and
         source: for a record that cannot be read, contradicts the image, or ends a transaction that has not begun.
         """
-        delta = MetadataDelta(self.image)
+        return exhaust(self.load_log_slices(batches))
+
+    def load_log_slices(self, batches: Iterable[MetadataBatch]) -> Slices[MetadataImage]:
+        """Do what `load_log` does in slices of bounded size; `loaded` and the image change together."""
+        delta, loaded, budget = MetadataDelta(self.image), self.loaded, SliceBudget()
         for batch in batches:
             is_lowered = False
             for offset, value in enumerate(batch.values, batch.base_offset):
                 try:
-                    is_lowered |= self._replay(delta, read_record(value), offset, batch)
+                    record = read_record(value)
+                    if isinstance(record, _MARKERS):
+                        is_lowered |= yield from self._mark(delta, record, offset, batch, loaded)
+                    elif self.open_transaction is not None:
+                        self.open_transaction.records.append((record, offset, batch.source))
+                    elif isinstance(record, SLICED_RECORDS):
+                        is_lowered |= yield from replay_slices(delta, record)
+                    else:
+                        delta.replay(record)
                 except RecordError as error:
                     error.locate(offset, batch.source)
                     raise
-            self.loaded = Provenance(batch.end_offset, batch.epoch, batch.timestamp)
+                if budget.spend(1):
+                    yield
+            loaded = Provenance(batch.end_offset, batch.epoch, batch.timestamp)
             if is_lowered:
-                self._finish(delta)
+                self._finish(delta, loaded)
                 delta = MetadataDelta(self.image)
-        self._finish(delta)
+        self._finish(delta, loaded)
         return self.image
 
-    def _replay(self, delta: MetadataDelta, record: WireMessage, offset: int, batch: MetadataBatch) -> bool:
-        """Replay one record; True if it lowers metadata.version."""
-        if isinstance(record, BeginTransactionRecord):
-            self._begin(record, offset, batch)
-        elif isinstance(record, EndTransactionRecord):
-            return self._replay_transaction(delta, self._closed_transaction(record))
-        elif isinstance(record, AbortTransactionRecord):
-            self._closed_transaction(record)
-        elif self.open_transaction is not None:
-            self.open_transaction.records.append((record, offset, batch.source))
-        else:
-            return replay(delta, record) is not None
-        return False
-
-    @staticmethod
-    def _replay_transaction(delta: MetadataDelta, transaction: OpenTransaction) -> bool:
-        is_lowered = False
-        for record, offset, source in transaction.records:
-            try:
-                is_lowered |= replay(delta, record) is not None
-            except RecordError as error:
-                error.locate(offset, source)
-                raise
+    def _mark(
+        self, delta: MetadataDelta, marker: _Marker, offset: int, batch: MetadataBatch, loaded: Provenance
+    ) -> Slices[bool]:
+        """Begin or end a transaction; the result says whether its records lower metadata.version."""
+        if isinstance(marker, BeginTransactionRecord):
+            self._begin(marker, offset, batch, loaded)
+            return False
+        transaction = self._closed_transaction(marker)
+        is_lowered, budget = False, SliceBudget()
+        if isinstance(marker, EndTransactionRecord):
+            for record, record_offset, source in transaction.records:
+                try:
+                    is_lowered |= yield from replay_slices(delta, record)
+                except RecordError as error:
+                    error.locate(record_offset, source)
+                    raise
+                if budget.spend(1):
+                    yield
         return is_lowered
 
-    def _finish(self, delta: MetadataDelta) -> None:
+    def _finish(self, delta: MetadataDelta, loaded: Provenance) -> None:
         """Set the next image, unless nothing was loaded or all of it is held back."""
-        provenance = self.loaded if self.open_transaction is None else self.open_transaction.before
+        self.loaded = loaded
+        provenance = loaded if self.open_transaction is None else self.open_transaction.before
         if provenance != self.image.provenance:
             image = delta.apply(provenance)
             self._publish(delta, image)
             self.image = image
 
-    def _begin(self, record: BeginTransactionRecord, offset: int, batch: MetadataBatch) -> None:
+    def _begin(self, record: BeginTransactionRecord, offset: int, batch: MetadataBatch, loaded: Provenance) -> None:
         if self.open_transaction is not None:
             reason = f"the transaction of offset {self.open_transaction.offset} is still open"
             raise InconsistentRecordError("BeginTransactionRecord", reason)
         # A transaction may begin inside a batch.
-        before = self.loaded if offset == batch.base_offset else Provenance(offset, batch.epoch, batch.timestamp)
+        before = loaded if offset == batch.base_offset else Provenance(offset, batch.epoch, batch.timestamp)
         self.open_transaction = OpenTransaction(
             name=record.name, offset=offset, source=batch.source, before=before, records=[]
         )

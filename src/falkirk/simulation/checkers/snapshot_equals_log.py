@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
-from falkirk.metadata.image.snapshot_builder import SnapshotBuilder
+from falkirk.metadata.image.slices import exhaust
+from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
@@ -92,7 +93,5 @@ class SnapshotEqualsLog(Checker):
 
 
 def _read(replica: ReplicaView, snapshot: OffsetAndEpoch) -> MetadataImage:
-    builder = SnapshotBuilder()
-    for batch in replica.log.load_snapshot(snapshot).data_batches:
-        builder.add(MetadataBatch.of(batch, "snapshot"))
-    return builder.build(Provenance(snapshot.offset, snapshot.epoch, 0))
+    batches = [MetadataBatch.of(batch, "snapshot") for batch in replica.log.load_snapshot(snapshot).data_batches]
+    return exhaust(read_image_slices(batches, Provenance(snapshot.offset, snapshot.epoch, 0)))

@@ -1,0 +1,41 @@
+"""Work over many objects as a generator that yields whenever a bounded number of objects has been visited.
+
+So a node can spread it over many steps, and everybody else can exhaust it at once: there is one code path for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Final, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Slices: TypeAlias = Generator[None, None, T]
+VISITS_PER_SLICE: Final = 2_000
+"""About 5 ms for partitions that each lose something, the most expensive objects."""
+
+
+class SliceBudget:
+    """How many objects the current slice may still visit."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = VISITS_PER_SLICE
+
+    def spend(self, visits: int) -> bool:
+        """Count visited objects, at least one; return whether the slice is over, and begin the next one then."""
+        self._left -= max(visits, 1)
+        if self._left > 0:
+            return False
+        self._left = VISITS_PER_SLICE
+        return True
+
+
+def exhaust(slices: Slices[T]) -> T:
+    """Run all slices at once; return the result."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result
