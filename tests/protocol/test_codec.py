@@ -14,7 +14,14 @@ from falkirk.protocol.codec import decoder_compiler
 from falkirk.protocol.codec.decoder_compiler import compile_decoder
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.codec.reference import decode_reference, encode_reference
-from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError, UnsupportedVersionError
+from falkirk.protocol.errors import (
+    LocalProtocolError,
+    RemoteProtocolError,
+    TooManyElementsError,
+    UnsupportedVersionError,
+)
+from falkirk.protocol.messages import alter_partition_request as alter_partition
+from falkirk.protocol.messages import produce_request as produce
 
 CASES = cases()
 # As many as other tests have for one message.
@@ -91,7 +98,8 @@ def test_damaged_bytes_are_refused_or_read_alike_by_both_codecs(release, step):
     @cache
     def compiled(name, version):
         layout = message_layout(messages.message_class(name), version, layout_in(release, name))
-        return layout, compile_decoder(layout, "test")
+        decode = compile_decoder(layout, "test", counts_elements=True)
+        return layout, lambda buffer, at: decode(buffer, at, decoder_compiler.UNLIMITED)
 
     for line in islice(golden_lines(release), 0, None, step):
         version = line["version"]
@@ -113,6 +121,43 @@ def test_every_truncation_is_refused_with_offset_and_field():
         assert caught.value.offset <= end
     with pytest.raises(RemoteProtocolError, match=r"byte 5 in /featureUpdates/0/feature\)"):
         codec.decode(messages.UpdateFeaturesRequest, 1, data[:8])
+
+
+def test_elements_of_all_arrays_of_a_request_count_together():
+    partitions = [alter_partition.PartitionData(0, 0, (1, 2, 3)) for _ in range(20)]
+    request = messages.AlterPartitionRequest(
+        1, 1, [alter_partition.TopicData(topic_id=bytes(16), partitions=partitions)]
+    )
+    for version in (0, 2):
+        elements = 1 + 20 + 60
+        data = codec.encode(request, version)
+        codec.decode_prefix(type(request), version, data, elements_max=elements)
+        with pytest.raises(TooManyElementsError):
+            codec.decode_prefix(type(request), version, data, elements_max=elements - 1)
+
+
+def test_a_large_request_that_does_not_parse_is_not_read_twice():
+    request = messages.DescribeGroupsRequest(groups=("g",) * 200_000)
+    damaged_at_the_end = codec.encode(request, 5)[:-2]
+    with pytest.raises(RemoteProtocolError, match="DescribeGroupsRequest does not parse"):
+        codec.decode_prefix(type(request), 5, damaged_at_the_end, elements_max=1_000_000)
+
+
+def test_many_unknown_tagged_fields_are_kept_in_order():
+    tags = tuple((100 + number, b"x") for number in range(3_000))
+    request = messages.FetchRequest(unknown_tagged_fields=tags)
+    assert codec.decode(messages.FetchRequest, 13, codec.encode(request, 13)).unknown_tagged_fields == tags
+
+
+def test_small_pieces_are_joined_and_large_ones_stay_as_they_are():
+    large = memoryview(bytes(100_000))
+    partitions = [produce.PartitionProduceData(number, large if number == 2_000 else b"r") for number in range(4_000)]
+    request = messages.ProduceRequest(None, 1, 1, [produce.TopicProduceData("t", partition_data=partitions)])
+    pieces = codec.encode_pieces(request, 9)
+    assert len(pieces) < 30
+    assert [piece for piece in pieces if piece is large] == [large]
+    assert b"".join(pieces) == codec.encode(request, 9)
+    assert codec.decode(messages.ProduceRequest, 9, b"".join(pieces)) == request
 
 
 def test_bytes_left_over_are_refused():

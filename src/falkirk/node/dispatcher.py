@@ -248,7 +248,7 @@ class Dispatcher:
 
     def _handle_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> None:
         try:
-            message = unwrapped.request.message()
+            message = unwrapped.request.message(ROUTES[unwrapped.request.api_key].elements_max)
         except RemoteProtocolError:
             # As in Kafka: a request that cannot be read may have a later version.
             self._answer(outer, EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 # socket.connection.setup.timeout.ms
 CONNECTION_SETUP_TIMEOUT_MS: Final = 10_000
 # Requests that may wait for a commit, those in envelopes too.
+_ELEMENTS_MAX: Final = {key: route.elements_max for key, route in ROUTES.items()}
 _COMMITTING_APIS: Final = frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58}
 
 
@@ -160,6 +161,7 @@ class Node:
             handle=self._handle,
             on_closed=lambda connection_id: self._dispatcher.forget(connection_id),  # noqa: PLW0108  made below
             frame_bytes_max=self.config.socket_request_max_bytes,
+            elements_max=_ELEMENTS_MAX,
             idle_ms_max=self.config.connections_max_idle_ms,
             on_answered=self._request_facts.answered if self.config.has_request_facts else None,
             security=self.config.security,

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from falkirk.protocol.codec import decode_prefix, encode
+from falkirk.protocol.codec.decoder_compiler import UNLIMITED
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame, frame_start
 from falkirk.protocol.headers import request_header_version, response_header_version
@@ -82,12 +83,14 @@ class RequestReceived(msgspec.Struct, frozen=True):
         """The body's bytes."""
         return memoryview(self.frame)[self.body_start :]
 
-    def message(self) -> WireMessage:
+    def message(self, elements_max: int = UNLIMITED) -> WireMessage:
         """Decode the body. Raises RemoteProtocolError; its offset counts from the start of the header.
 
-        Bytes left over are ignored: librdkafka has three of them behind a Metadata request for all topics.
+        TooManyElementsError if the body's arrays have more than `elements_max` elements together. Bytes left over are
+        ignored: librdkafka has three of them behind a Metadata request for all topics.
         """
-        message, _ = decode_prefix(_request_class(self.api_key), self.api_version, self.frame, self.body_start)
+        cls = _request_class(self.api_key)
+        message, _ = decode_prefix(cls, self.api_version, self.frame, self.body_start, elements_max=elements_max)
         return message
 
 

@@ -24,6 +24,10 @@ class RemoteProtocolError(ProtocolError):
         return f"{self.reason} (byte {self.offset}{where})"
 
 
+class TooManyElementsError(RemoteProtocolError):
+    """A request whose arrays have more elements together than the decoder may make objects of."""
+
+
 class LocalProtocolError(ProtocolError):
     """A value of ours that cannot be encoded: out of range, null in a field that is not nullable, too long."""
 

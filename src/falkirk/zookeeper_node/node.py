@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 # Measurements of the metadata log, which there is not.
 _NO_LOG: Final = -1
+# How many elements the arrays of a request may have together.
+_ELEMENTS_MAX: Final = 20_000
 
 
 class ZooKeeperNode:
@@ -75,6 +77,7 @@ class ZooKeeperNode:
             handle=self._handle,
             on_closed=lambda _connection_id: None,
             frame_bytes_max=config.socket_request_max_bytes,
+            elements_max=dict.fromkeys(ROUTES, _ELEMENTS_MAX),
             idle_ms_max=config.connections_max_idle_ms,
             on_answered=request_facts.answered if config.has_request_facts else None,
             security=config.security,

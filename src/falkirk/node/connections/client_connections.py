@@ -25,7 +25,7 @@ from falkirk.protocol.connection import (
     UnservedRequestReceived,
     UnsupportedVersionReceived,
 )
-from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.errors import RemoteProtocolError, TooManyElementsError
 from falkirk.protocol.known_answer import KnownRequestsAnswered
 from falkirk.protocol.messages import ApiVersionsRequest
 
@@ -66,6 +66,7 @@ class ClientConnections:
 
     `handle` gets each request; `on_closed` the id of each connection that ends, from either side; effects go to
     `effects` at once. `on_answered`, if set, gets each request with its response; known answers are not used then.
+    `elements_max`: how many elements a request may have in all arrays together, by API key.
     `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step. `is_serving`:
     clients of the broker role are answered from the beginning, else from `begin_serving` on.
     """
@@ -77,6 +78,7 @@ class ClientConnections:
         handle: Callable[[OpenRequest], None],
         on_closed: Callable[[int], None],
         frame_bytes_max: int,
+        elements_max: Mapping[int, int],
         idle_ms_max: int,
         on_answered: Callable[[OpenRequest, bytes], None] | None = None,
         security: SecuritySettings,
@@ -92,6 +94,7 @@ class ClientConnections:
         self._handle = handle
         self._on_closed = on_closed
         self._frame_bytes_max = frame_bytes_max
+        self._elements_max = elements_max
         self._idle_ms_max = idle_ms_max
         self._on_answered = on_answered
         self._is_serving = is_serving
@@ -348,7 +351,7 @@ class ClientConnections:
         self._holding.pop(client.connection_id, None)
 
     def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
-        message = event.message() if isinstance(event, RequestReceived) else None
+        message = event.message(self._elements_max[event.api_key]) if isinstance(event, RequestReceived) else None
         context = client.last_context
         if (
             context is None
@@ -406,7 +409,8 @@ class ClientConnections:
 
     def _close_for_invalid_request(self, client: ClientConnection, error: RemoteProtocolError) -> None:
         self.counters.closed_for_garbage += 1
-        self._close(client, "invalid-request", str(error))
+        event = "request-too-costly" if isinstance(error, TooManyElementsError) else "invalid-request"
+        self._close(client, event, str(error))
 
     def _close_for_unserved_api(self, client: ClientConnection, event: UnservedRequestReceived) -> None:
         self.counters.closed_for_unserved_apis += 1

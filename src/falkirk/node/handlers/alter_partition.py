@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterPartitionRequest
 
@@ -30,4 +30,6 @@ def handle(
     return refused or view.controller.replication.alter_partition(request, context.api_version)
 
 
-ROUTE: Final[Route[ControllerView, AlterPartitionRequest]] = Route(ControllerView, AlterPartitionRequest, handle)
+ROUTE: Final[Route[ControllerView, AlterPartitionRequest]] = Route(
+    ControllerView, AlterPartitionRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterPartitionReassignmentsRequest
 
@@ -29,5 +29,5 @@ def handle(
 
 
 ROUTE: Final[Route[ControllerView, AlterPartitionReassignmentsRequest]] = Route(
-    ControllerView, AlterPartitionReassignmentsRequest, handle
+    ControllerView, AlterPartitionReassignmentsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
 )

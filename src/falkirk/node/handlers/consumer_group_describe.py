@@ -3,6 +3,7 @@
 Behaviour: UNSUPPORTED_VERSION unless the protocol is enabled. Needs DESCRIBE on each group, else
 GROUP_AUTHORIZATION_FAILED for it; where groups depend on `group.version`, also DESCRIBE on all of their topics, else
 TOPIC_AUTHORIZATION_FAILED. INVALID_GROUP_ID for an empty id.
+Differs from Kafka: a group that is named twice is described once.
 Version notes: v1 adds the members' types.
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
@@ -44,15 +45,11 @@ def handle(
 
 
 def _describe(view: BrokerView, context: RequestContext, request: ConsumerGroupDescribeRequest, answer: Answer) -> None:
-    allowed: list[str] = []
-    refused: list[DescribedGroup] = []
-    for name in request.group_ids:
-        if not is_group_allowed(view, context, AclOperation.DESCRIBE, name):
-            refused.append(_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-        elif not name:
-            refused.append(_failed(name, ErrorCode.INVALID_GROUP_ID))
-        else:
-            allowed.append(name)
+    allowed, forbidden = allowed_groups(view, context, AclOperation.DESCRIBE, request.group_ids)
+    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in forbidden]
+    if "" in allowed:
+        allowed.remove("")
+        refused.append(_failed("", ErrorCode.INVALID_GROUP_ID))
 
     def finish(groups: Sequence[DescribedGroup]) -> None:
         visible = [_without_hidden_topics(view, context, group) for group in groups]

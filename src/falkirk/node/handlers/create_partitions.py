@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -43,4 +43,6 @@ def handle(
     return result
 
 
-ROUTE: Final[Route[ControllerView, CreatePartitionsRequest]] = Route(ControllerView, CreatePartitionsRequest, handle)
+ROUTE: Final[Route[ControllerView, CreatePartitionsRequest]] = Route(
+    ControllerView, CreatePartitionsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

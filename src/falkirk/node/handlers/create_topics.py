@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.topic_names import CLUSTER_METADATA
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -57,4 +57,6 @@ def _refused(name: str, error_code: ErrorCode, message: str) -> CreatableTopicRe
     return CreatableTopicResult(name, error_code=error_code, error_message=message)
 
 
-ROUTE: Final[Route[ControllerView, CreateTopicsRequest]] = Route(ControllerView, CreateTopicsRequest, handle)
+ROUTE: Final[Route[ControllerView, CreateTopicsRequest]] = Route(
+    ControllerView, CreateTopicsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -32,11 +32,8 @@ def handle(view: BrokerView, context: RequestContext, request: DeleteGroupsReque
 
 
 def _delete(view: BrokerView, context: RequestContext, request: DeleteGroupsRequest, answer: Answer) -> None:
-    names = dict.fromkeys(request.groups_names)
-    allowed = [name for name in names if is_group_allowed(view, context, AclOperation.DELETE, name)]
-    refused = [
-        DeletableGroupResult(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in names if name not in allowed
-    ]
+    allowed, forbidden = allowed_groups(view, context, AclOperation.DELETE, request.groups_names)
+    refused = [DeletableGroupResult(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in forbidden]
 
     def finish(results: Sequence[DeletableGroupResult]) -> None:
         answer(DeleteGroupsResponse(results=[*results, *refused]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import RecordsDeleted
 from falkirk.node.handlers.parts.handler_result import AnswerLater
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DeleteRecordsRequest, DeleteRecordsResponse
@@ -69,4 +69,6 @@ def _response(results: Mapping[TopicPartition, RecordsDeleted]) -> DeleteRecords
     return DeleteRecordsResponse(topics=list(topics.values()))
 
 
-ROUTE: Final[Route[BrokerView, DeleteRecordsRequest]] = Route(BrokerView, DeleteRecordsRequest, handle)
+ROUTE: Final[Route[BrokerView, DeleteRecordsRequest]] = Route(
+    BrokerView, DeleteRecordsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -14,7 +14,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import (
     TOPIC_AUTHORIZATION_FAILED,
     allowed_topics,
@@ -129,4 +129,6 @@ class _Deletion:
         self._answers.append(DeletableTopicResult(name, topic_id, error_code, message))
 
 
-ROUTE: Final[Route[ControllerView, DeleteTopicsRequest]] = Route(ControllerView, DeleteTopicsRequest, handle)
+ROUTE: Final[Route[ControllerView, DeleteTopicsRequest]] = Route(
+    ControllerView, DeleteTopicsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

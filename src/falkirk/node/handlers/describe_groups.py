@@ -1,6 +1,7 @@
 """DescribeGroups (key 15), v0-6: state and members of classic groups. KIP-345, KIP-430, KIP-1043.
 
 Behaviour: needs DESCRIBE on each group, else GROUP_AUTHORIZATION_FAILED for it. Groups that do not exist are Dead.
+Differs from Kafka: a group that is named twice is described once.
 Version notes: v3 adds the authorized operations, v4 the group instance ids, v6 GROUP_ID_NOT_FOUND and messages.
 """
 
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.parts.group_requests import ask_groups, client_of, is_group_allowed
+from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -32,8 +33,8 @@ def handle(view: BrokerView, context: RequestContext, request: DescribeGroupsReq
 
 
 def _describe(view: BrokerView, context: RequestContext, request: DescribeGroupsRequest, answer: Answer) -> None:
-    allowed = [name for name in request.groups if is_group_allowed(view, context, AclOperation.DESCRIBE, name)]
-    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in request.groups if name not in allowed]
+    allowed, forbidden = allowed_groups(view, context, AclOperation.DESCRIBE, request.groups)
+    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in forbidden]
 
     def finish(groups: Sequence[DescribedGroup]) -> None:
         if request.include_authorized_operations:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -83,4 +83,6 @@ def _lag(replicas: ReplicaManager, log: UnifiedLog) -> int:
     return max(0, log.high_watermark - log.log_end_offset)
 
 
-ROUTE: Final[Route[BrokerView, DescribeLogDirsRequest]] = Route(BrokerView, DescribeLogDirsRequest, handle)
+ROUTE: Final[Route[BrokerView, DescribeLogDirsRequest]] = Route(
+    BrokerView, DescribeLogDirsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import TOPIC_AUTHORIZATION_FAILED
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -69,4 +69,6 @@ def _producers(view: BrokerView, partition: TopicPartition) -> PartitionResponse
     return PartitionResponse(partition.partition, active_producers=producers)
 
 
-ROUTE: Final[Route[BrokerView, DescribeProducersRequest]] = Route(BrokerView, DescribeProducersRequest, handle)
+ROUTE: Final[Route[BrokerView, DescribeProducersRequest]] = Route(
+    BrokerView, DescribeProducersRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

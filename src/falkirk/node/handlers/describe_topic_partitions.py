@@ -18,7 +18,7 @@ from falkirk.metadata.controller.state.topic_names import reason_invalid_name
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.authorized_operations import authorized_topic_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
@@ -140,4 +140,6 @@ def _describe(brokers: BrokerEndpoints, index: int, partition: Partition) -> Des
     )
 
 
-ROUTE: Final[Route[NodeView, DescribeTopicPartitionsRequest]] = Route(NodeView, DescribeTopicPartitionsRequest, handle)
+ROUTE: Final[Route[NodeView, DescribeTopicPartitionsRequest]] = Route(
+    NodeView, DescribeTopicPartitionsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import ElectLeadersRequest
 
@@ -29,4 +29,6 @@ def handle(
     return refused or view.controller.replication.elect_leaders(request, context.api_version)
 
 
-ROUTE: Final[Route[ControllerView, ElectLeadersRequest]] = Route(ControllerView, ElectLeadersRequest, handle)
+ROUTE: Final[Route[ControllerView, ElectLeadersRequest]] = Route(
+    ControllerView, ElectLeadersRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -25,7 +25,7 @@ from falkirk.node.broker.replication.fetch_params import CONSUMER_REPLICA_ID, Fe
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed, refusal
 from falkirk.node.handlers.parts.fetched_partitions import fetched_partition, refused_partition, response
 from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AnswerLater, AskRaft, InPieces
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView, NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest
@@ -191,4 +191,4 @@ class _Access:
         return allowed
 
 
-ROUTE: Final[Route[NodeView, FetchRequest]] = Route(NodeView, FetchRequest, handle)
+ROUTE: Final[Route[NodeView, FetchRequest]] = Route(NodeView, FetchRequest, handle, elements_max=PARTITION_ELEMENTS_MAX)

@@ -5,7 +5,7 @@ TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The coordinator is the leader of the key'
 while there is none. `__consumer_offsets` is created if it does not exist. INVALID_REQUEST for share coordinators, which
 a broker without share groups lacks, and for unknown types.
 Differs from Kafka: brokers of ours coordinate no transactions, so `__transaction_state` is not created; where brokers
-of Kafka have created it, its leaders are returned.
+of Kafka have created it, its leaders are returned. A key that is named twice is answered once.
 Version notes: v1 adds the type, v4 accepts many keys, v6 adds share coordinators.
 """
 
@@ -63,7 +63,7 @@ def handle(view: BrokerView, context: RequestContext, request: FindCoordinatorRe
             port=node.port,
         )
     coordinators = []
-    for key in request.coordinator_keys:
+    for key in dict.fromkeys(request.coordinator_keys):
         error, node = _find(view, context, request.key_type, key)
         coordinators.append(Coordinator(key, node.node_id, node.host, node.port, error))
     return FindCoordinatorResponse(coordinators=coordinators)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.handlers.parts.partition_leaders import current_leader
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
@@ -197,4 +197,6 @@ def _find_old_style(
     return ListOffsetsPartitionResponse(asked.partition_index, old_style_offsets=tuple(offsets))
 
 
-ROUTE: Final[Route[BrokerView, ListOffsetsRequest]] = Route(BrokerView, ListOffsetsRequest, handle)
+ROUTE: Final[Route[BrokerView, ListOffsetsRequest]] = Route(
+    BrokerView, ListOffsetsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

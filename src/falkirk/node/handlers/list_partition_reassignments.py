@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import ListPartitionReassignmentsRequest
 
@@ -30,5 +30,5 @@ def handle(
 
 
 ROUTE: Final[Route[ControllerView, ListPartitionReassignmentsRequest]] = Route(
-    ControllerView, ListPartitionReassignmentsRequest, handle
+    ControllerView, ListPartitionReassignmentsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
 )

@@ -26,7 +26,7 @@ from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoint
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic, encoded_topics
 from falkirk.node.handlers.parts.handler_result import EncodedResponse
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -233,4 +233,6 @@ class _Description:
         )
 
 
-ROUTE: Final[Route[BrokerView, MetadataRequest]] = Route(BrokerView, MetadataRequest, handle)
+ROUTE: Final[Route[BrokerView, MetadataRequest]] = Route(
+    BrokerView, MetadataRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -15,7 +15,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
 from falkirk.node.handlers.parts.committed_topics import commit_topics
 from falkirk.node.handlers.parts.group_requests import client_of, is_group_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -49,4 +49,6 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetCommitReque
     )
 
 
-ROUTE: Final[Route[BrokerView, OffsetCommitRequest]] = Route(BrokerView, OffsetCommitRequest, handle)
+ROUTE: Final[Route[BrokerView, OffsetCommitRequest]] = Route(
+    BrokerView, OffsetCommitRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
 from falkirk.node.handlers.parts.requested_topics import sort_topics
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR
 from falkirk.protocol.messages import OffsetDeleteRequest, OffsetDeleteResponse
@@ -66,4 +66,6 @@ def _topic(response: OffsetDeleteResponse, name: str) -> OffsetDeleteResponseTop
     return response.topics[-1]
 
 
-ROUTE: Final[Route[BrokerView, OffsetDeleteRequest]] = Route(BrokerView, OffsetDeleteRequest, handle)
+ROUTE: Final[Route[BrokerView, OffsetDeleteRequest]] = Route(
+    BrokerView, OffsetDeleteRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -18,7 +18,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
 from falkirk.node.handlers.parts.group_requests import Gathered, client_of, is_group_allowed
 from falkirk.node.handlers.parts.handler_result import AnswerLater
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -202,4 +202,6 @@ def _failed(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResp
     return OffsetFetchResponseGroup(group.group_id, [], error)
 
 
-ROUTE: Final[Route[BrokerView, OffsetFetchRequest]] = Route(BrokerView, OffsetFetchRequest, handle)
+ROUTE: Final[Route[BrokerView, OffsetFetchRequest]] = Route(
+    BrokerView, OffsetFetchRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
@@ -55,4 +55,6 @@ def _end_offset(view: BrokerView, topic: str, asked: OffsetForLeaderPartition) -
     return EpochEndOffset(ErrorCode.NONE, asked.partition, end.epoch, end.offset)
 
 
-ROUTE: Final[Route[BrokerView, OffsetForLeaderEpochRequest]] = Route(BrokerView, OffsetForLeaderEpochRequest, handle)
+ROUTE: Final[Route[BrokerView, OffsetForLeaderEpochRequest]] = Route(
+    BrokerView, OffsetForLeaderEpochRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -24,7 +24,7 @@ from falkirk.node.handlers.parts.produced_records import (
     batch_heads,
     has_transactional,
 )
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -209,4 +209,6 @@ def _response(
     )
 
 
-ROUTE: Final[Route[BrokerView, ProduceRequest]] = Route(BrokerView, ProduceRequest, handle)
+ROUTE: Final[Route[BrokerView, ProduceRequest]] = Route(
+    BrokerView, ProduceRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

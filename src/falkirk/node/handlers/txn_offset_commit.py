@@ -16,7 +16,7 @@ from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
 from falkirk.node.handlers.parts.committed_topics import commit_topics
 from falkirk.node.handlers.parts.group_requests import client_of, is_group_allowed
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -64,4 +64,6 @@ def _refusal(view: BrokerView, context: RequestContext, request: TxnOffsetCommit
     return ErrorCode.NONE if request.group_id else ErrorCode.INVALID_GROUP_ID
 
 
-ROUTE: Final[Route[BrokerView, TxnOffsetCommitRequest]] = Route(BrokerView, TxnOffsetCommitRequest, handle)
+ROUTE: Final[Route[BrokerView, TxnOffsetCommitRequest]] = Route(
+    BrokerView, TxnOffsetCommitRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

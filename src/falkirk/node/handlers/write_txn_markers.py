@@ -19,7 +19,7 @@ from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import Gathered
 from falkirk.node.handlers.parts.handler_result import AnswerLater
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -59,7 +59,7 @@ def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer
         (marker, topic.name, index)
         for marker in request.markers
         for topic in marker.topics
-        for index in topic.partition_indexes
+        for index in dict.fromkeys(topic.partition_indexes)
     ]
 
     def finish(results: Sequence[_Result]) -> None:
@@ -123,4 +123,6 @@ def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:
     )
 
 
-ROUTE: Final[Route[BrokerView, WriteTxnMarkersRequest]] = Route(BrokerView, WriteTxnMarkersRequest, handle)
+ROUTE: Final[Route[BrokerView, WriteTxnMarkersRequest]] = Route(
+    BrokerView, WriteTxnMarkersRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

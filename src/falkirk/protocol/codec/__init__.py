@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from falkirk.protocol.codec import decoder_compiler, encoder_compiler
+from falkirk.protocol.codec.decoder_compiler import UNLIMITED
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.codec.reference import decode_reference, encode_reference
-from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.errors import RemoteProtocolError, TooManyElementsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 M = TypeVar("M", bound="WireMessage")
-# Below this a copy is cheaper than one more piece to write.
-_OWN_PIECE_BYTES_MIN: Final = 16 * 1024
+# A larger request that does not parse is not read again to find out where.
+_REFERENCE_BYTES_MAX: Final = 256 * 1024
 _Key = tuple[type["WireMessage"], int, int | None]
-_DECODERS: dict[_Key, Callable[[bytes, int], tuple[Any, int]]] = {}  # Any: the key's class
+_DECODERS: dict[_Key, Callable[[bytes, int, int], tuple[Any, int]]] = {}  # Any: the key's class
 _ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
 
 
@@ -34,7 +35,7 @@ def decode(cls: type[M], version: int, data: bytes, *, layout: int | None = None
     """
     decoder = _DECODERS.get((cls, version, layout)) or _compile_decoder(cls, version, layout)
     try:
-        message, end = decoder(data, 0)
+        message, end = decoder(data, 0, UNLIMITED)
     except decoder_compiler.FAST_PATH_ERRORS:
         message, end = decode_reference(message_layout(cls, version, layout), data, 0)
     if end != len(data):
@@ -44,13 +45,27 @@ def decode(cls: type[M], version: int, data: bytes, *, layout: int | None = None
 
 
 def decode_prefix(
-    cls: type[M], version: int, data: bytes, position: int = 0, *, layout: int | None = None
+    cls: type[M],
+    version: int,
+    data: bytes,
+    position: int = 0,
+    *,
+    layout: int | None = None,
+    elements_max: int = UNLIMITED,
 ) -> tuple[M, int]:
-    """Read a message that starts at `position`; give it and the position behind it. Raises as `decode` does."""
+    """Return the message that starts at `position`, and the position behind it.
+
+    Raises as `decode` does, and TooManyElementsError for a request whose arrays have more than `elements_max` elements
+    together.
+    """
     decoder = _DECODERS.get((cls, version, layout)) or _compile_decoder(cls, version, layout)
     try:
-        found: tuple[M, int] = decoder(data, position)
-    except decoder_compiler.FAST_PATH_ERRORS:
+        found: tuple[M, int] = decoder(data, position, elements_max)
+    except TooManyElementsError:
+        raise
+    except decoder_compiler.FAST_PATH_ERRORS as error:
+        if elements_max != UNLIMITED and len(data) - position > _REFERENCE_BYTES_MAX:
+            raise RemoteProtocolError(f"{cls.__name__} does not parse", offset=position) from error
         return decode_reference(message_layout(cls, version, layout), data, position)
     return found
 
@@ -77,28 +92,20 @@ def encode_pieces(message: WireMessage, version: int) -> list[bytes]:
     """
     cls = type(message)
     encoder = _ENCODERS.get((cls, version, None)) or _compile_encoder(cls, version, None)
-    pieces: list[bytes] = []
-    small: list[bytes] = []
     try:
-        for piece in encoder(message):
-            if len(piece) < _OWN_PIECE_BYTES_MIN:
-                small.append(piece)
-                continue
-            if small:
-                pieces.append(b"".join(small))
-                small.clear()
-            pieces.append(piece)
-        if small or not pieces:
-            pieces.append(b"".join(small))
+        return encoder_compiler.join_small(encoder(message))
     except encoder_compiler.FAST_PATH_ERRORS:
         return [encode_reference(message_layout(cls, version, None), message)]
-    return pieces
 
 
 def _compile_decoder(
     cls: type[WireMessage], version: int, layout: int | None
-) -> Callable[[bytes, int], tuple[Any, int]]:  # Any: cls
-    found = decoder_compiler.compile_decoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
+) -> Callable[[bytes, int, int], tuple[Any, int]]:  # Any: cls
+    found = decoder_compiler.compile_decoder(
+        message_layout(cls, version, layout),
+        f"{cls.__name__} v{version}",
+        counts_elements=cls.SCHEMA.info.kind == "request",
+    )
     return _DECODERS.setdefault((cls, version, layout), found)
 
 

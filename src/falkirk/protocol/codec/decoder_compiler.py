@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.protocol.codec.shapes import GUESS_MIN, REGUESS_MIN, DecodeShapes, has_arrays, is_plain
 from falkirk.protocol.codec.source import FIXED, Source
-from falkirk.protocol.errors import RemoteProtocolError
+from falkirk.protocol.errors import RemoteProtocolError, TooManyElementsError
 from falkirk.protocol.varint import decode_unsigned_varint
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from falkirk.protocol.codec.layout import AbsentField, StructLayout, WireField
 
 STRING_BYTES_MAX: Final = 0x7FFF
+UNLIMITED: Final = 1 << 62
+"""Elements that a message may have where nothing limits them."""
 _ARRAY_TABLE_SIZE: Final = 33
 # Up to here a copy costs less than a view.
 _OWN_RECORDS_BYTES_MAX: Final = 16 * 1024
@@ -32,18 +34,21 @@ class MalformedError(Exception):
     """The fast path met bytes that it will not take; the reference codec knows which."""
 
 
-def compile_decoder(layout: StructLayout, title: str) -> Callable[[bytes, int], tuple[Any, int]]:
-    """Return a function (bytes, position) -> (message, position behind it).
+def compile_decoder(
+    layout: StructLayout, title: str, *, counts_elements: bool
+) -> Callable[[bytes, int, int], tuple[Any, int]]:
+    """Return a function (bytes, position, elements_max) -> (message, position behind it).
 
-    It raises one of FAST_PATH_ERRORS on bytes that do not parse.
+    It raises one of FAST_PATH_ERRORS on bytes that do not parse, and TooManyElementsError if `counts_elements` and the
+    message's arrays have more than `elements_max` elements together.
     """
-    compiler = _DecoderCompiler()
+    compiler = _DecoderCompiler(counts_elements=counts_elements)
     result = compiler.struct(layout)
     source = compiler.source
     with source.block("if p > end:"):
         source.line("raise Malformed")
     source.line(f"return {result}, p")
-    return source.compile("def decode(buf, p):\n    end = len(buf)", title, _NAMESPACE)
+    return source.compile("def decode(buf, p, left):\n    end = len(buf)", title, _NAMESPACE)
 
 
 FAST_PATH_ERRORS: Final = (
@@ -84,8 +89,13 @@ def _unknown_tags(buffer: bytes, position: int, count: int) -> tuple[tuple[tuple
     return tuple(found), position
 
 
+def _too_many(position: int) -> None:
+    raise TooManyElementsError("more elements than a request of this API may have", offset=position)
+
+
 _NAMESPACE: Final[dict[str, Any]] = {  # Any: globals of compiled code
     "Malformed": MalformedError,
+    "too_many": _too_many,
     "uvarint": decode_unsigned_varint,
     "string_length": _string_length,
     "not_null": _not_null,
@@ -95,8 +105,9 @@ _NAMESPACE: Final[dict[str, Any]] = {  # Any: globals of compiled code
 
 
 class _DecoderCompiler:
-    def __init__(self) -> None:
+    def __init__(self, *, counts_elements: bool) -> None:
         self.source = Source()
+        self._counts_elements = counts_elements
         self._run: list[tuple[str, str]] = []
         self._lengths: list[str] = []  # the array lengths and the tag count of the struct being read
 
@@ -222,9 +233,15 @@ class _DecoderCompiler:
             size = FIXED[field.type][1] if field.type in FIXED else 1
             self.source.line(f"if {length}{f' * {size}' if size > 1 else ''} > end - p: raise Malformed")
             self._lengths.append(length)
+            self._count(length)
             return self._elements(field, length)
 
         return self._sized(condition, read)
+
+    def _count(self, number: str) -> None:
+        if self._counts_elements:
+            self.source.line(f"left -= {number}")
+            self.source.line("if left < 0: too_many(p)")
 
     def _elements(self, field: WireField, length: str) -> str:
         source = self.source
@@ -265,8 +282,9 @@ class _DecoderCompiler:
         run, guess = source.name("run"), source.name("g")
         source.first_line(f"{run} = {'None' if has_arrays(layout) else shapes + '[()]'}")
         with source.block(f"if {run} and {length} >= {REGUESS_MIN}:"):
-            source.line(f"{result}, p = {run}(buf, p, {length})")
+            source.line(f"{result}, p, inner = {run}(buf, p, {length})")
             source.line(f"if {result}: {length} = 0")
+            self._count("inner")
         if not has_arrays(layout):
             with source.block(f"for _ in range({length}):"):
                 source.line(f"{result}.append({self.struct(layout)})")
@@ -280,7 +298,8 @@ class _DecoderCompiler:
             with source.block(f"if {guess}{tags}:"):
                 source.line(f"{guess} = False")
                 source.line(f"{run} = {shapes}[{''.join(f'{name}, ' for name in lengths)}]")
-                source.line(f"more, p = {run}(buf, p, {length})")
+                source.line(f"more, p, inner = {run}(buf, p, {length})")
+                self._count("inner")
                 source.line(f"if more: {result} += more; break")
 
     def _tags(self, layout: StructLayout, values: dict[str, str]) -> None:
@@ -299,10 +318,12 @@ class _DecoderCompiler:
             return
         with source.block(f"if {count}:"):
             source.line(f"if {count} > 127: {count}, p = uvarint(buf, p - 1)")
+            source.line(f"{unknown} = []")
             outer, self._lengths = self._lengths, []
             with source.block(f"for _ in range({count}):"):
                 self._tag(layout, values, unknown)
             self._lengths = outer
+            source.line(f"{unknown} = tuple({unknown})")
 
     def _tag(self, layout: StructLayout, values: dict[str, str], unknown: str) -> None:
         source = self.source
@@ -320,7 +341,7 @@ class _DecoderCompiler:
                 source.line(f"{values[field.attribute]} = {value}")
                 source.line(f"if p != {stop}: raise Malformed")
             keyword = "elif"
-        source.line(f"else: {unknown} += (({tag}, buf[p:{stop}]),); p = {stop}")
+        source.line(f"else: {unknown}.append(({tag}, buf[p:{stop}])); p = {stop}")
 
     def _default(self, field: WireField) -> str:
         if field.default is not ...:

@@ -16,7 +16,7 @@ from falkirk.protocol.errors import LocalProtocolError
 from falkirk.protocol.varint import encode_unsigned_varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from falkirk.protocol.codec.layout import AbsentField, StructLayout, WireField
     from falkirk.protocol.schema import UnknownTaggedFields
@@ -38,6 +38,10 @@ _NULL_ARRAY: Final = r'b"\xff\xff\xff\xff"'
 
 # Arrays up to this length take part in packing a whole struct at once.
 _SHAPED_LENGTH_MAX: Final = 32
+# Small pieces are joined when there are so many: each takes more memory for itself than for its bytes.
+_PIECES_MAX: Final = 1024
+# Below this a copy is cheaper than one more piece to write.
+_OWN_PIECE_BYTES_MIN: Final = 16 * 1024
 
 _FORMAT_NAME = str.maketrans({">": "", "?": "t"})
 
@@ -51,8 +55,27 @@ def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], list[by
     compiler = _EncoderCompiler()
     compiler.struct(layout, "m")
     compiler.flush()
-    compiler.source.line("return out")
-    return compiler.source.compile("def encode(m):\n    out = []", title, _NAMESPACE)
+    compiler.source.line("return joined + out if joined else out")
+    return compiler.source.compile("def encode(m):\n    out = []; joined = []", title, _NAMESPACE)
+
+
+def join_small(pieces: Sequence[bytes]) -> list[bytes]:
+    """Join neighbouring small pieces; large ones stay as they are, uncopied."""
+    if max(map(len, pieces), default=0) < _OWN_PIECE_BYTES_MIN:
+        return [b"".join(pieces)]
+    joined: list[bytes] = []
+    small: list[bytes] = []
+    for piece in pieces:
+        if len(piece) < _OWN_PIECE_BYTES_MIN:
+            small.append(piece)
+            continue
+        if small:
+            joined.append(b"".join(small))
+            small.clear()
+        joined.append(piece)
+    if small:
+        joined.append(b"".join(small))
+    return joined
 
 
 def encode_tags(tagged: UnknownTaggedFields) -> bytes:
@@ -71,6 +94,7 @@ def _string_length(length: int) -> bytes:
 
 _NAMESPACE: Final[dict[str, Any]] = {  # Any: globals of compiled code
     "Malformed": MalformedError,
+    "join_small": join_small,
     "uvarint": encode_unsigned_varint,
     "string_length": _string_length,
     "encode_tags": encode_tags,
@@ -230,6 +254,8 @@ class _EncoderCompiler:
             else:
                 self.struct(field.struct, item)
             self.flush()
+            if self._out == "out":
+                source.line(f"if len(out) > {_PIECES_MAX}: joined += join_small(out); out.clear()")
 
     def _plain_struct(self, layout: StructLayout, item: str) -> None:
         """Pack an element at once, if its arrays are short and it has no unknown tagged fields."""

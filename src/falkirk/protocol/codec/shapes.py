@@ -7,16 +7,17 @@ known, its size is, and a whole array of such structs is one `iter_unpack`, if t
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.protocol.codec.source import FIXED, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from falkirk.protocol.codec.layout import StructLayout
 
 Lengths = tuple[int, ...]
+# (buffer, position, count) -> (elements, position behind them, number of elements of their arrays). Any: structs
+_Run = Callable[[bytes, int, int], tuple[list[Any], int, int]]
 
 # Below this many elements a guess costs more than it saves.
 GUESS_MIN: Final = 8
@@ -36,8 +37,8 @@ def has_arrays(layout: StructLayout) -> bool:
     return any(field.is_array for field in layout.fields)
 
 
-class DecodeShapes(dict[Lengths, "Callable[[bytes, int, int], tuple[list[Any], int]]"]):  # Any: structs
-    """Array lengths -> function (buffer, position, count) -> (elements, position behind them).
+class DecodeShapes(dict[Lengths, _Run]):
+    """Array lengths -> function that reads elements of that shape.
 
     The elements are empty, and the position is the old one, where not all elements have that shape.
     """
@@ -48,13 +49,13 @@ class DecodeShapes(dict[Lengths, "Callable[[bytes, int, int], tuple[list[Any], i
         self._defaults = defaults
         self._constants = constants
 
-    def __missing__(self, lengths: Lengths) -> Callable[[bytes, int, int], tuple[list[Any], int]]:  # Any: structs
+    def __missing__(self, lengths: Lengths) -> _Run:
         if max(lengths, default=0) > _LENGTH_MAX or len(self) >= _SHAPES_MAX:
             return _decline
         self[lengths] = found = self._compile(lengths)
         return found
 
-    def _compile(self, lengths: Lengths) -> Callable[[bytes, int, int], tuple[list[Any], int]]:  # Any: structs
+    def _compile(self, lengths: Lengths) -> _Run:
         source = Source()
         left = list(lengths)
         codes, names, values = [], [], {}
@@ -78,18 +79,19 @@ class DecodeShapes(dict[Lengths, "Callable[[bytes, int, int], tuple[list[Any], i
         size = len(fixed)
         source.line(f"e = p + n * {size}")
         checks = [f"buf[p + {at}:e:{size}] != {byte!r} * n" for at, byte in enumerate(fixed) if byte]
-        source.line(f"if {' or '.join(['e > len(buf)', *checks])}: return [], p")
+        source.line(f"if {' or '.join(['e > len(buf)', *checks])}: return [], p, 0")
         arguments = [
             values.get(name) or self._defaults[name] for name in self._layout.cls.__struct_fields__
             if name != "unknown_tagged_fields"
         ]  # fmt: skip
         cls = source.constant(self._layout.cls, "C")
-        source.line(f"return [{cls}({', '.join(arguments)}) for [{', '.join(names)}] in {unpack}(buf[p:e])], e")
+        elements = f"[{cls}({', '.join(arguments)}) for [{', '.join(names)}] in {unpack}(buf[p:e])]"
+        source.line(f"return {elements}, e, {sum(lengths)} * n")
         return source.compile("def run(buf, p, n):", f"array of {self._layout.cls.__name__}", self._constants)
 
 
-def _decline(_buffer: bytes, position: int, _count: int) -> tuple[list[Any], int]:  # Any: structs
-    return [], position
+def _decline(_buffer: bytes, position: int, _count: int) -> tuple[list[Any], int, int]:  # Any: structs
+    return [], position, 0
 
 
 class EncodeShapes(dict[Lengths, "Callable[..., bytes]"]):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.group_coordinator.hosted_shard import Done, Operation
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import Step
     from falkirk.protocol.schema import WireStruct
 
@@ -195,6 +196,10 @@ class GroupCoordinator:
             return
         host.schedule(operation, done)
         self._touch(host)
+
+    def start_work(self, name: str, slices: Slices) -> None:
+        """Schedule operations over many steps; `slices` schedules some of them each time."""
+        self._step.works.start(name, slices)
 
     def list_groups(self, states: Sequence[str], types: Sequence[str], done: Done) -> None:
         """Pass `done` a ListGroupsResponse of all shards; COORDINATOR_LOAD_IN_PROGRESS while one loads."""

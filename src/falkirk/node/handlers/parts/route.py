@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from falkirk.node.handlers.parts.view import ControllerView
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.handler_result import HandlerResult
     from falkirk.protocol.schema import WireMessage
 
+# An element may cost some KiB while the request is answered; clients that batch send some thousands.
+ELEMENTS_MAX: Final = 20_000
+PARTITION_ELEMENTS_MAX: Final = 250_000
+"""For requests that list topics and partitions, of which a broker may have so many."""
+
 V = TypeVar("V")
 R = TypeVar("R", bound="WireMessage")
 
@@ -23,12 +28,14 @@ class Route(Generic[V, R]):
     """The handler of an API, for all versions of its request.
 
     `needs`: the kind of view. Only the active controller has a ControllerView: other nodes answer NOT_CONTROLLER.
-    What a client did wrong is an error code in the handler's response, never an exception.
+    What a client did wrong is an error code in the handler's response, never an exception. `elements_max`: how many
+    elements the arrays of a request may have together; one with more costs its client the connection.
     """
 
     needs: type[V]
     request: type[R]
     handler: Callable[[V, RequestContext, R], HandlerResult]
+    elements_max: int = ELEMENTS_MAX
 
     @property
     def api_key(self) -> int:
