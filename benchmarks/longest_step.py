@@ -10,7 +10,7 @@ start of a node, before its first step, is not counted.
 import argparse
 import gc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
@@ -56,10 +56,9 @@ NO_REPLICAS_BROKER = 999
 
 @dataclass
 class Setup:
-    """The image that all plays begin with, and a cluster for one of them."""
+    """The image that all plays begin with: made once, loaded by each."""
 
     partitions: int
-    directories: dict[int, bytes] = field(default_factory=dict)
 
     @cached_property
     def image(self) -> MetadataImage:
@@ -76,17 +75,10 @@ class Setup:
     def disk_with_image(self, node_id: int) -> MemoryDisk:
         return formatted_disk(node_id, directory(node_id), snapshot=(self.image, self.snapshot))
 
-    def controller(
-        self, cluster: SteppedCluster, *, session_timeout_ms: int = HOUR_MS, **settings: int
-    ) -> MeasuredNode:
+    def controller(self, cluster: SteppedCluster, **settings: int) -> MeasuredNode:
         """Start a controller with the image, and wait until it is active."""
-        node = cluster.add(
-            CONTROLLER_ID,
-            CONTROLLER,
-            self.disk_with_image(CONTROLLER_ID),
-            broker_session_timeout_ms=session_timeout_ms,
-            **settings,
-        )
+        all_settings = {"broker_session_timeout_ms": HOUR_MS, **settings}
+        node = cluster.add(CONTROLLER_ID, CONTROLLER, self.disk_with_image(CONTROLLER_ID), **all_settings)
         gc.collect()
         gc.freeze()  # as a node does once it has loaded: the image is not garbage
         cluster.run_until(lambda: node.node.is_active_controller)
