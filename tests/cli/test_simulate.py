@@ -28,9 +28,10 @@ def verdicts(monkeypatch):
     """The verdict of each seed; those that are not named pass."""
     known: dict[int, Verdict] = {}
 
-    def simulate(seed: int, *, keeps_timeline: bool) -> SimulationResult:
+    def simulate(seed: int, *, keeps_timeline: bool, has_step_costs: bool = False) -> SimulationResult:
         verdict = known.get(seed, Verdict.PASSED)
         problem = None if verdict is Verdict.PASSED else "SingleLeader: two of them"
+        problem = "NoStepStalls: a long one" if problem and has_step_costs else problem
         timeline = PASSED.timeline if keeps_timeline else []
         return replace(PASSED, seed=seed, verdict=verdict, problem=problem, timeline=timeline)
 
@@ -105,3 +106,16 @@ def test_a_seed_on_zookeeper_is_played_again_there(falkirk, verdicts, monkeypatc
     result = falkirk("simulate", "--seed", "3", "--quiet", "--zookeeper")
     assert result.exit_code == 4
     assert result.stderr.endswith("not passed: seed 3; play again with: falkirk simulate --seed 3 --zookeeper\n")
+
+
+def test_a_seed_with_step_costs_is_played_again_with_them(falkirk, verdicts):
+    verdicts[3] = Verdict.WRONG
+    result = falkirk("simulate", "--seed", "3", "--quiet", "--step-costs")
+    assert "NoStepStalls: a long one" in result.stdout
+    assert result.stderr.endswith("not passed: seed 3; play again with: falkirk simulate --seed 3 --step-costs\n")
+
+
+def test_brokers_on_zookeeper_have_no_step_costs(falkirk):
+    result = falkirk("simulate", "--seed", "3", "--zookeeper", "--step-costs")
+    assert result.exit_code == 2
+    assert "--step-costs is for KRaft's nodes, not for --zookeeper" in result.stderr

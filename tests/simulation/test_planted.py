@@ -20,6 +20,7 @@ QUICK = frozenset({
     "offsets_acknowledged_before_they_are_committed",
     "partitions_written_as_the_newest_level_has_them",
     "vote_for_a_shorter_log",
+    "work_not_sliced",
     "write_without_the_epoch",
 })  # fmt: skip
 

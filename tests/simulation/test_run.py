@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
+from large_clusters import with_large_metadata
 from simulated_seeds import assert_passed, passed, reach
 
 from falkirk.metadata.controller.state import controller_indexes
@@ -54,7 +55,7 @@ def test_all_states_worth_testing_are_reached():
 def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
     script = (
         "import json; from falkirk.simulation.run import simulate\n"
-        "results = [simulate(seed) for seed in (9, 14)]\n"
+        "results = [simulate(seed) for seed in (9, 14)] + [simulate(14, has_step_costs=True)]\n"
         "print(json.dumps([[result.digest, result.counts, result.marks, list(result.timeline)] for result in results]))"
     )
 
@@ -67,7 +68,20 @@ def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed():
 
     first = run("1")
     assert first == run("2")
-    assert len({digest for digest, *_ in first}) == 2
+    assert len({digest for digest, *_ in first}) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [5, 17])
+def test_no_step_stalls_a_node(seed):
+    result = simulate(seed, has_step_costs=True)
+    assert_passed(result)
+    assert any("is busy for" in line for line in result.timeline)
+
+
+@pytest.mark.slow
+def test_no_step_stalls_a_controller_of_a_large_cluster():
+    assert_passed(simulate(1, scenario=with_large_metadata(), has_step_costs=True))
 
 
 @pytest.mark.slow

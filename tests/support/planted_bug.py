@@ -37,6 +37,7 @@ from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.machine.world import World
 if kind == "zookeeper":
     from falkirk.simulation.zookeeper.run import simulate
+options = {}
 for seed in range(first, last):
     scenario = None if kind == "zookeeper" else Scenario.of(World(seed).chance("scenario"))
     if kind == "rolls":
@@ -45,6 +46,9 @@ for seed in range(first, last):
     if kind == "elr":
         from eligible_clusters import with_eligible_replicas
         scenario = with_eligible_replicas()
+    if kind == "steps":
+        from large_clusters import with_large_metadata
+        scenario, options = with_large_metadata(), {"has_step_costs": True}
     if kind == "groups":
         from group_clusters import disturbed
         scenario = disturbed()
@@ -52,7 +56,7 @@ for seed in range(first, last):
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
             continue
-    result = simulate(seed, keeps_timeline=False, scenario=scenario)
+    result = simulate(seed, keeps_timeline=False, scenario=scenario, **options)
     if result.verdict is not Verdict.PASSED:
         print(json.dumps([seed, result.verdict.value, result.problem]))
         break
@@ -66,7 +70,8 @@ class PlantedBug:
     When the code changes, a seed may find a bug in another way: ` or ` separates the kinds of a patch.
 
     `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
-    cluster with a group, `rolls` an operator's whole story, `zookeeper` any run of KIP-584's mode.
+    cluster with a group, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `zookeeper`
+    any run of KIP-584's mode.
     """
 
     path: Path

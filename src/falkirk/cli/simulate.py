@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from falkirk.cli.console.exit_code import ExitCode
-from falkirk.cli.console.failure import CommandFailedError
+from falkirk.cli.console.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from falkirk.simulation.run import SimulationResult
 
@@ -30,6 +31,9 @@ def command(
     zookeeper: Annotated[
         bool, typer.Option("--zookeeper", help="Play brokers with their features in ZooKeeper (KIP-584).")
     ] = False,
+    step_costs: Annotated[
+        bool, typer.Option("--step-costs", help="Let steps of nodes take time; a step of more than 50 ms is wrong.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a cluster of controllers and brokers with faults, all chance from one seed, and check what must hold.
@@ -41,7 +45,11 @@ def command(
     from falkirk.simulation.run import Verdict  # noqa: PLC0415  the same
     from falkirk.simulation.zookeeper import run as zookeeper_run  # noqa: PLC0415  the same
 
-    simulate = zookeeper_run.simulate if zookeeper else run.simulate
+    if step_costs and zookeeper:
+        raise WrongUsageError("--step-costs is for KRaft's nodes, not for --zookeeper")
+    simulate: Callable[..., SimulationResult] = zookeeper_run.simulate if zookeeper else run.simulate
+    if step_costs:
+        simulate = partial(run.simulate, has_step_costs=True)
     results = []
     for number in range(seed, seed + runs):
         result = simulate(number, keeps_timeline=not quiet)
@@ -52,15 +60,16 @@ def command(
     failed = [result for result in results if result.verdict is not Verdict.PASSED]
     if failed:
         worst = next(verdict for verdict in _WORST_FIRST if any(result.verdict.name == verdict for result in failed))
-        raise NotPassedError(failed, _WORST_FIRST[worst], zookeeper=zookeeper)
+        options = " --zookeeper" * zookeeper + " --step-costs" * step_costs
+        raise NotPassedError(failed, _WORST_FIRST[worst], options)
 
 
 class NotPassedError(CommandFailedError):
     """Some runs did not pass."""
 
-    def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode, *, zookeeper: bool) -> None:
+    def __init__(self, failed: Sequence[SimulationResult], exit_code: ExitCode, options: str) -> None:
         seeds = ", ".join(str(result.seed) for result in failed)
-        again = f"falkirk simulate --seed {failed[0].seed}" + (" --zookeeper" if zookeeper else "")
+        again = f"falkirk simulate --seed {failed[0].seed}{options}"
         super().__init__(f"not passed: seed {seeds}; play again with: {again}")
         self.exit_code = exit_code
 

@@ -31,6 +31,7 @@ from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
+from falkirk.simulation.checkers.no_step_stalls import NoStepStalls
 from falkirk.simulation.checkers.nodes_run_what_is_finalized import NodesRunWhatIsFinalized
 from falkirk.simulation.checkers.nothing_above_the_level import NothingAboveTheLevel
 from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighWatermarks
@@ -136,14 +137,23 @@ class CrashPoint:
 
 
 def simulate(
-    seed: int, *, keeps_timeline: bool = True, scenario: Scenario | None = None, crash: CrashPoint | None = None
+    seed: int,
+    *,
+    keeps_timeline: bool = True,
+    scenario: Scenario | None = None,
+    crash: CrashPoint | None = None,
+    has_step_costs: bool = False,
 ) -> SimulationResult:
     """Run a seed to its end. The result depends only on the arguments.
 
     `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
-    faults end.
+    faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may stall its node; what is made
+    once in a process counts where it is made, so only runs in fresh processes are the same.
     """
-    return _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash).result()
+    run = _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash)
+    if has_step_costs:
+        run.count_step_costs()
+    return run.result()
 
 
 class _Run:
@@ -222,6 +232,13 @@ class _Run:
         rehearsed = self._scenario.rehearsed
         source = () if rehearsed is None else (SourceSurvives(rehearsed.image),)
         return (LoweringsAreTold(self._levels, history), *source)
+
+    def count_step_costs(self) -> None:
+        """Let steps of nodes take time, and check that none takes too long."""
+        stalls = NoStepStalls()
+        for host in self._cluster.nodes:
+            host.count_costs()
+            host.observers.append(stalls.after_step)
 
     def result(self) -> SimulationResult:
         """Run to the end and return the result."""

@@ -59,12 +59,16 @@ class _Unsynced:
 
 
 class SimulatedDisk(MemoryDisk):
-    """A MemoryDisk whose host can crash at each change, or lose power. `changes` counts the changes."""
+    """A MemoryDisk whose host can crash at each change, or lose power.
+
+    `changes` counts the changes, `bytes_written` the bytes that they bring.
+    """
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
         self._chance = chance
         self.changes = 0
+        self.bytes_written = 0
         # Crash after this many more changes; None: not planned.
         self.changes_until_crash: int | None = None
         # Outcome of the change that the crash interrupts; None: random.
@@ -77,11 +81,13 @@ class SimulatedDisk(MemoryDisk):
     def write(self, path: str, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Create or replace a file atomically."""
         data = [bytes(chunk) for chunk in chunks]
+        self.bytes_written += sum(map(len, data))
         self._change(lambda: self._write(path, data))
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Append to a file; a crash may tear the write."""
         torn = self._torn(bytes(data))
+        self.bytes_written += len(data)
         self._change(lambda: self._append(path, data), partly=lambda: self._append(path, torn()))
 
     def open_log_file(self, path: str) -> SimulatedLogFile:
@@ -257,6 +263,7 @@ class SimulatedLogFile(MemoryLogFile):
     def append(self, data: bytes | bytearray | memoryview) -> None:
         """Append to the file, unsynced; a crash may tear the write."""
         append, whole = super().append, bytes(data)
+        self._disk.bytes_written += len(whole)
         self._disk.change_log_file(
             self._open(), self.size, lambda: append(whole), partly=lambda: append(self._disk.cut(whole))
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
 from falkirk.node.errors import StartupError
 from falkirk.simulation.machine.disk import SimulatedCrashError
+from falkirk.simulation.machine.step_costs import StepCost, StepCosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,6 +63,11 @@ class Host:
         self.listeners_to_refusals: list[Callable[[Host, str], None]] = []
         # Called with every fact.
         self.listeners_to_facts: list[Callable[[Host, Fact], None]] = []
+        # What the last step cost; nothing where steps have no costs.
+        self.last_step = StepCost()
+        self._costs: StepCosts | None = None
+        # Costs less than a millisecond, until they make one.
+        self._spent_us = 0
         self._make_program = make_program
         self._listeners = listeners
         self._world_clock = world_clock
@@ -111,6 +117,10 @@ class Host:
         """Pause the program; events queue up until the pause ends, while the clock advances."""
         self._frozen_until_ms = max(self._frozen_until_ms, self._world_clock.now_ms + for_ms)
 
+    def count_costs(self) -> None:
+        """Let steps take as long as they cost from now on: the next one begins no earlier."""
+        self._costs = StepCosts()
+
     def deliver(self, event: Event) -> None:
         """Queue an event and step the program at once."""
         if self.program is not None:
@@ -141,7 +151,7 @@ class Host:
         program = self.program
         self.steps += 1
         try:
-            effects = program.step(events, self.clock.now_ms)
+            effects = self._stepped(program, events)
         except SimulatedCrashError:
             self.crashes_in_changes += 1
             self.crash("in the middle of a change on its disk")
@@ -151,6 +161,19 @@ class Host:
         self._plan_wakeup()
         for observe in self.observers:
             observe(self, program)
+
+    def _stepped(self, program: Program, events: Sequence[Event]) -> Sequence[Effect]:
+        now_ms, costs = self.clock.now_ms, self._costs
+        if costs is None:
+            return program.step(events, now_ms)
+        written = self.disk.bytes_written
+        effects = costs.measure(lambda: program.step(events, now_ms))
+        self.last_step = costs.last.with_bytes_written(self.disk.bytes_written - written)
+        busy_ms, self._spent_us = divmod(self._spent_us + self.last_step.us, 1000)
+        if busy_ms:
+            self._timeline.add(self.name, f"is busy for {busy_ms} ms")
+            self.freeze(busy_ms)
+        return effects
 
     def _plan_wakeup(self) -> None:
         if self.program is not None:
