@@ -2,8 +2,9 @@
 
 from controllers import make_image
 
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions, PartitionKey
+from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 

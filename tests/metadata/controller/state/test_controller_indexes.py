@@ -12,8 +12,8 @@ from metadata_histories import HistoryMaker
 from metadata_images import acl, image_of, orders, partition
 
 from falkirk.metadata.controller.state import controller_indexes
-from falkirk.metadata.controller.state.broker_partitions import PartitionKey
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage
 from falkirk.metadata.levels.lowering import replay

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from metadata_files import batch_of
 from metadata_images import TOPIC_ID, image_of, orders, partition, random_image, topic_config
 
-from falkirk.metadata.controller.state.broker_partitions import PartitionKey
+from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.levels.feature_scrubbing import scrub_eligible_leader_replicas
 from falkirk.metadata.levels.lowering import lowering_options

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
-    from falkirk.metadata.controller.state.broker_partitions import PartitionKey
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.partition_set import PartitionKey
     from falkirk.metadata.records.batch import VersionedRecord
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from falkirk.metadata.controller.partitions.partition_change import Election
 from falkirk.metadata.controller.partitions.partition_reassignment import without
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
-from falkirk.metadata.controller.state.broker_partitions import PartitionKey
+from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AssignReplicasToDirsResponse

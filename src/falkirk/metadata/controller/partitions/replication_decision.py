@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.partitions.partition_reassignment import Reassignment
-    from falkirk.metadata.controller.state.broker_partitions import PartitionKey
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.partition_set import PartitionKey
     from falkirk.metadata.image.broker_registration import BrokerRegistration
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic

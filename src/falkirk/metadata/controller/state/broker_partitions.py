@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from immutables import Map
 
+from falkirk.metadata.controller.state.partition_set import PartitionKey, PartitionSet
 from falkirk.metadata.image.partition import NO_LEADER
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
 
-Partitions = Map["PartitionKey", None]
-
-
-_NOTHING: Partitions = Map()
-
-
-class PartitionKey(NamedTuple):
-    """One partition, wherever partitions of many topics are spoken of."""
-
-    topic_id: bytes
-    partition_id: int
+_NOTHING: Final = PartitionSet()
 
 
 class BrokerPartitions:
@@ -34,43 +25,41 @@ class BrokerPartitions:
 
     def __init__(
         self,
-        in_sync: Map[int, Partitions] | None = None,
-        eligible: Map[int, Partitions] | None = None,
+        in_sync: Map[int, PartitionSet] | None = None,
+        eligible: Map[int, PartitionSet] | None = None,
         leaderships: Map[int, int] | None = None,
         *,
-        without_leader: Partitions = _NOTHING,
-        imbalanced: Partitions = _NOTHING,
-        reassigning: Partitions = _NOTHING,
+        without_leader: PartitionSet = _NOTHING,
+        imbalanced: PartitionSet = _NOTHING,
+        reassigning: PartitionSet = _NOTHING,
     ) -> None:
-        self._in_sync: Map[int, Partitions] = Map() if in_sync is None else in_sync
-        self._eligible: Map[int, Partitions] = Map() if eligible is None else eligible
+        self._in_sync: Map[int, PartitionSet] = Map() if in_sync is None else in_sync
+        self._eligible: Map[int, PartitionSet] = Map() if eligible is None else eligible
         # How many partitions a broker leads; brokers that lead none are not there.
         self._leaderships: Map[int, int] = Map() if leaderships is None else leaderships
         self._without_leader = without_leader
         self._imbalanced = imbalanced
         self._reassigning = reassigning
 
-    # Sorted: whoever decides must not depend on the order of a hash map.
-
     def in_sync(self, broker_id: int) -> list[PartitionKey]:
         """Return the partitions that have a broker in their ISR."""
-        return sorted(self._in_sync.get(broker_id, _NOTHING))
+        return list(self._in_sync.get(broker_id, _NOTHING))
 
     def eligible(self, broker_id: int) -> list[PartitionKey]:
         """Return the partitions that have a broker among their eligible leader replicas."""
-        return sorted(self._eligible.get(broker_id, _NOTHING))
+        return list(self._eligible.get(broker_id, _NOTHING))
 
     def without_leader(self) -> list[PartitionKey]:
         """Return the partitions without a leader."""
-        return sorted(self._without_leader)
+        return list(self._without_leader)
 
     def imbalanced(self) -> list[PartitionKey]:
         """Return the partitions that are not led by their preferred replica."""
-        return sorted(self._imbalanced)
+        return list(self._imbalanced)
 
     def reassigning(self) -> list[PartitionKey]:
         """Return the partitions with a reassignment in progress."""
-        return sorted(self._reassigning)
+        return list(self._reassigning)
 
     @property
     def are_some_without_leader(self) -> bool:
@@ -99,9 +88,9 @@ class BrokerPartitions:
             _changed_by_broker(self._in_sync, changes.in_sync),
             _changed_by_broker(self._eligible, changes.eligible),
             leaderships,
-            without_leader=_changed_set(self._without_leader, changes.without_leader),
-            imbalanced=_changed_set(self._imbalanced, changes.imbalanced),
-            reassigning=_changed_set(self._reassigning, changes.reassigning),
+            without_leader=self._without_leader.changed_by(changes.without_leader),
+            imbalanced=self._imbalanced.changed_by(changes.imbalanced),
+            reassigning=self._reassigning.changed_by(changes.reassigning),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -127,7 +116,7 @@ class BrokerPartitions:
 
 
 # What becomes of a key of a set: True, it comes; False, it goes.
-_SetChange = dict[PartitionKey, bool]
+_SetChange: TypeAlias = dict[PartitionKey, bool]
 
 
 class PartitionChanges:
@@ -195,23 +184,11 @@ def _move(changes: dict[int, _SetChange], key: PartitionKey, old: tuple[int, ...
             changes.setdefault(broker_id, {})[key] = True
 
 
-def _changed_by_broker(by_broker: Map[int, Partitions], changes: dict[int, _SetChange]) -> Map[int, Partitions]:
+def _changed_by_broker(by_broker: Map[int, PartitionSet], changes: dict[int, _SetChange]) -> Map[int, PartitionSet]:
     for broker_id, change in changes.items():
-        partitions = _changed_set(by_broker.get(broker_id, _NOTHING), change)
+        partitions = by_broker.get(broker_id, _NOTHING).changed_by(change)
         if partitions:
             by_broker = by_broker.set(broker_id, partitions)
         elif broker_id in by_broker:
             by_broker = by_broker.delete(broker_id)
     return by_broker
-
-
-def _changed_set(partitions: Partitions, changes: _SetChange) -> Partitions:
-    if not changes:
-        return partitions
-    mutation = partitions.mutate()
-    for key, is_in in changes.items():
-        if is_in:
-            mutation[key] = None
-        else:
-            mutation.pop(key, None)  # it may have come and gone within these changes
-    return mutation.finish()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions, PartitionChanges, PartitionKey
+from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions, PartitionChanges
 from falkirk.metadata.controller.state.existing_acls import ExistingAcls
+from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.controller.state.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.image.topics import TopicsDelta
 
-CHANGES_MAX: Final = 500
+CHANGES_MAX: Final = 1_000
 """Partitions, topics and ACLs that one slice handles."""
 
 
