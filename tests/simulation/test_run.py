@@ -10,7 +10,7 @@ import pytest
 from large_clusters import with_large_metadata
 from simulated_seeds import assert_passed, passed, reach
 
-from falkirk.metadata.controller.state import controller_indexes
+from falkirk.metadata.image import slices
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
 from falkirk.simulation.plans.scenario import Scenario
@@ -32,8 +32,8 @@ def test_whatever_happens_nothing_is_wrong_lost_or_stuck(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_controllers_whose_indexes_take_many_steps_do_no_worse(monkeypatch, seed):
-    monkeypatch.setattr(controller_indexes, "CHANGES_MAX", 1)
+def test_nodes_that_do_little_in_a_step_do_no_worse(monkeypatch, seed):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
     passed(simulate, [seed])
 
 

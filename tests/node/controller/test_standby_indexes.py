@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from metadata_images import image_of, orders, partition
 
-from falkirk.metadata.controller.state import controller_indexes
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+from falkirk.metadata.image import slices
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.controller.standby_indexes import NAME, StandbyIndexes
@@ -30,7 +30,7 @@ def test_a_small_delta_is_applied_at_once():
 
 @pytest.mark.parametrize("arrives_after", range(5))
 def test_a_large_one_takes_steps_and_what_arrives_meanwhile_is_applied_behind_it(monkeypatch, arrives_after):
-    monkeypatch.setattr(controller_indexes, "CHANGES_MAX", 2)
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 4)
     works = SlicedWorks(lambda: None)
     standby = StandbyIndexes(works)
     image = published(
@@ -44,12 +44,12 @@ def test_a_large_one_takes_steps_and_what_arrives_meanwhile_is_applied_behind_it
     delta = MetadataDelta(image)
     delta.replay(PartitionChangeRecord(3, orders().topic_id, leader=-1, isr=()))
     image = published(standby, delta)
-    slices = arrives_after
+    taken = arrives_after
     while works.is_busy:
         assert standby.current is None
         works.progress()
-        slices += 1
-    assert slices == 6
+        taken += 1
+    assert taken == 6
     assert standby.current == ControllerIndexes.of(image)
     # And the next one starts anew.
     image = published(standby, MetadataDelta.between(image, EMPTY))

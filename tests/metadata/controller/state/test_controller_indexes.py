@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from metadata_histories import HistoryMaker
 from metadata_images import acl, image_of, orders, partition
 
-from falkirk.metadata.controller.state import controller_indexes
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.partition_set import PartitionKey
+from falkirk.metadata.image import slices
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage
 from falkirk.metadata.levels.lowering import replay
@@ -90,11 +90,11 @@ def test_indexes_kept_by_deltas_are_those_of_the_image(seed, batches):
 def test_slices_of_many_deltas_lead_to_the_same_indexes(seed, batches, size):
     deltas = history(seed, batches)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(controller_indexes, "CHANGES_MAX", size)
-        slices, count = ControllerIndexes().changed_in_slices(deltas), 0
+        patch.setattr(slices, "VISITS_PER_SLICE", size)
+        work, count = ControllerIndexes().changed_in_slices(deltas), 0
         while True:
             try:
-                next(slices)
+                next(work)
             except StopIteration as end:
                 indexes = end.value
                 break
@@ -102,7 +102,7 @@ def test_slices_of_many_deltas_lead_to_the_same_indexes(seed, batches, size):
     last = deltas[-1]
     assert indexes == ControllerIndexes.of(last.apply(last.image.provenance))
     changes = sum(len(topic.partitions) for delta in deltas if delta.topics for topic in delta.topics.changed.values())
-    assert count >= changes // size
+    assert count >= changes // size, "a slice handles no more than it may"
 
 
 def test_a_partition_that_is_gone_from_a_replaced_image_is_in_no_index():

@@ -10,17 +10,19 @@ from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.controller.state.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
+from falkirk.metadata.image.slices import SliceBudget, exhaust
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from falkirk.metadata.image.acls import Acl, AclsDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.image.topics import TopicsDelta
 
-CHANGES_MAX: Final = 1_000
-"""Partitions, topics and ACLs that one slice handles."""
+# Of a slice's visits: a partition is in the indexes of several brokers.
+_VISITS_PER_CHANGE: Final = 2
 
 
 class ControllerIndexes(NamedTuple):
@@ -40,26 +42,20 @@ class ControllerIndexes(NamedTuple):
 
     def changed_by(self, delta: MetadataDelta) -> ControllerIndexes:
         """Return the indexes of the image that a delta leads to."""
-        slices = self.changed_in_slices((delta,))
-        while True:
-            try:
-                next(slices)
-            except StopIteration as end:
-                indexes: ControllerIndexes = end.value
-                return indexes
+        return exhaust(self.changed_in_slices((delta,)))
 
-    def changed_in_slices(self, deltas: Iterable[MetadataDelta]) -> Generator[None, None, ControllerIndexes]:
-        """Apply deltas that follow each other; yield after CHANGES_MAX changes, return the indexes at the end."""
-        indexes, changes, count = self, _Changes(), 0
+    def changed_in_slices(self, deltas: Iterable[MetadataDelta]) -> Slices[ControllerIndexes]:
+        """Apply deltas that follow each other, in slices of bounded size."""
+        indexes, changes, has_changes, budget = self, _Changes(), False, SliceBudget()
         for delta in deltas:
             for _ in changes.collect(delta):
-                count += 1
-                if count == CHANGES_MAX:
+                has_changes = True
+                if budget.spend(_VISITS_PER_CHANGE):
                     indexes = _changed(indexes, changes)
                     changes.clear()
-                    count = 0
+                    has_changes = False
                     yield
-        return _changed(indexes, changes) if count else indexes
+        return _changed(indexes, changes) if has_changes else indexes
 
 
 class _Changes:
