@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
 
 _NOTHING: Final = PartitionSet()
+# What becomes of a key of a set: True, it comes; False, it goes.
+_SetChange: TypeAlias = dict[PartitionKey, bool]
 
 
 class BrokerPartitions:
@@ -113,10 +115,6 @@ class BrokerPartitions:
             self._imbalanced,
             self._reassigning,
         )
-
-
-# What becomes of a key of a set: True, it comes; False, it goes.
-_SetChange: TypeAlias = dict[PartitionKey, bool]
 
 
 class PartitionChanges:
