@@ -64,7 +64,7 @@ class LiveNode:
 
             try:
                 watched = replace(opened, open_zookeeper=open_zookeeper)
-                self.stop = await watched.run(self._serves, self._take_driver)
+                self.stop = await watched.run(self._serves, self._receive_driver)
             finally:
                 self._cluster.look()
 
@@ -75,7 +75,7 @@ class LiveNode:
     def _serves(self, _config: object) -> None:
         self.is_serving = True
 
-    def _take_driver(self, driver: NodeDriver) -> None:
+    def _receive_driver(self, driver: NodeDriver) -> None:
         self._driver = driver
 
     async def end(self) -> Stop:

@@ -167,9 +167,9 @@ class AsyncAdmin:
                 except ClientError as error:
                     return error
 
-        asked = list(nodes)
-        answers = await asyncio.gather(*map(ask, asked))
-        return {node.node_id: answer for node, answer in zip(asked, answers, strict=True)}
+        requested = list(nodes)
+        answers = await asyncio.gather(*map(ask, requested))
+        return {node.node_id: answer for node, answer in zip(requested, answers, strict=True)}
 
     async def controller(self) -> NodeConnection:
         """Return the active controller, or the broker that forwards to it. Raises NoControllerError."""
@@ -182,8 +182,8 @@ class AsyncAdmin:
     async def describe_quorum(self) -> QuorumDescription:
         """Return the log end offsets of the replicas of the metadata log."""
         node = await self._deciding_node()
-        asked = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
-        response = await node.request(DescribeQuorumRequest(topics=[asked]), is_idempotent=True)
+        requested = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
+        response = await node.request(DescribeQuorumRequest(topics=[requested]), is_idempotent=True)
         assert isinstance(response, DescribeQuorumResponse)
         error_code, message = response.error_code, response.error_message
         if error_code == ErrorCode.NONE:
@@ -210,12 +210,12 @@ class AsyncAdmin:
 
         The controller is the first to know (KIP-584). One that does not answer is ignored.
         """
-        asked = await self.describe_features()
+        requested = await self.describe_features()
         try:
             known = FeatureMetadata.of(await (await self.controller()).refreshed_versions())
         except (ConnectionFailedError, NoControllerError):
-            return asked
-        self._features = asked.not_older_than(known)
+            return requested
+        self._features = requested.not_older_than(known)
         return self._features
 
     async def update_features(

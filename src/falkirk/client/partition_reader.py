@@ -114,14 +114,14 @@ class _Reading:
         return start
 
     async def _fetch(self, leader: ClusterNode, offset: int, retries: Retries) -> PartitionData:
-        asked = FetchPartition(
+        requested = FetchPartition(
             partition=self.partition.partition, fetch_offset=offset, partition_max_bytes=_PIECE_BYTES
         )
         request = FetchRequest(
             replica_id=_CONSUMER,
             max_wait_ms=_WAIT_MS,
             max_bytes=_PIECE_BYTES,
-            topics=[FetchTopic(topic=self.partition.topic, partitions=[asked])],
+            topics=[FetchTopic(topic=self.partition.topic, partitions=[requested])],
         )
         node = self.admin.connection(leader.endpoint)
         response = await node.request(

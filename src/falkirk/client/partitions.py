@@ -100,8 +100,8 @@ async def list_offsets(
                 found[each] = leader
             else:
                 by_leader.setdefault(leader.endpoint, []).append(each)
-        asked = (_ask(admin, *one, time, retries.request_timeout_ms) for one in by_leader.items())
-        for answer in await asyncio.gather(*asked, return_exceptions=True):
+        requested = (_ask(admin, *one, time, retries.request_timeout_ms) for one in by_leader.items())
+        for answer in await asyncio.gather(*requested, return_exceptions=True):
             if isinstance(answer, ConnectionFailedError) and not retries.is_last:
                 continue
             if isinstance(answer, BaseException):
@@ -145,7 +145,7 @@ def _topics(response: MetadataResponse) -> dict[str, TopicDescription | Refusal]
 async def _ask(
     admin: AsyncAdmin, endpoint: Endpoint, partitions: Iterable[TopicPartition], time: int, timeout_ms: int
 ) -> dict[TopicPartition, int | Refusal]:
-    asked = [
+    requested = [
         ListOffsetsTopic(
             name=topic,
             partitions=[ListOffsetsPartition(partition_index=number, timestamp=time) for number in numbers],
@@ -153,7 +153,7 @@ async def _ask(
         for topic, numbers in by_topic(partitions).items()
     ]
     response = await admin.connection(endpoint).request(
-        ListOffsetsRequest(replica_id=-1, topics=asked),
+        ListOffsetsRequest(replica_id=-1, topics=requested),
         wanted=_LIST_OFFSETS_VERSIONS,
         is_idempotent=True,
         timeout_ms=timeout_ms,

@@ -67,7 +67,7 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
 
 
 async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> PartitionData:
-    asked = FetchPartition(
+    requested = FetchPartition(
         partition=0,
         current_leader_epoch=epoch,
         fetch_offset=mirror.end_offset,
@@ -78,7 +78,7 @@ async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: Pa
         cluster_id=cluster_id,
         max_wait_ms=_FETCH_WAIT_MS,
         max_bytes=_FETCH_BYTES,
-        topics=[FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[asked])],
+        topics=[FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[requested])],
     )
     response = await leader.request(request, wanted=_FETCH_VERSIONS, is_idempotent=True)
     assert isinstance(response, FetchResponse)
@@ -93,7 +93,7 @@ async def _fetch_snapshot(
     with file.open("wb") as opened:
         size: int | None = None
         while size is None or opened.tell() < size:
-            asked = PartitionSnapshot(
+            requested = PartitionSnapshot(
                 current_leader_epoch=epoch,
                 snapshot_id=RequestedSnapshot(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
                 position=opened.tell(),
@@ -101,7 +101,7 @@ async def _fetch_snapshot(
             request = FetchSnapshotRequest(
                 cluster_id=cluster_id,
                 max_bytes=_FETCH_BYTES,
-                topics=[TopicSnapshot(name=TOPIC, partitions=[asked])],
+                topics=[TopicSnapshot(name=TOPIC, partitions=[requested])],
             )
             response = await leader.request(request, is_idempotent=True)
             assert isinstance(response, FetchSnapshotResponse)

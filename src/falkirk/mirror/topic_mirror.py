@@ -85,9 +85,9 @@ class TopicMirrors:
         left = list(keys)
         targets: dict[TopicPartition, int] = {}
         while left:
-            asked = left[:_PARTITIONS_MAX]
+            requested = left[:_PARTITIONS_MAX]
             has_moved_on = False
-            for key, partition in await self._fetch(leader, asked):
+            for key, partition in await self._fetch(leader, requested):
                 mirror = self._mirror(key)
                 if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     await self._find_start(admin, key)
@@ -103,19 +103,19 @@ class TopicMirrors:
                     has_moved_on = True
             if not has_moved_on:
                 # No records are left between our end and the high watermark: they were compacted away.
-                left = left[len(asked) :]
+                left = left[len(requested) :]
 
     async def _fetch(
         self, leader: NodeConnection, keys: Sequence[TopicPartition]
     ) -> list[tuple[TopicPartition, PartitionData]]:
         topics: dict[str, list[FetchPartition]] = defaultdict(list)
         for key in keys:
-            asked = FetchPartition(
+            requested = FetchPartition(
                 partition=key.partition,
                 fetch_offset=self._mirror(key).end_offset,
                 partition_max_bytes=_PARTITION_BYTES,
             )
-            topics[key.topic].append(asked)
+            topics[key.topic].append(requested)
         request = FetchRequest(
             max_bytes=_FETCH_BYTES,
             topics=[FetchTopic(topic=topic, partitions=partitions) for topic, partitions in topics.items()],

@@ -184,12 +184,12 @@ class Connection:
         self._last_header: _KnownHeader | None = None
         # Client: what was asked, oldest first: key, version, correlation id.
         self._next_correlation_id = 0
-        self._asked: deque[tuple[int, int, int]] = deque()
+        self._requested: deque[tuple[int, int, int]] = deque()
 
     @property
     def open_requests(self) -> int:
         """How many requests wait for their answer; who reads on without end is to be stopped by it."""
-        return self._next_sequence - self._next_answer if self.role is Role.SERVER else len(self._asked)
+        return self._next_sequence - self._next_answer if self.role is Role.SERVER else len(self._requested)
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Receive bytes, cut anywhere; return the events that they complete.
@@ -365,19 +365,19 @@ class Connection:
         correlation_id = self._next_correlation_id
         request = request_bytes(message, version, correlation_id=correlation_id, client_id=self.client_id)
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
-        self._asked.append((info.key, version, correlation_id))
+        self._requested.append((info.key, version, correlation_id))
         return correlation_id, frame(request)
 
     def _read_response(self, received: bytes, offset: int) -> Event:
         """Read a response: servers keep the order, so it belongs to the oldest request."""
-        if not self._asked:
+        if not self._requested:
             raise RemoteProtocolError("an answer that nobody asked for", offset=offset)
-        key, version, correlation_id = self._asked[0]
+        key, version, correlation_id = self._requested[0]
         header, body_start = _decode_header(ResponseHeader, response_header_version(key, version), received, offset)
         if header.correlation_id != correlation_id:
             reason = f"an answer to request {header.correlation_id}; the next must be to {correlation_id}"
             raise RemoteProtocolError(reason, offset=offset)
-        self._asked.popleft()
+        self._requested.popleft()
         return ResponseReceived(key, version, correlation_id, received, body_start)
 
 

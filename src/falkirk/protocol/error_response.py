@@ -65,12 +65,12 @@ def error_response(request: WireMessage, api_version: int, error_code: int, mess
 class _Echo:
     """What was asked for comes back, each with the error.
 
-    `asked` is an array of the request, `outer.inner` all inner arrays as one; `answered` the array of the response.
+    `requested` is an array of the request, `outer.inner` all inner arrays as one; `answered` the array of the response.
     `keys` says what of an element comes back: `name`, or `partition:partition_index` where it is called otherwise;
     `:name` where the elements are plain values.
     """
 
-    asked: str
+    requested: str
     answered: str
     keys: str = ""
     inner: _Echo | None = None
@@ -81,7 +81,7 @@ class _Echo:
         self, request: WireStruct, response: type[WireStruct], version: int, errors: Mapping[str, Any]
     ) -> list[WireStruct]:
         cls = _element(response, self.answered)
-        return [self._answer(element, cls, version, errors) for element in _asked(request, self.asked)]
+        return [self._answer(element, cls, version, errors) for element in _requested(request, self.requested)]
 
     def _answer(self, element: Any, cls: type[WireStruct], version: int, errors: Mapping[str, Any]) -> WireStruct:
         answer = cls()
@@ -117,7 +117,7 @@ class _Users:
         return answers
 
 
-def _asked(request: WireStruct, path: str) -> Iterable[Any]:  # Any: structs or plain values
+def _requested(request: WireStruct, path: str) -> Iterable[Any]:  # Any: structs or plain values
     outer, _, inner = path.partition(".")
     elements = getattr(request, outer) or ()
     return (each for element in elements for each in getattr(element, inner)) if inner else elements
@@ -147,14 +147,14 @@ def _element(cls: type[WireStruct], attribute: str) -> type[WireStruct]:
     return element
 
 
-def _by_name_and_index(asked: str, answered: str) -> _Echo:
+def _by_name_and_index(requested: str, answered: str) -> _Echo:
     """Topics with names or ids and bare partition numbers."""
-    inner = _Echo(asked, answered, ":partition_index")
+    inner = _Echo(requested, answered, ":partition_index")
     return _Echo("topics", "topics", "name", inner)
 
 
-def _described_groups(asked: str) -> tuple[_Echo]:
-    return (_Echo(asked, "groups", ":group_id"),)
+def _described_groups(requested: str) -> tuple[_Echo]:
+    return (_Echo(requested, "groups", ":group_id"),)
 
 
 _SHARE_STATE: Final = (_Echo("topics", "results", "topic_id", _Echo("partitions", "partitions", "partition")),)

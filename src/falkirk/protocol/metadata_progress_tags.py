@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 METADATA_PROGRESS_TAG: Final = 10_000
 METADATA_PROGRESS_SINCE: Final = 3
 """The first version of ApiVersions that has tagged fields."""
-_ASKED: Final = b"\x01"
+_REQUESTED: Final = b"\x01"
 
 
 class MetadataProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +37,12 @@ class MetadataProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 def metadata_progress_question() -> UnknownTaggedFields:
     """Return the fields of a request that asks for it."""
-    return ((METADATA_PROGRESS_TAG, _ASKED),)
+    return ((METADATA_PROGRESS_TAG, _REQUESTED),)
 
 
 def asks_metadata_progress(fields: UnknownTaggedFields) -> bool:
     """Return whether a request's fields ask for it; only the value 1 does."""
-    return any(tag == METADATA_PROGRESS_TAG and bytes(data) == _ASKED for tag, data in fields)
+    return any(tag == METADATA_PROGRESS_TAG and bytes(data) == _REQUESTED for tag, data in fields)
 
 
 def encode_metadata_progress(progress: MetadataProgress) -> UnknownTaggedFields:

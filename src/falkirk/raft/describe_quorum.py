@@ -29,8 +29,8 @@ def describe_quorum(
     context: RaftContext, request: DescribeQuorumRequest, api_version: int, now_ms: int
 ) -> DescribeQuorumResponse:
     """Return the response; NOT_LEADER_OR_FOLLOWER unless leader. Version 2 adds directories and listeners."""
-    asked = [(topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions]
-    if asked != [(TOPIC, PARTITION)]:
+    requested = [(topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions]
+    if requested != [(TOPIC, PARTITION)]:
         return DescribeQuorumResponse(
             topics=[
                 TopicData(

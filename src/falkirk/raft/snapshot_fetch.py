@@ -40,17 +40,17 @@ class SnapshotFetch:
             self._context.reply(token, FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST))
             return
         topic = request.topics[0]
-        asked = topic.partitions[0]
+        requested = topic.partitions[0]
         answer = fetch_snapshot_response.PartitionSnapshot(
-            index=asked.partition,
+            index=requested.partition,
             current_leader=LeaderIdAndEpoch(leader_id=wire_id(self._quorum.leader_id), leader_epoch=self._quorum.epoch),
             unaligned_records=b"",
         )
-        if topic.name != TOPIC or asked.partition != PARTITION:
+        if topic.name != TOPIC or requested.partition != PARTITION:
             answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         else:
-            self._fill(answer, asked, request.max_bytes)
-            self._count_voter(ReplicaKey(request.replica_id, asked.replica_directory_id), answer.error_code, now_ms)
+            self._fill(answer, requested, request.max_bytes)
+            self._count_voter(ReplicaKey(request.replica_id, requested.replica_directory_id), answer.error_code, now_ms)
         response = FetchSnapshotResponse(
             topics=[fetch_snapshot_response.TopicSnapshot(name=topic.name, partitions=[answer])]
         )
@@ -124,16 +124,16 @@ class SnapshotFetch:
     def _fill(
         self,
         answer: fetch_snapshot_response.PartitionSnapshot,
-        asked: fetch_snapshot_request.PartitionSnapshot,
+        requested: fetch_snapshot_request.PartitionSnapshot,
         bytes_max: int,
     ) -> None:
-        error = self._context.leader_error(asked.current_leader_epoch)
+        error = self._context.leader_error(requested.current_leader_epoch)
         if error:
             answer.error_code = error
             return
-        snapshot = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+        snapshot = OffsetAndEpoch(requested.snapshot_id.end_offset, requested.snapshot_id.epoch)
         bytes_max = max(0, min(bytes_max, self._context.config.fetch_bytes_max))
-        position = asked.position
+        position = requested.position
         # Position 0 is always valid: the log is never asked for an invalid one.
         is_readable = 0 <= position <= POSITION_MAX
         chunk = self._log.reader.read_snapshot(snapshot, position if is_readable else 0, bytes_max)

@@ -59,21 +59,21 @@ class EventLane:
         return self._waiting.keys()
 
     def _pop_turns(self) -> list[ConnectionEvent]:
-        taken: list[ConnectionEvent] = []
+        popped: list[ConnectionEvent] = []
         piece_bytes = max(min(PIECE_BYTES_MIN, self.bytes_max), self.bytes_max // len(self._waiting))
         left = self.bytes_max
         for connection_id, events in list(self._waiting.items()):
             if left <= 0:
                 break
-            left -= _pop_piece(events, piece_bytes, taken, missing=self._missing_bytes(connection_id))
+            left -= _pop_piece(events, piece_bytes, popped, missing=self._missing_bytes(connection_id))
             if events:
                 self._waiting.move_to_end(connection_id)
             else:
                 del self._waiting[connection_id]
-        return taken
+        return popped
 
 
-def _pop_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[ConnectionEvent], *, missing: int) -> int:
+def _pop_piece(events: deque[ConnectionEvent], bytes_max: int, popped: list[ConnectionEvent], *, missing: int) -> int:
     """Move events of one connection up to `bytes_max`; return how many bytes counted."""
     left = bytes_max
     is_between = not missing
@@ -94,7 +94,7 @@ def _pop_piece(events: deque[ConnectionEvent], bytes_max: int, taken: list[Conne
                 left -= len(event.data)
                 missing = 0
             is_between = False
-        taken.append(event)
+        popped.append(event)
     return bytes_max - left
 
 

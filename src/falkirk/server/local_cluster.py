@@ -73,16 +73,16 @@ class LocalCluster:
     launcher: Launcher
     audience: Audience
     _running: dict[int, RunningNode] = field(default_factory=dict, init=False)
-    _asked_to_stop: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _must_stop: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _is_all_well: bool = field(default=True, init=False)
 
     def request_shutdown(self) -> None:
         """Shut down cleanly; on a second call end all nodes at once."""
-        if self._asked_to_stop.is_set():
+        if self._must_stop.is_set():
             self._is_all_well = False
             for node in self._running.values():
                 node.end_now()
-        self._asked_to_stop.set()
+        self._must_stop.set()
 
     async def run(self) -> bool:
         """Start all nodes, wait until they serve, then until a shutdown is requested or no node is left.
@@ -92,7 +92,7 @@ class LocalCluster:
         try:
             for node in self.layout.nodes:
                 self._running[node.node_id] = await self.launcher.start(node)
-            stopping = asyncio.create_task(self._asked_to_stop.wait())
+            stopping = asyncio.create_task(self._must_stop.wait())
             try:
                 features = await self._until_ready(stopping)
                 if features is not None:
@@ -125,14 +125,14 @@ class LocalCluster:
 
     async def _all_brokers_joined(self) -> FeatureMetadata:
         servers = self.layout.bootstrap_servers
-        told = -1
+        reported = -1
         async with AsyncExitStack() as admins:
             brokers = [await admins.enter_async_context(AsyncAdmin((server,), _CLIENT)) for server in servers]
             while True:
                 # What the one knows that knows least: an answer of any broker is to be right from now on.
                 joined = min([await _alive_brokers(broker) for broker in brokers])
-                if joined != told:
-                    told = joined
+                if joined != reported:
+                    reported = joined
                     self.audience.brokers_joined(joined, len(servers))
                 if joined == len(servers):
                     return await brokers[0].describe_features()

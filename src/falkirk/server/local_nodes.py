@@ -120,7 +120,7 @@ class NodeTask:
 
     def __init__(self, node: OpenedNode[Any]) -> None:  # Any: its own configuration
         self._driver: NodeDriver | None = None
-        self.ended = asyncio.create_task(node.run(_nothing, self._take_driver))
+        self.ended = asyncio.create_task(node.run(_nothing, self._receive_driver))
 
     def request_shutdown(self) -> None:
         """Ask it to stop."""
@@ -132,7 +132,7 @@ class NodeTask:
         if self._driver is not None:
             self._driver.stop(Stop(1, "ended at once"))
 
-    def _take_driver(self, driver: NodeDriver) -> None:
+    def _receive_driver(self, driver: NodeDriver) -> None:
         self._driver = driver
 
 

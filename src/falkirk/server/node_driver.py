@@ -294,12 +294,12 @@ class NodeDriver:
         except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
             self._fail(error)
 
-    def _pace(self, took_ms: int) -> None:
+    def _pace(self, duration_ms: int) -> None:
         """Adapt the size of the next step to the time of this one: bytes may be cheap or expensive."""
         for lane in self._lanes:
-            if took_ms > _LONG_STEP_MS:
+            if duration_ms > _LONG_STEP_MS:
                 lane.bytes_max = max(_STEP_BYTES_MIN, lane.bytes_max // 4)
-            elif took_ms < _SHORT_STEP_MS:
+            elif duration_ms < _SHORT_STEP_MS:
                 lane.bytes_max = min(STEP_BYTES_MAX, lane.bytes_max * 2)
 
     def _hold_back(self) -> None:

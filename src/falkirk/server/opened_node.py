@@ -137,14 +137,14 @@ class OpenedNode(Generic[C]):
 def _stop_on_signals(log: FactLog, driver: NodeDriver) -> None:
     """Let the first signal ask the node to stop, and a second one end it."""
     loop = asyncio.get_running_loop()
-    was_asked = False
+    must_stop = False
 
     def on_signal(number: signal.Signals) -> None:
-        nonlocal was_asked
+        nonlocal must_stop
         log.write(Fact("info", "asked to stop", {"signal": number.name}))
-        if was_asked:
+        if must_stop:
             driver.stop(Stop(1, f"{number.name} for the second time: the node has not ended its work"))
-        was_asked = True
+        must_stop = True
         driver.request_shutdown()
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -38,7 +38,7 @@ class StepMeter:
         self._steady_ns = steady_ns
         # Of the current step; of the last one once it has ended.
         self._began_ns = (0, 0)
-        self._took_ns = (0, 0)
+        self._duration_ns = (0, 0)
         self._silent_until_ns = 0
         self._not_logged = 0
 
@@ -50,14 +50,14 @@ class StepMeter:
         """End the step; return whether it took too long."""
         steady_ns, cpu_ns = self._began_ns
         cpu_ns = self._cpu_ns() - cpu_ns
-        self._took_ns = (self._steady_ns() - steady_ns, cpu_ns)
+        self._duration_ns = (self._steady_ns() - steady_ns, cpu_ns)
         self.counts[bisect_left(_BOUNDS_NS, cpu_ns)] += 1
         self.sum_ns += cpu_ns
         return cpu_ns > _STEP_NS_MAX
 
     def report(self, events: Sequence[object], work_done: Mapping[str, object], write: Callable[[Fact], None]) -> None:
         """Write what the last step, which took too long, has done; only count it if another was written lately."""
-        steady_ns, cpu_ns = self._took_ns
+        steady_ns, cpu_ns = self._duration_ns
         now_ns = self._began_ns[0] + steady_ns
         if now_ns < self._silent_until_ns:
             self._not_logged += 1

@@ -83,17 +83,17 @@ class ZooKeeperOperations:
             case GetData(path, watch):
                 self._begin_read(path, then, is_watched=watch)
             case GetChildren(path, watch):
-                asked = self._client.get_children_async(self._full(path), self._on_children if watch else None)
-                asked.rawlink(lambda result: then(_answer(result, _children)))
+                requested = self._client.get_children_async(self._full(path), self._on_children if watch else None)
+                requested.rawlink(lambda result: then(_answer(result, _children)))
             case Create(path, data, ephemeral):
-                asked = self._client.create_async(self._full(path), data, ephemeral=ephemeral)
-                asked.rawlink(lambda result: then(_answer(result, _done)))
+                requested = self._client.create_async(self._full(path), data, ephemeral=ephemeral)
+                requested.rawlink(lambda result: then(_answer(result, _done)))
             case SetData(path, data, version):
-                asked = self._client.set_async(self._full(path), data, version)
-                asked.rawlink(lambda result: then(_answer(result, _done)))
+                requested = self._client.set_async(self._full(path), data, version)
+                requested.rawlink(lambda result: then(_answer(result, _done)))
             case Delete(path, version):
-                asked = self._client.delete_async(self._full(path), version)
-                asked.rawlink(lambda result: then(_answer(result, _done)))
+                requested = self._client.delete_async(self._full(path), version)
+                requested.rawlink(lambda result: then(_answer(result, _done)))
             case Multi():
                 self._begin_multi(operation, then)
             case _:

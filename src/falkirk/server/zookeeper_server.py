@@ -203,8 +203,8 @@ def _is_serving(port: int) -> bool:
 def _fault(log: Path) -> str:
     """Return the last line with an exception, or the last one."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["it has said nothing"]
-    told = [line for line in lines if _is_exception(line)]
-    return f"{(told or lines)[-1].strip()} ({log})"
+    exceptions = [line for line in lines if _is_exception(line)]
+    return f"{(exceptions or lines)[-1].strip()} ({log})"
 
 
 def _is_exception(line: str) -> bool:

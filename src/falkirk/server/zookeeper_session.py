@@ -112,11 +112,11 @@ class ZooKeeperSession:
             self._connect,
             session_timeout_ms=self._timeout_ms,
             in_flight_max=self._in_flight_max,
-            tell=self._take,
+            tell=self._receive,
             log=self._log,
         )
 
-    def _take(self, event: ZooKeeperEvent) -> None:
+    def _receive(self, event: ZooKeeperEvent) -> None:
         if isinstance(event, SessionChanged) and event.state is SessionState.EXPIRED:
             self._end()
         self._tell(event)
@@ -160,7 +160,7 @@ class _Client:
         self._watched_data: dict[str, None] = {}
         self._watched_children: dict[str, None] = {}
         # What kazoo has said since there was a connection: it says the same at each try.
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
         self._client = KazooClient(
             _often(hosts, session_timeout_ms),
             timeout=session_timeout_ms / 1000,
@@ -228,7 +228,7 @@ class _Client:
         elif state == KazooState.SUSPENDED:
             self._tell(SessionChanged(SessionState.SUSPENDED, self._session_id))
         else:
-            self._said.clear()
+            self._logged.clear()
             if not is_read_only and not self._has_chroot:
                 self._make_chroot()
             self._session_id = session_id
@@ -281,12 +281,12 @@ class _Client:
         if not isinstance(answer, Failed) or answer.refusal is KeeperError.NODE_EXISTS:
             self._has_chroot = self._has_chroot or path == self._chroot
         elif answer.refusal is not KeeperError.CONNECTION_LOSS:
-            why = answer.detail or answer.refusal.value
-            self._log.write(Fact("error", f"ZooKeeper: the chroot {path} cannot be made", {"reason": why}))
+            reason = answer.detail or answer.refusal.value
+            self._log.write(Fact("error", f"ZooKeeper: the chroot {path} cannot be made", {"reason": reason}))
 
     def _write_message(self, message: str) -> None:
-        if not self._is_over and message not in self._said:
-            self._said.add(message)
+        if not self._is_over and message not in self._logged:
+            self._logged.add(message)
             self._log.write(Fact("warning", f"ZooKeeper: {message}"))
 
 

@@ -27,7 +27,7 @@ from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.log_watch import LogWatch
 from falkirk.simulation.checkers.logs_match import LogsMatch
 from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
-from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
+from falkirk.simulation.checkers.lowerings_are_reported import LoweringsAreReported
 from falkirk.simulation.checkers.majority_reached_high_watermark import MajorityReachedHighWatermark
 from falkirk.simulation.checkers.monotonic_epoch import MonotonicEpoch
 from falkirk.simulation.checkers.monotonic_high_watermark import MonotonicHighWatermark
@@ -39,7 +39,7 @@ from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.checkers.source_survives import SourceSurvives
-from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
+from falkirk.simulation.checkers.reported_epoch_never_falls import ReportedEpochNeverFalls
 from falkirk.simulation.checkers.unlowerable_are_led import UnlowerableAreLed
 from falkirk.simulation.cluster.simulated_cluster import Cluster
 from falkirk.simulation.faults import Faults
@@ -197,7 +197,7 @@ class _Run:
             EligibleReplicasFit(self._marks),
             *self._begin_rolls(),
         )
-        self._world.network.watch = WireWatch((AnswersWereNegotiated(), ToldEpochNeverFalls()))
+        self._world.network.watch = WireWatch((AnswersWereNegotiated(), ReportedEpochNeverFalls()))
         self._logs = LogWatch(
             self._data_history,
             (
@@ -231,7 +231,7 @@ class _Run:
         )
         rehearsed = self._scenario.rehearsed
         source = () if rehearsed is None else (SourceSurvives(rehearsed.image),)
-        return (LoweringsAreTold(self._levels, history), *source)
+        return (LoweringsAreReported(self._levels, history), *source)
 
     def count_step_costs(self) -> None:
         """Let steps of nodes take time, and check that none takes too long."""
@@ -425,7 +425,7 @@ class _Run:
             **self._world.network.counts,
             "steps": sum(host.steps for host in hosts),
             "starts": sum(host.starts for host in hosts),
-            "asked": self._history.asked,
+            "asked": self._history.requested,
             "acknowledged": self._history.acknowledged,
             **(self._data_counts() if self._scenario.data is not None else {}),
         }

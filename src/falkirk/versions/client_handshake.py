@@ -65,7 +65,7 @@ class ClientHandshake:
     ) -> None:
         self.versions: ApiVersionsResponse | None = None
         self._request = request
-        self._asked_version = highest_usable(known, known, avoided)
+        self._requested_version = highest_usable(known, known, avoided)
         self._login = login
         self._random = random
         self._exchange: SaslClientExchange | None = None
@@ -85,7 +85,7 @@ class ClientHandshake:
             return self._after(self._exchange.receive(response))
         assert isinstance(response, ApiVersionsResponse), "nothing else was asked"
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            self._asked_version = self._lower_version(response)
+            self._requested_version = self._lower_version(response)
             return self._ask_versions()
         if response.error_code:
             return VersionsRefusal(response.error_code)
@@ -100,18 +100,18 @@ class ClientHandshake:
         return self._after(self._exchange.begin())
 
     def _ask_versions(self) -> HandshakeStep:
-        if self._asked_version is None:
+        if self._requested_version is None:
             return VersionsRefusal(ErrorCode.UNSUPPORTED_VERSION)
-        return NextRequest(self._request, self._asked_version)
+        return NextRequest(self._request, self._requested_version)
 
     def _lower_version(self, response: ApiVersionsResponse) -> int | None:
         """Return the version to ask in next; None if there is no lower one.
 
         Servers from 2.4 on name their versions of ApiVersions with the error (KIP-511); others speak version 0.
         """
-        assert self._asked_version is not None, "it was asked in one"
+        assert self._requested_version is not None, "it was asked in one"
         named = next((api.max_version for api in response.api_keys if api.api_key == _API_VERSIONS), 0)
-        lower = min(max(named, 0), self._asked_version - 1)
+        lower = min(max(named, 0), self._requested_version - 1)
         return None if lower < 0 else lower
 
     def _after(self, step: SaslStep) -> HandshakeStep:

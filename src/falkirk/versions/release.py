@@ -234,9 +234,9 @@ class Release:
         What follows the second dot is ignored: 4.0.1 is 4.0, and 4.0-IV1.x is 4.0-IV1. A level that is not production
         here is known by its name, but not by the name of the coming release.
         """
-        asked = ".".join(text.split(".")[:2])
+        requested = ".".join(text.split(".")[:2])
         for known in reversed(self.kraft.metadata_versions):
-            if asked == known.name or (known <= self.latest_metadata_version and asked == known.release):
+            if requested == known.name or (known <= self.latest_metadata_version and requested == known.release):
                 return known
         return None
 

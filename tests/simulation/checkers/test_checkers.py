@@ -293,9 +293,9 @@ def survive(history: TopicHistory, found: MetadataImage, *, are_requests_repeate
     [
         (TopicHistory(), EMPTY),
         (TopicHistory(topic_id=TOPIC_ID), topic_with(None)),
-        (TopicHistory(topic_id=TOPIC_ID, is_deletion_asked=True), topic_with(None)),
-        (TopicHistory(topic_id=TOPIC_ID, is_deletion_asked=True), EMPTY),
-        (TopicHistory(topic_id=TOPIC_ID, is_deletion_asked=True, is_deletion_acknowledged=True), EMPTY),
+        (TopicHistory(topic_id=TOPIC_ID, is_deletion_requested=True), topic_with(None)),
+        (TopicHistory(topic_id=TOPIC_ID, is_deletion_requested=True), EMPTY),
+        (TopicHistory(topic_id=TOPIC_ID, is_deletion_requested=True, is_deletion_acknowledged=True), EMPTY),
         (TopicHistory(TOPIC_ID, config=Register(["1", "2"], 1)), topic_with("2")),
         (TopicHistory(TOPIC_ID, config=Register(["1", "2"], 2)), topic_with("2")),
     ],
@@ -310,7 +310,7 @@ def test_acknowledged_writes_that_are_there(history, found):
         (TopicHistory(topic_id=TOPIC_ID), EMPTY, "is not there, its creation was acknowledged"),
         (TopicHistory(topic_id=bytes(16)), topic_with(None), "is not there, its creation was acknowledged"),
         (
-            TopicHistory(topic_id=TOPIC_ID, is_deletion_asked=True, is_deletion_acknowledged=True),
+            TopicHistory(topic_id=TOPIC_ID, is_deletion_requested=True, is_deletion_acknowledged=True),
             topic_with(None),
             "is there, its deletion was acknowledged",
         ),

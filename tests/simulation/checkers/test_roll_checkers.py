@@ -22,8 +22,8 @@ from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
 from falkirk.simulation.checkers.eligible_replicas_fit import EligibleReplicasFit
 from falkirk.simulation.checkers.lowered_logs_begin_behind import LoweredLogsBeginBehind
-from falkirk.simulation.checkers.lowerings_are_told import LoweringsAreTold
-from falkirk.simulation.checkers.told_epoch_never_falls import ToldEpochNeverFalls
+from falkirk.simulation.checkers.lowerings_are_reported import LoweringsAreReported
+from falkirk.simulation.checkers.reported_epoch_never_falls import ReportedEpochNeverFalls
 from falkirk.simulation.history.feature_history import FeatureHistory
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.history.write_history import Register
@@ -104,18 +104,18 @@ def test_replicas_that_stay_eligible_when_the_feature_is_switched_off_are_told()
 
 
 def test_a_level_that_nobody_asked_for_is_told():
-    checker = LoweringsAreTold(levels(), FeatureHistory(Register(values=[HIGH.level])))
+    checker = LoweringsAreReported(levels(), FeatureHistory(Register(values=[HIGH.level])))
     with pytest.raises(InvariantViolatedError, match=r"3\.9-IV0 at offset 20 was not asked for"):
         checker.at_end({})
 
 
 def test_a_loss_that_nobody_agreed_to_is_told():
     history = FeatureHistory(Register(values=[LOW.level]))
-    LoweringsAreTold(levels(), history).at_end({})
+    LoweringsAreReported(levels(), history).at_end({})
     with pytest.raises(InvariantViolatedError, match=r"SAFE to 3\.9-IV0 lost"):
-        LoweringsAreTold(levels(LOSS), history).at_end({})
+        LoweringsAreReported(levels(LOSS), history).at_end({})
     history.unsafe.add(LOW.level)
-    LoweringsAreTold(levels(LOSS), history).at_end({})
+    LoweringsAreReported(levels(LOSS), history).at_end({})
 
 
 def test_a_loss_that_is_not_in_the_ledger_is_told():
@@ -123,16 +123,16 @@ def test_a_loss_that_is_not_in_the_ledger_is_told():
     said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=details)
     history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
     with pytest.raises(InvariantViolatedError, match="which nobody was told"):
-        LoweringsAreTold(levels(LOSS), history).at_end({})
+        LoweringsAreReported(levels(LOSS), history).at_end({})
     details.losses.append({"key": "ACL of ann"})
-    LoweringsAreTold(levels(LOSS), history).at_end({})
+    LoweringsAreReported(levels(LOSS), history).at_end({})
 
 
 def test_who_asks_again_since_the_answer_died_with_its_leader_is_told_nothing():
     details = SimpleNamespace(losses=[], undo_bundle=None)
     said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=details)
     history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
-    LoweringsAreTold(levels(LOSS), history).at_end({})
+    LoweringsAreReported(levels(LOSS), history).at_end({})
 
 
 class Talk:
@@ -175,7 +175,7 @@ def test_an_answer_in_a_version_that_was_not_offered_is_told():
 
 
 def test_an_epoch_that_falls_or_has_other_levels_is_told():
-    checker = ToldEpochNeverFalls()
+    checker = ReportedEpochNeverFalls()
     Talk(checker).negotiate(8, epoch=7)
     Talk(checker).negotiate(8, epoch=-1)
     Talk(checker).negotiate(8, epoch=9)

@@ -56,7 +56,7 @@ class Spectator:
 
     def node_ended(self, node_id: int, stop: Stop) -> None:
         """Print the node and the reason."""
-        print(f"node {node_id} has ended: {stop.reason or 'nobody asked it to'}", file=sys.stderr, flush=True)
+        print(f"node {node_id} has ended: {stop.reason or 'nobody requested it to'}", file=sys.stderr, flush=True)
 
     def stopping(self) -> None:
         """Show the status line again."""

@@ -135,7 +135,7 @@ def _has_moved(answer: object) -> bool:
 
 def _sort_out(
     results: Sequence[Mapping[str, T | Refusal] | BaseException],
-    asked: Sequence[list[str]],
+    requested: Sequence[list[str]],
     answers: dict[str, T | Refusal],
 ) -> list[tuple[list[str], ClientError]]:
     """Add the results to `answers`, and return the groups whose coordinator did not answer, each with its error.
@@ -143,7 +143,7 @@ def _sort_out(
     When the time is over, the last answers are kept.
     """
     unreached: list[tuple[list[str], ClientError]] = []
-    for group_ids, answer in zip(asked, results, strict=True):
+    for group_ids, answer in zip(requested, results, strict=True):
         if isinstance(answer, RequestTimedOutError) and all(group_id in answers for group_id in group_ids):
             continue
         if isinstance(answer, ConnectionFailedError):

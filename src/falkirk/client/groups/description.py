@@ -87,10 +87,10 @@ async def describe_groups(
     coordinators = Coordinators(admin)
 
     async def ask(
-        coordinator: ClusterNode, asked: Sequence[str], request_timeout_ms: int
+        coordinator: ClusterNode, requested: Sequence[str], request_timeout_ms: int
     ) -> Mapping[str, GroupDescription | Refusal]:
         node = admin.connection(coordinator.endpoint)
-        found = await _ask_modern(node, coordinator, asked, request_timeout_ms)
+        found = await _ask_modern(node, coordinator, requested, request_timeout_ms)
         others = [
             group_id
             for group_id, answer in found.items()

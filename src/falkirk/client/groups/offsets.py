@@ -66,9 +66,9 @@ async def list_group_offsets(
     """
 
     async def ask(
-        coordinator: ClusterNode, asked: Sequence[str], request_timeout_ms: int
+        coordinator: ClusterNode, requested: Sequence[str], request_timeout_ms: int
     ) -> Mapping[str, CommittedOffsets | Refusal]:
-        return await _fetch(admin.connection(coordinator.endpoint), asked, request_timeout_ms)
+        return await _fetch(admin.connection(coordinator.endpoint), requested, request_timeout_ms)
 
     return await Coordinators(admin).ask(group_ids, ask, timeout_ms=timeout_ms)
 
@@ -140,9 +140,9 @@ async def delete_groups(
     """
 
     async def ask(
-        coordinator: ClusterNode, asked: Sequence[str], request_timeout_ms: int
+        coordinator: ClusterNode, requested: Sequence[str], request_timeout_ms: int
     ) -> Mapping[str, Refusal | None]:
-        request = DeleteGroupsRequest(groups_names=tuple(asked))
+        request = DeleteGroupsRequest(groups_names=tuple(requested))
         node = admin.connection(coordinator.endpoint)
         response = await node.request(request, timeout_ms=request_timeout_ms)
         assert isinstance(response, DeleteGroupsResponse)

@@ -65,6 +65,6 @@ class MostLoaded:
 
     def exclude(self) -> None:
         """Exclude the member returned last: it has nothing to give away."""
-        members, taken = self._members, self._next + 1
+        members, last = self._members, self._next + 1
         self._end -= 1
-        members[taken], members[self._end] = members[self._end], members[taken]
+        members[last], members[self._end] = members[self._end], members[last]

@@ -51,8 +51,8 @@ class Syncs:
 
     def _write(self, group: ClassicGroup, request: SyncGroupRequest, decision: Decision) -> None:
         """Write the leader's assignments; a member that it left out gets an empty one."""
-        said = {each.member_id: each.assignment for each in request.assignments}
-        assignments = {member_id: said.get(member_id, b"") for member_id in group.members}
+        given = {each.member_id: each.assignment for each in request.assignments}
+        assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
         decision.record = group_metadata_record(group, assignments=assignments)
         decision.on_written = partial(self._written, group, assignments)
         decision.on_refused = partial(self._refused, group)
@@ -82,5 +82,5 @@ def _request_error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
     return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE
 
 
-def _differ(said: str | None, known: str | None) -> bool:
-    return said is not None and known is not None and said != known
+def _differ(given: str | None, known: str | None) -> bool:
+    return given is not None and known is not None and given != known

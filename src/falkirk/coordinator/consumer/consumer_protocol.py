@@ -67,7 +67,7 @@ _UNKNOWN_STATE = Refusal(
     "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
 )
 # No names, no expression, no rack, no assignor.
-_NOTHING_SAID = (None, None, None, None)
+_NOTHING_CHANGED = (None, None, None, None)
 
 
 class ConsumerProtocol:
@@ -340,7 +340,7 @@ def _described(
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     if (
-        (names, regex, request.rack_id, request.server_assignor) == _NOTHING_SAID
+        (names, regex, request.rack_id, request.server_assignor) == _NOTHING_CHANGED
         and timeout_ms == -1
         and not member.uses_classic_protocol
         and request.instance_id == member.instance_id

@@ -30,13 +30,13 @@ def described_group(services: ConsumerServices, group: ConsumerGroup) -> Describ
     A member's assignment is what it owns, including partitions whose revocation it has not confirmed.
     """
     topics = services.context.topics
-    asked = group.server_assignors
+    requested = group.server_assignors
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name,
         group_epoch=group.group_epoch,
         assignment_epoch=group.target_epoch,
-        assignor_name=max(services.assignor_names, key=lambda name: asked[name]),
+        assignor_name=max(services.assignor_names, key=lambda name: requested[name]),
         members=[_member(group, member, topics) for member in group.members.values()],
     )
 

@@ -185,11 +185,11 @@ class GroupUpdate:
         Differs from Kafka: there, any of those with equally many.
         """
         names = self._services.assignor_names
-        asked = Counter(self.group.server_assignors)
+        requested = Counter(self.group.server_assignors)
         for before, after in self._changes():
-            asked.subtract(_assignor_of(before))
-            asked.update(_assignor_of(after))
-        return max(names, key=lambda name: asked[name])
+            requested.subtract(_assignor_of(before))
+            requested.update(_assignor_of(after))
+        return max(names, key=lambda name: requested[name])
 
     def reconcile(
         self,

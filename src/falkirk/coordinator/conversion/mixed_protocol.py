@@ -113,7 +113,7 @@ class MixedProtocol:
         release = self._context.release
         if not release.mixes_group_protocols:
             return Outcome(replies=[Reply(token, leave_error(ErrorCode.GROUP_ID_NOT_FOUND))])
-        takes_out_all = release.leave_group_removes_consumers
+        removes_all = release.leave_group_removes_consumers
         group = self._group(request.group_id)
         members: dict[str, ConsumerGroupMember] = {}
         responses = []
@@ -123,7 +123,7 @@ class MixedProtocol:
             responses.append(response)
             if isinstance(member, ErrorCode):
                 response.error_code = member
-            elif takes_out_all:
+            elif removes_all:
                 members[member.member_id] = member
             elif member.uses_classic_protocol:
                 response.member_id = member.member_id

@@ -41,9 +41,9 @@ def upgrade(group: ClassicGroup, context: ShardContext) -> Upgrade | Refusal:
     GROUP_ID_NOT_FOUND if the policy does not allow it, the members are not consumers or too many, or their
     subscriptions or the leader's assignment cannot be converted.
     """
-    why_not = _reason_not_upgradable(group, context)
-    if why_not is not None:
-        return _refusal(group, why_not)
+    reason = _reason_not_upgradable(group, context)
+    if reason is not None:
+        return _refusal(group, reason)
     try:
         members = _members(group, context.topics)
     except RemoteProtocolError:
@@ -72,9 +72,10 @@ def _reason_not_upgradable(group: ClassicGroup, context: ShardContext) -> str | 
     return None
 
 
-def _refusal(group: ClassicGroup, why: str) -> Refusal:
+def _refusal(group: ClassicGroup, reason: str) -> Refusal:
     return Refusal(
-        ErrorCode.GROUP_ID_NOT_FOUND, f"Cannot upgrade classic group {group.group_id} to consumer group because {why}."
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        f"Cannot upgrade classic group {group.group_id} to consumer group because {reason}.",
     )
 
 

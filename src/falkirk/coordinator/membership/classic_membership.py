@@ -71,7 +71,7 @@ class ClassicSettings:
 class ClassicMembership(Membership):
     """`subscribe` returns its subscription; `assign` returns all members' assignments, by member id, when it leads.
 
-    `took` is called with each assignment that it receives.
+    `on_assignment` is called with each assignment that it receives.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ClassicMembership(Membership):
         *,
         subscribe: Subscribe,
         assign: Assign,
-        took: Callable[[ConsumerProtocolAssignment], None] = lambda _: None,
+        on_assignment: Callable[[ConsumerProtocolAssignment], None] = lambda _: None,
     ) -> None:
         super().__init__(settings.group_id, "")
         self.state = State.UNJOINED
@@ -88,7 +88,7 @@ class ClassicMembership(Membership):
         self._settings = settings
         self._subscribe = subscribe
         self._assign = assign
-        self._took = took
+        self._on_assignment = on_assignment
         self._generation = _NO_GENERATION
         self._members: Mapping[str, ConsumerProtocolSubscription] = {}
 
@@ -191,7 +191,7 @@ class ClassicMembership(Membership):
             for topic in assignment.assigned_partitions
             for partition in topic.partitions
         )
-        self._took(assignment)
+        self._on_assignment(assignment)
 
     def _refused(self, error: int, now_ms: int) -> bool:
         """Handle an error response; return whether it was one."""

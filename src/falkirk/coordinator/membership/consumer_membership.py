@@ -57,7 +57,7 @@ class ConsumerMembership(Membership):
         self._owned: frozenset[_Owned] = frozenset()
         self._target: frozenset[_Owned] = frozenset()
         # The owned partitions that it reported last; None: nothing since it joined.
-        self._told: frozenset[_Owned] | None = None
+        self._reported: frozenset[_Owned] | None = None
         self._interval_ms = _DEFAULT_INTERVAL_MS
         self._is_full = True
 
@@ -111,9 +111,9 @@ class ConsumerMembership(Membership):
             request.subscribed_topic_names = settings.topics
             request.subscribed_topic_regex = settings.regex
             request.server_assignor = settings.server_assignor
-        if self._is_full or self._told != self._owned:
+        if self._is_full or self._reported != self._owned:
             request.topic_partitions = _by_topic(self._owned)
-            self._told = self._owned
+            self._reported = self._owned
         self._is_full = False
         return request
 
@@ -136,12 +136,12 @@ class ConsumerMembership(Membership):
         known = frozenset(each for each in self._target if self._name_of(each[0]) is not None)
         self._own(known)
         # Revoked and added partitions are reported at once: other members may wait for them.
-        self._next_ms = now_ms if self._told != self._owned else now_ms + self._interval_ms
+        self._next_ms = now_ms if self._reported != self._owned else now_ms + self._interval_ms
 
     def _join_anew(self, now_ms: int) -> None:
         self._own(frozenset())
         self._target = frozenset()
-        self._told = None
+        self._reported = None
         self._epoch = _JOINING
         self._is_full = True
         self._next_ms = now_ms

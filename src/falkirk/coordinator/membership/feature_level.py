@@ -66,10 +66,10 @@ class FeatureLevel:
 
         It is never below a member's current level. Raises RemoteProtocolError for malformed `user_data`.
         """
-        told = [_unpacked(_SUBSCRIBED, data) for data in members.values()]
-        in_use = max((level for level, _, _ in told), default=self.level)
-        heard = max((heard for _, heard, _ in told), default=self.heard)
-        self._all_have = min((highest for _, _, highest in told), default=self._supported.highest)
+        reported = [_unpacked(_SUBSCRIBED, data) for data in members.values()]
+        in_use = max((level for level, _, _ in reported), default=self.level)
+        heard = max((heard for _, heard, _ in reported), default=self.heard)
+        self._all_have = min((highest for _, _, highest in reported), default=self._supported.highest)
         return _ASSIGNED.pack(max(in_use, min(heard, self._all_have)))
 
     def apply(self, data: bytes) -> None:

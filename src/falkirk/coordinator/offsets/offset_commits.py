@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     CommitPartition = Callable[[RequestTopic, RequestPartition], ErrorCode]
 
 
-_TELLS_MISSING_GROUPS: Final = 9
+_REPORTS_MISSING_GROUPS: Final = 9
 _BROKERS_RETENTION: Final = -1
 _NO_TIMESTAMP: Final = -1
 _PAST_EPOCHS: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
@@ -65,8 +65,8 @@ class OffsetCommits:
         if group is None:
             if epoch < 0:
                 return ErrorCode.NONE
-            is_told = client.api_version >= _TELLS_MISSING_GROUPS and self._context.kind is CoordinatorKind.NEW
-            return ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.ILLEGAL_GENERATION
+            is_reported = client.api_version >= _REPORTS_MISSING_GROUPS and self._context.kind is CoordinatorKind.NEW
+            return ErrorCode.GROUP_ID_NOT_FOUND if is_reported else ErrorCode.ILLEGAL_GENERATION
         error = group.commit_error(
             request.member_id, request.group_instance_id, epoch, is_transactional=False, version=client.api_version
         )

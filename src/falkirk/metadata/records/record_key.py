@@ -191,7 +191,7 @@ def _word(name: str, value: Any) -> Any:  # Any: part of an identity in, somethi
     if naming is not None:
         return naming.of(value)
     if isinstance(value, tuple):
-        return ", ".join(f"{kind} {'<default>' if who is None else who}" for kind, who in value)
+        return ", ".join(f"{kind} {'<default>' if entity_name is None else entity_name}" for kind, entity_name in value)
     return _plain(value)
 
 

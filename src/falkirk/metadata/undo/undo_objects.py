@@ -110,11 +110,11 @@ def _broker_changes(
             yield ObjectChange(kind="broker", key=key.text(), before=broker.to_record(own), written=written[key])
 
 
-def _feature_changes(image: MetadataImage, levels: Mapping[str, int], told: set[str]) -> Iterator[ObjectChange]:
+def _feature_changes(image: MetadataImage, levels: Mapping[str, int], reported: set[str]) -> Iterator[ObjectChange]:
     """Yield the other features that are lowered; those that cannot be kept are in the report."""
     for name, level in sorted(levels.items()):
         before, key = image.features.finalized.get(name, 0), feature_key(name).text()
-        if level < before and key not in told:
+        if level < before and key not in reported:
             yield ObjectChange(
                 kind="feature_lowered" if level else "feature_dropped",
                 key=key,

@@ -55,8 +55,8 @@ class FetchContext:
         `names`: of all topics, by id. The name is None if there is no topic of the id.
         """
         self._names = names
-        for key, asked in self._partitions.items():
-            yield key, self._name(key), asked
+        for key, requested in self._partitions.items():
+            yield key, self._name(key), requested
 
     def _name(self, key: FetchPartitionKey) -> str | None:
         return key.topic or self._names.get(key.topic_id)
@@ -81,7 +81,7 @@ class _CachedPartition:
     `topic`: the name since it was known. If the topic is deleted or recreated, the partition's error says so.
     """
 
-    asked: FetchPartition
+    requested: FetchPartition
     topic: str | None = None
     high_watermark: int = -1
     log_start_offset: int = -1
@@ -204,12 +204,12 @@ class FetchSessions:
         forgotten: Iterable[FetchPartitionKey],
         now_ms: int,
     ) -> FetchContext:
-        for key, asked in partitions.items():
+        for key, requested in partitions.items():
             known = session.partitions.get(key)
             if known is None:
-                session.partitions[key] = _CachedPartition(asked=asked)
+                session.partitions[key] = _CachedPartition(requested=requested)
             else:
-                known.asked = asked
+                known.requested = requested
         for key in forgotten:
             session.partitions.pop(key, None)
         if not session.partitions:
@@ -262,7 +262,7 @@ class _FullContext(FetchContext):
     def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
         cached = {
             key: _CachedPartition(
-                asked=self._partitions[key],
+                requested=self._partitions[key],
                 topic=self._name(key),
                 high_watermark=data.high_watermark,
                 log_start_offset=data.log_start_offset,
@@ -284,7 +284,7 @@ class _IncrementalContext(FetchContext):
         for key, cached in self._session.partitions.items():
             if cached.topic is None:
                 cached.topic = key.topic or names.get(key.topic_id)
-            yield key, cached.topic, cached.asked
+            yield key, cached.topic, cached.requested
 
     def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
         session = self._session

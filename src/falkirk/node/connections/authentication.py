@@ -204,7 +204,7 @@ class Authentication:
             answer, lifetime_ms = self._evaluate(bytes(request.auth_bytes), now_ms)
         except AuthenticationFailedError as error:
             kind = "re-authentication" if self._is_reauthenticating else "authentication"
-            message = error.told or (
+            message = error.client_message or (
                 f"Authentication failed during {kind} due to invalid credentials with SASL mechanism {self._mechanism}"
             )
             refused = SaslAuthenticateResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=message)
@@ -227,7 +227,7 @@ class Authentication:
         if self._is_reauthenticating and str(principal) != str(self.principal):
             before, now = (f"{one.type}.{one.name}" for one in (self.principal, principal))
             text = f"Cannot change principals during re-authentication from {before}: {now}"
-            raise AuthenticationFailedError(text, told=text)
+            raise AuthenticationFailedError(text, client_message=text)
         self.principal = principal
         self._server = None
         self.phase = Phase.OPEN

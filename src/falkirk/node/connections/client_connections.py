@@ -299,9 +299,9 @@ class ClientConnections:
 
     def answer_and_remember(self, request: OpenRequest, body: bytes) -> None:
         """Send a response, and reuse it for the same bytes on such a listener until `forget_answers`."""
-        asked = request.request
-        if request.outer is None and isinstance(asked, RequestReceived) and request.message is not None:
-            self._known_answers.keep(request.client.listener.name, asked, request.message, body)
+        requested = request.request
+        if request.outer is None and isinstance(requested, RequestReceived) and request.message is not None:
+            self._known_answers.keep(request.client.listener.name, requested, request.message, body)
         self.answer_body(request, body)
 
     def forget_answers(self, api_key: int | None = None) -> None:

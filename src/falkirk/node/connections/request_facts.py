@@ -55,7 +55,7 @@ class RequestFacts:
         # Of an ApiVersions in an unsupported version nothing else is known.
         message = ApiVersionsRequest() if request.message is None else request.message
         version = 0 if request.message is None else context.api_version
-        taken_ms = float(now_ms - request.opened_ms)
+        duration_ms = float(now_ms - request.opened_ms)
         return RequestLine(
             timestamp=now_ms,
             node_id=self._node_id,
@@ -70,8 +70,8 @@ class RequestFacts:
             request=_raw(loggable(message, version, self._release)),
             response=self._response(context.api_key, request.request.response_version, body),
             connection=f"{client.listener.endpoint}-{context.client_host}:0-{client.connection_id}",
-            total_time_ms=taken_ms,
-            local_time_ms=taken_ms,
+            total_time_ms=duration_ms,
+            local_time_ms=duration_ms,
             security_protocol=context.security_protocol,
             principal=str(context.principal),
             listener=context.listener,

@@ -39,14 +39,14 @@ def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsReq
     refused: dict[TopicPartition, RecordsDeleted] = {}
     for topic in request.topics:
         may_delete = view.authorizer.is_allowed(context, AclOperation.DELETE, ResourceType.TOPIC, topic.name)
-        for asked in topic.partitions:
-            partition = TopicPartition(topic.name, asked.partition_index)
+        for requested in topic.partitions:
+            partition = TopicPartition(topic.name, requested.partition_index)
             if not may_delete:
                 refused[partition] = RecordsDeleted(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif view.image.topics.partition(*partition) is None:
                 refused[partition] = RecordsDeleted(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             else:
-                offsets[partition] = asked.offset
+                offsets[partition] = requested.offset
 
     def done(deleted: Mapping[TopicPartition, RecordsDeleted]) -> None:
         answer(_response({**deleted, **refused}))

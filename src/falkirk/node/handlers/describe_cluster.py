@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.requests.api_error import ApiError
-from falkirk.node.handlers.parts.authorized_operations import NOT_ASKED_FOR, authorized_cluster_operations
+from falkirk.node.handlers.parts.authorized_operations import NOT_REQUESTED, authorized_cluster_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, broker_endpoints
 from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.route import Route
@@ -56,7 +56,7 @@ def handle(view: NodeView, context: RequestContext, request: DescribeClusterRequ
     leader_id = _random_broker(view, context) if is_broker else view.leader_id
     nodes = list(_brokers(view, context, request) if is_broker else _controllers(view, context.listener))
     leads = any(node.broker_id == leader_id for node in nodes)
-    operations = NOT_ASKED_FOR
+    operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:
         operations = authorized_cluster_operations(view, context)
     return DescribeClusterResponse(

@@ -44,15 +44,15 @@ def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequ
     """Return the configs that the client may see."""
     descriptions = ConfigDescriptions(view.release, view.node_id, view.static_configs, view.image.configs)
     results = []
-    for asked in request.resources:
-        resource = ConfigResource(asked.resource_type, asked.resource_name)
+    for requested in request.resources:
+        resource = ConfigResource(requested.resource_type, requested.resource_name)
         configs = _describe(view, context, descriptions, resource)
         # As in Kafka an absent message is empty.
         result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
         if isinstance(configs, ApiError):
             result.error_code, result.error_message = configs.error_code, configs.message or ""
         else:
-            result.configs = _as_asked(configs, asked.configuration_keys, request, context.api_version)
+            result.configs = _as_requested(configs, requested.configuration_keys, request, context.api_version)
         results.append(result)
     return DescribeConfigsResponse(results=results)
 
@@ -106,7 +106,7 @@ _DESCRIBE: Final[Mapping[int, Callable[[ConfigDescriptions, str], Descriptions]]
 }
 
 
-def _as_asked(
+def _as_requested(
     configs: Descriptions, names: Sequence[str] | None, request: DescribeConfigsRequest, api_version: int
 ) -> Descriptions:
     if names:

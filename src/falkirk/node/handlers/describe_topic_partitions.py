@@ -44,8 +44,8 @@ def handle(view: NodeView, context: RequestContext, request: DescribeTopicPartit
         return error_response(request, context.api_version, ErrorCode.INVALID_REQUEST, reason)
     start = "" if request.cursor is None else request.cursor.topic_name
     is_all = not request.topics
-    asked = view.image.topics.by_name if is_all else {topic.name for topic in request.topics}
-    names = sorted(name for name in asked if name >= start)
+    requested = view.image.topics.by_name if is_all else {topic.name for topic in request.topics}
+    names = sorted(name for name in requested if name >= start)
     page = _Page(view, context, request)
     refused = []
     for name in names:

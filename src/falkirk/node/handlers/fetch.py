@@ -62,7 +62,7 @@ def handle(view: NodeView, context: RequestContext, request: FetchRequest) -> Wi
     fetch = view.broker.fetch_sessions.begin(
         session_id=request.session_id,
         epoch=request.session_epoch,
-        partitions=dict(_asked(request)),
+        partitions=dict(_requested(request)),
         forgotten=_forgotten(request),
         uses_topic_ids=context.api_version >= _TOPIC_IDS_SINCE,
         is_follower=params.is_from_follower,
@@ -78,7 +78,7 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
     unknown: dict[FetchPartitionKey, PartitionData] = {}
     refused: dict[FetchPartitionKey, PartitionData] = {}
     topics = view.image.topics
-    for key, name, asked in fetch.partitions(topics.names):
+    for key, name, requested in fetch.partitions(topics.names):
         error = access.partition_error(key, name)
         if error is ErrorCode.UNKNOWN_TOPIC_ID:
             unknown[key] = refused_partition(key.partition, error)
@@ -86,15 +86,15 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
             refused[key] = refused_partition(key.partition, error)
         else:
             assert name is not None, "else it is refused"
-            reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, asked)
+            reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, requested)
 
     def done(fetched: Sequence[tuple[TopicIdPartition, PartitionFetched]]) -> None:
         leaders: dict[int, LeaderNode] = {}
         results: dict[FetchPartitionKey, PartitionData] = {}
         for partition, result in fetched:
-            key, asked = reads[partition]
+            key, requested = reads[partition]
             results[key] = fetched_partition(
-                view, context, partition, result, first_offset=asked.fetch_offset, leaders=leaders
+                view, context, partition, result, first_offset=requested.fetch_offset, leaders=leaders
             )
         # In Kafka's order: clients may see it.
         results |= unknown | refused
@@ -102,7 +102,7 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
 
     if reads:
         view.broker.replicas.fetch_records(
-            params, [(partition, asked) for partition, (_, asked) in reads.items()], done
+            params, [(partition, requested) for partition, (_, requested) in reads.items()], done
         )
     else:
         done(())
@@ -132,7 +132,7 @@ def _params(view: BrokerView, context: RequestContext, request: FetchRequest) ->
     )
 
 
-def _asked(request: FetchRequest) -> Iterator[tuple[FetchPartitionKey, FetchPartition]]:
+def _requested(request: FetchRequest) -> Iterator[tuple[FetchPartitionKey, FetchPartition]]:
     for topic in request.topics:
         for partition in topic.partitions:
             high_watermark = partition.high_watermark

@@ -32,15 +32,15 @@ def handle(view: BrokerView, context: RequestContext, request: LeaveGroupRequest
     if error is not NO_ERROR:
         return LeaveGroupResponse(error_code=error)
     client = client_of(context)
-    asked = request
+    requested = request
     if context.api_version < _MEMBERS_SINCE:
-        asked = replace(request, members=[MemberIdentity(member_id=request.member_id)])
+        requested = replace(request, members=[MemberIdentity(member_id=request.member_id)])
     return ask_group(
         view,
         context,
         request,
         request.group_id,
-        lambda shard, token: shard.leave_group(client, asked, token),
+        lambda shard, token: shard.leave_group(client, requested, token),
         change=lambda response: _fit(response, context),
     )
 

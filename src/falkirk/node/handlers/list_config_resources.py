@@ -37,14 +37,14 @@ def handle(view: NodeView, context: RequestContext, request: ListConfigResources
     if refused is not None:
         return refused
     known = _TYPES if context.api_version >= 1 else (CLIENT_METRICS,)
-    asked = request.resource_types or known
-    if not set(asked) <= set(known):
+    requested = request.resource_types or known
+    if not set(requested) <= set(known):
         return error_response(request, context.api_version, ErrorCode.UNSUPPORTED_VERSION)
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(name, resource_type)
             for resource_type in known
-            if resource_type in asked
+            if resource_type in requested
             for name in _names(view, context, resource_type)
         ]
     )

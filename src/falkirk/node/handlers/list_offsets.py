@@ -65,10 +65,10 @@ _BOUNDS: Final = (LATEST, EARLIEST, EARLIEST_LOCAL)
 
 def handle(view: BrokerView, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """Look up the offsets."""
-    counts = Counter(partition for partition, _ in _asked(request))
+    counts = Counter(partition for partition, _ in _requested(request))
     topics: dict[str, ListOffsetsTopicResponse] = {}
     answered: set[TopicPartition] = set()
-    for partition, asked in _asked(request):
+    for partition, requested in _requested(request):
         if partition in answered:
             continue
         answered.add(partition)
@@ -76,34 +76,34 @@ def handle(view: BrokerView, context: RequestContext, request: ListOffsetsReques
         if topic is None:
             topic = topics[partition.topic] = ListOffsetsTopicResponse(partition.topic, [])
         if not view.authorizer.is_allowed(context, AclOperation.DESCRIBE, ResourceType.TOPIC, partition.topic):
-            found = _error(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            found = _error(requested, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif counts[partition] > 1:
-            found = _error(asked, ErrorCode.INVALID_REQUEST)
-        elif asked.timestamp < 0 and context.api_version < _NAMED_SINCE.get(asked.timestamp, _NEVER):
-            found = _error(asked, ErrorCode.UNSUPPORTED_VERSION)
+            found = _error(requested, ErrorCode.INVALID_REQUEST)
+        elif requested.timestamp < 0 and context.api_version < _NAMED_SINCE.get(requested.timestamp, _NEVER):
+            found = _error(requested, ErrorCode.UNSUPPORTED_VERSION)
         else:
-            found = _answered(view, context, request, partition, asked)
+            found = _answered(view, context, request, partition, requested)
         topic.partitions.append(found)
     return ListOffsetsResponse(topics=list(topics.values()))
 
 
-def _asked(request: ListOffsetsRequest) -> Iterator[tuple[TopicPartition, ListOffsetsPartition]]:
+def _requested(request: ListOffsetsRequest) -> Iterator[tuple[TopicPartition, ListOffsetsPartition]]:
     for topic in request.topics:
-        for asked in topic.partitions:
-            yield TopicPartition(topic.name, asked.partition_index), asked
+        for requested in topic.partitions:
+            yield TopicPartition(topic.name, requested.partition_index), requested
 
 
-def _error(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(asked.partition_index, error)
+def _error(requested: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(requested.partition_index, error)
 
 
 def _log(
-    view: BrokerView, request: ListOffsetsRequest, partition: TopicPartition, asked: ListOffsetsPartition
+    view: BrokerView, request: ListOffsetsRequest, partition: TopicPartition, requested: ListOffsetsPartition
 ) -> UnifiedLog | ErrorCode:
     """Return the leader's log, for debugging that of any replica."""
     if request.replica_id == DEBUGGING_CONSUMER:
         return view.broker.replicas.log(partition)
-    return view.broker.replicas.leader_log(partition, asked.current_leader_epoch)
+    return view.broker.replicas.leader_log(partition, requested.current_leader_epoch)
 
 
 def _answered(
@@ -111,41 +111,41 @@ def _answered(
     context: RequestContext,
     request: ListOffsetsRequest,
     partition: TopicPartition,
-    asked: ListOffsetsPartition,
+    requested: ListOffsetsPartition,
 ) -> ListOffsetsPartitionResponse:
-    log = _log(view, request, partition, asked)
+    log = _log(view, request, partition, requested)
     if isinstance(log, ErrorCode):
-        return _error(asked, log)
+        return _error(requested, log)
     try:
         if context.api_version == 0:
-            return _find_old_style(log, request, asked, view.now_ms)
-        return _find(log, context, request, asked, leader_epoch=current_leader(view, *partition)[1])
+            return _find_old_style(log, request, requested, view.now_ms)
+        return _find(log, context, request, requested, leader_epoch=current_leader(view, *partition)[1])
     except OSError as error:
         view.broker.replicas.disk_failed(log, error)
-        return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR)
+        return _error(requested, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 def _find(
     log: UnifiedLog,
     context: RequestContext,
     request: ListOffsetsRequest,
-    asked: ListOffsetsPartition,
+    requested: ListOffsetsPartition,
     *,
     leader_epoch: int,
 ) -> ListOffsetsPartitionResponse:
     """Return an offset with its timestamp."""
     visible_end = _visible_end(log, request)
     is_behind = request.replica_id == CONSUMER and _epoch_start(log, leader_epoch) > log.high_watermark
-    found = _offset(log, asked.timestamp, leader_epoch, visible_end)
-    is_certain = asked.timestamp in _CERTAIN or (found is not None and found.offset < visible_end)
+    found = _offset(log, requested.timestamp, leader_epoch, visible_end)
+    is_certain = requested.timestamp in _CERTAIN or (found is not None and found.offset < visible_end)
     if is_behind and not is_certain:
         is_known = context.api_version >= _OFFSET_NOT_AVAILABLE_SINCE
-        return _error(asked, ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
-    if found is None or (found.offset >= visible_end and asked.timestamp not in _BOUNDS):
-        return _error(asked, ErrorCode.NONE)
+        return _error(requested, ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
+    if found is None or (found.offset >= visible_end and requested.timestamp not in _BOUNDS):
+        return _error(requested, ErrorCode.NONE)
     has_epoch = found.leader_epoch is not None and context.api_version >= _EPOCHS_SINCE
     return ListOffsetsPartitionResponse(
-        asked.partition_index,
+        requested.partition_index,
         timestamp=found.timestamp,
         offset=found.offset,
         leader_epoch=found.leader_epoch if has_epoch and found.leader_epoch is not None else _NO_EPOCH,
@@ -178,7 +178,7 @@ def _offset(log: UnifiedLog, timestamp: int, leader_epoch: int, visible_end: int
 
 
 def _find_old_style(
-    log: UnifiedLog, request: ListOffsetsRequest, asked: ListOffsetsPartition, now_ms: int
+    log: UnifiedLog, request: ListOffsetsRequest, requested: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
     """Return base offsets of segments and the log's end, in descending order from the last one of at most that time.
 
@@ -186,15 +186,15 @@ def _find_old_style(
     Partition.legacyFetchOffsetsForTimestamp.
     """
     starts = log.segment_starts(now_ms)
-    if asked.timestamp == EARLIEST:
+    if requested.timestamp == EARLIEST:
         del starts[1:]
-    elif asked.timestamp != LATEST:
-        while starts and starts[-1].timestamp > asked.timestamp:
+    elif requested.timestamp != LATEST:
+        while starts and starts[-1].timestamp > requested.timestamp:
             starts.pop()
-    offsets = [start.offset for start in reversed(starts)][: max(0, asked.max_num_offsets)]
+    offsets = [start.offset for start in reversed(starts)][: max(0, requested.max_num_offsets)]
     if request.replica_id == CONSUMER and any(offset > log.high_watermark for offset in offsets):
         offsets = [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
-    return ListOffsetsPartitionResponse(asked.partition_index, old_style_offsets=tuple(offsets))
+    return ListOffsetsPartitionResponse(requested.partition_index, old_style_offsets=tuple(offsets))
 
 
 ROUTE: Final[Route[BrokerView, ListOffsetsRequest]] = Route(

@@ -64,7 +64,7 @@ def handle(view: BrokerView, context: RequestContext, request: MetadataRequest) 
     if request.topics is None or (version == 0 and not request.topics):
         answer.add_all()
     else:
-        answer.add_asked([(topic.name, topic.topic_id) for topic in request.topics])
+        answer.add_requested([(topic.name, topic.topic_id) for topic in request.topics])
     # A client that is not yet authenticated must not get a kept response, nor a client what another may see.
     is_own = view.authorizer.is_configured or answer.creates_topics or context.security_protocol.startswith("SASL")
     return EncodedResponse(answer.body(), is_for_all=not is_own)
@@ -101,11 +101,11 @@ class _Answer:
             names = [name for name in names if name in allowed]
         self._add_found(self._topics.by_name[name] for name in names)
 
-    def add_asked(self, asked: list[tuple[str | None, bytes]]) -> None:
+    def add_requested(self, requested: list[tuple[str | None, bytes]]) -> None:
         """Add these topics, given by name or id; if there is an id, names are ignored."""
-        ids = {topic_id: None for _, topic_id in asked if topic_id != ZERO_UUID}
+        ids = {topic_id: None for _, topic_id in requested if topic_id != ZERO_UUID}
         if not ids:
-            self._add_names({name: None for name, _ in asked if name is not None})
+            self._add_names({name: None for name, _ in requested if name is not None})
             return
         known = {topic_id: self._topics.names[topic_id] for topic_id in ids if topic_id in self._topics.names}
         allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, known.values())

@@ -44,7 +44,7 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetCommitReque
         request,
         OffsetCommitResponse(topics=[]),
         by_id=version >= _IDS_SINCE,
-        operation=lambda shard, asked, token: shard.commit_offsets(client, asked, token),
+        operation=lambda shard, requested, token: shard.commit_offsets(client, requested, token),
         client_error=lambda error: commit_error(error, kind),
     )
 

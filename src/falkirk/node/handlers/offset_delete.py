@@ -34,9 +34,9 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteReque
         return OffsetDeleteResponse(error_code=error)
     sorted_ = sort_topics(view, context, request.topics)
     response = OffsetDeleteResponse(topics=[])
-    for topic, index, why in sorted_.refused:
-        _topic(response, topic.name).partitions.append(OffsetDeleteResponsePartition(index, why))
-    asked = replace(request, topics=sorted_.accepted)
+    for topic, index, refusal in sorted_.refused:
+        _topic(response, topic.name).partitions.append(OffsetDeleteResponsePartition(index, refusal))
+    requested = replace(request, topics=sorted_.accepted)
     client = client_of(context)
 
     def merged(part: WireMessage) -> OffsetDeleteResponse:
@@ -50,9 +50,9 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteReque
     return ask_group(
         view,
         context,
-        asked,
+        requested,
         request.group_id,
-        lambda shard, token: shard.delete_offsets(client, asked, token),
+        lambda shard, token: shard.delete_offsets(client, requested, token),
         change=merged,
     )
 

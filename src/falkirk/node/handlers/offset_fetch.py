@@ -85,7 +85,7 @@ def _ask(
     allowed, refused = named, list[tuple[OffsetFetchRequestTopics, ErrorCode]]()
     if named is not None:
         allowed, refused = _sort_out(view, context, named)
-    asked = replace(group, topics=allowed)
+    requested = replace(group, topics=allowed)
     client = client_of(context)
 
     def done(result: WireStruct | ErrorCode) -> None:
@@ -102,7 +102,7 @@ def _ask(
 
     view.broker.groups.schedule(
         group.group_id,
-        lambda shard, token: shard.fetch_offsets(client, asked, token, is_stable_required=request.require_stable),
+        lambda shard, token: shard.fetch_offsets(client, requested, token, is_stable_required=request.require_stable),
         done,
     )
 
@@ -116,7 +116,9 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
 
 
-def _as_only_group(asked: OffsetFetchRequestGroup, part: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:
+def _as_only_group(
+    requested: OffsetFetchRequestGroup, part: OffsetFetchResponseGroup, version: int
+) -> OffsetFetchResponse:
     if version < _GROUP_ERROR_SINCE and part.error_code:
         # This version has no error for the group.
         return OffsetFetchResponse(
@@ -128,7 +130,7 @@ def _as_only_group(asked: OffsetFetchRequestGroup, part: OffsetFetchResponseGrou
                         for index in topic.partition_indexes
                     ],
                 )
-                for topic in asked.topics or ()
+                for topic in requested.topics or ()
             ]
         )
     topics = [

@@ -36,23 +36,23 @@ def handle(
             context, AclOperation.DESCRIBE, ResourceType.TOPIC, topic.topic
         )
         found = [
-            _end_offset(view, topic.topic, asked)
+            _end_offset(view, topic.topic, requested)
             if may_ask
-            else EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, asked.partition)
-            for asked in topic.partitions
+            else EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, requested.partition)
+            for requested in topic.partitions
         ]
         topics.append(OffsetForLeaderTopicResult(topic.topic, found))
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _end_offset(view: BrokerView, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    log = view.broker.replicas.leader_log(TopicPartition(topic, asked.partition), asked.current_leader_epoch)
+def _end_offset(view: BrokerView, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+    log = view.broker.replicas.leader_log(TopicPartition(topic, requested.partition), requested.current_leader_epoch)
     if isinstance(log, ErrorCode):
-        return EpochEndOffset(log, asked.partition)
-    end = log.end_offset_for_epoch(asked.leader_epoch)
+        return EpochEndOffset(log, requested.partition)
+    end = log.end_offset_for_epoch(requested.leader_epoch)
     if end is None:
-        return EpochEndOffset(ErrorCode.NONE, asked.partition)
-    return EpochEndOffset(ErrorCode.NONE, asked.partition, end.epoch, end.offset)
+        return EpochEndOffset(ErrorCode.NONE, requested.partition)
+    return EpochEndOffset(ErrorCode.NONE, requested.partition, end.epoch, end.offset)
 
 
 ROUTE: Final[Route[BrokerView, OffsetForLeaderEpochRequest]] = Route(

@@ -50,7 +50,7 @@ def handle(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRe
         request,
         TxnOffsetCommitResponse(topics=[]),
         by_id=version >= _IDS_SINCE,
-        operation=lambda shard, asked, token: shard.commit_transactional_offsets(client, asked, token),
+        operation=lambda shard, requested, token: shard.commit_transactional_offsets(client, requested, token),
         client_error=client_error,
     )
 

@@ -55,7 +55,7 @@ def handle(view: BrokerView, context: RequestContext, request: WriteTxnMarkersRe
 
 
 def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer) -> None:
-    asked = [
+    requested = [
         (marker, topic.name, index)
         for marker in request.markers
         for topic in marker.topics
@@ -65,13 +65,15 @@ def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer
     def finish(results: Sequence[_Result]) -> None:
         answer(_response(results))
 
-    gathered: Gathered[_Result] = Gathered(len(asked), finish)
-    for place, (marker, topic, index) in enumerate(asked):
+    gathered: Gathered[_Result] = Gathered(len(requested), finish)
+    for place, (marker, topic, index) in enumerate(requested):
         _write(view, marker, topic, index, partial(_put, gathered, place, (marker, topic, index)))
 
 
-def _put(gathered: Gathered[_Result], place: int, asked: tuple[WritableTxnMarker, str, int], error: ErrorCode) -> None:
-    gathered.put(place, (*asked, error))
+def _put(
+    gathered: Gathered[_Result], place: int, requested: tuple[WritableTxnMarker, str, int], error: ErrorCode
+) -> None:
+    gathered.put(place, (*requested, error))
 
 
 def _write(

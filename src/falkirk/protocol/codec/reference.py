@@ -72,7 +72,7 @@ class _Reader:
         length = self._length(field, short=field.type == "string")
         if length is None:
             return None
-        data = self._take(length, start)
+        data = self._read_bytes(length, start)
         if field.type != "string":
             return data
         try:
@@ -81,7 +81,7 @@ class _Reader:
             self._fail(f"string is not UTF-8: {error.reason}", self.position - length + error.start)
 
     def _fixed(self, name: str) -> Any:  # Any: the field's type
-        return _FORMATS[name].unpack(self._take(_FORMATS[name].size, self.position))[0]
+        return _FORMATS[name].unpack(self._read_bytes(_FORMATS[name].size, self.position))[0]
 
     def _length(self, field: WireField, *, short: bool) -> int | None:
         start = self.position
@@ -126,7 +126,7 @@ class _Reader:
                 if self.position != stop:
                     self._fail(f"tagged field {tag} has {size} bytes, not those it says", start)
             else:
-                unknown.append((tag, self._take(size, start)))
+                unknown.append((tag, self._read_bytes(size, start)))
         if unknown:
             values["unknown_tagged_fields"] = tuple(unknown)
         return values
@@ -138,7 +138,7 @@ class _Reader:
             self._fail(error.reason, error.offset)
         return value
 
-    def _take(self, size: int, start: int) -> bytes:
+    def _read_bytes(self, size: int, start: int) -> bytes:
         left = len(self.buffer) - self.position
         if size > left:
             self._fail(f"{size} bytes wanted, {max(left, 0)} left", start)

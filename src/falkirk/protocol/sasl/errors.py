@@ -6,12 +6,12 @@ from __future__ import annotations
 class AuthenticationFailedError(Exception):
     """The exchange has ended without anybody being authenticated; `reason` is for our own log.
 
-    `told`: what the other side is told; None: nothing but that it failed, as the reason could say which users exist.
+    `client_message`: what the other side is told; None: nothing but that it failed, as the reason could say which users exist.
     """
 
-    def __init__(self, reason: str, *, told: str | None = None) -> None:
+    def __init__(self, reason: str, *, client_message: str | None = None) -> None:
         self.reason = reason
-        self.told = told
+        self.client_message = client_message
         super().__init__(reason)
 
 

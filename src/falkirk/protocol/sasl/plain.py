@@ -74,7 +74,7 @@ class PlainClient:
 
 
 def _refused(text: str) -> AuthenticationFailedError:
-    return AuthenticationFailedError(text, told=text)
+    return AuthenticationFailedError(text, client_message=text)
 
 
 def _digest(text: str) -> bytes:

@@ -31,14 +31,14 @@ class ScramPassword:
         self.name = name
         self.is_token = is_token
         self._password = password
-        self._asked: tuple[bytes, int] | None = None
+        self._requested: tuple[bytes, int] | None = None
         self._salted = b""
 
     def salted(self, salt: bytes, iterations: int) -> bytes:
         """Return the salted password."""
-        if self._asked != (salt, iterations):
+        if self._requested != (salt, iterations):
             self._salted = salted_password(self.mechanism, self._password, salt, iterations)
-            self._asked = (salt, iterations)
+            self._requested = (salt, iterations)
         return self._salted
 
 

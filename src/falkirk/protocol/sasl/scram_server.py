@@ -64,13 +64,13 @@ class ScramServer:
     def evaluate(self, token: bytes) -> bytes:
         """Evaluate the client's first or final message. Raises AuthenticationFailedError."""
         if self._first is None:
-            return self._take_first(parse_client_first(token))
-        return self._take_final(self._first, parse_client_final(token))
+            return self._receive_first(parse_client_first(token))
+        return self._receive_final(self._first, parse_client_final(token))
 
-    def _take_first(self, first: ClientFirst) -> bytes:
+    def _receive_first(self, first: ClientFirst) -> bytes:
         if first.authorization_id and first.authorization_id != first.name:
             text = "Authentication failed: Client requested an authorization id that is different from username"
-            raise AuthenticationFailedError(text, told=text)
+            raise AuthenticationFailedError(text, client_message=text)
         # Computed in any case: who is asked for must not be seen by how long the answer takes.
         unknown = unknown_credential(self._mechanism, self._secret, first.name)
         self._login = self._find(first.name, first.is_token)
@@ -85,7 +85,7 @@ class ScramServer:
         self._server_first = f"r={first.nonce}{self._nonce},s={salt},i={self._credential.iterations}"
         return self._server_first.encode()
 
-    def _take_final(self, first: ClientFirst, final: ClientFinal) -> bytes:
+    def _receive_final(self, first: ClientFirst, final: ClientFinal) -> bytes:
         credential, digest = self._credential, self._mechanism.digest
         assert credential is not None, "the first message was answered"
         signed = f"{first.bare},{self._server_first},{final.without_proof}".encode()

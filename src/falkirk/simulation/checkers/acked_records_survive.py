@@ -47,8 +47,8 @@ class AckedRecordsSurvive(DataChecker):
         found = {record.offset: record.value for batch in log.batches(start, end) for record in batch.records()}
         for what, known in (("acknowledged", history.acked), ("read", history.read)):
             for offset, value in known.items():
-                is_taken = offset < start or (keeping is Keeping.KEYS and offset < end and offset not in found)
-                if not is_taken and found.get(offset) != value:
+                is_removed = offset < start or (keeping is Keeping.KEYS and offset < end and offset not in found)
+                if not is_removed and found.get(offset) != value:
                     raise self.violated(
                         f"{self.place(broker_id, key)} has {shown(found.get(offset))} at offset {offset}, "
                         f"{what} was {shown(value)}"

@@ -73,7 +73,7 @@ class AckedWritesSurvive(Checker):
         if history.is_deletion_acknowledged:
             if topic is not None and topic.topic_id == history.topic_id:
                 yield f"topic {name} is there, its deletion was acknowledged"
-        elif not history.is_deletion_asked:
+        elif not history.is_deletion_requested:
             if topic is None or topic.topic_id != history.topic_id:
                 yield f"topic {name} is not there, its creation was acknowledged"
                 return

@@ -21,9 +21,9 @@ class AnswersWereNegotiated(Checker):
         """Compare the version with the range that was advertised last."""
         lowest, highest = (conversation.ranges or {}).get(api_key, (0, -1))
         if not lowest <= version <= highest:
-            told = "nothing" if highest < 0 else f"{lowest} to {highest}"
+            reported = "nothing" if highest < 0 else f"{lowest} to {highest}"
             host, listener = conversation.server
             raise self.violated(
                 f"{host} ({listener}) answered {conversation.client} in version {version} of API {api_key}, "
-                f"offered was {told}"
+                f"offered was {reported}"
             )

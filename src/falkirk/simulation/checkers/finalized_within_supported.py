@@ -35,12 +35,12 @@ class FinalizedWithinSupported(Checker):
         for controller_id, controller in image.cluster.controllers.items():
             self._check(f"controller {controller_id}", controller.features, levels)
 
-    def _check(self, who: str, features: Sequence[SupportedFeature], levels: Mapping[str, int]) -> None:
+    def _check(self, server: str, features: Sequence[SupportedFeature], levels: Mapping[str, int]) -> None:
         supported = {feature.name: feature for feature in features}
         for name, level in levels.items():
             feature = supported.get(name)
             if feature is None:
-                raise self.violated(f"{who} does not know {name}, finalized at {level}")
+                raise self.violated(f"{server} does not know {name}, finalized at {level}")
             lowest, highest = feature.min_supported_version, feature.max_supported_version
             if not lowest <= level <= highest:
-                raise self.violated(f"{who} supports {name} {lowest} to {highest}, finalized is {level}")
+                raise self.violated(f"{server} supports {name} {lowest} to {highest}, finalized is {level}")

@@ -40,7 +40,7 @@ class TopicHistory:
     """One topic; no name is used twice. A request without an answer may have been applied or not."""
 
     topic_id: bytes | None = None  # from the acknowledged creation
-    is_deletion_asked: bool = False
+    is_deletion_requested: bool = False
     is_deletion_acknowledged: bool = False
     config: Register = field(default_factory=Register)
     partition_count: Register = field(default_factory=Register)
@@ -59,6 +59,6 @@ class History:
     acls: dict[str, Register] = field(default_factory=dict)
     # Of metadata.version; empty if no operator changes it.
     levels: Register = field(default_factory=Register)
-    asked: int = 0
+    requested: int = 0
     acknowledged: int = 0
     acknowledged_through_brokers: int = 0

@@ -198,7 +198,7 @@ class Host:
             case Started():
                 pass
             case Stop(exit_code, reason):
-                self._timeline.add(self.name, f"stops with {exit_code}: {reason or 'as asked'}")
+                self._timeline.add(self.name, f"stops with {exit_code}: {reason or 'as requested'}")
                 self.stopped = effect
                 self._end()
             case _:

@@ -35,7 +35,7 @@ class Conversation:
     client: str
     server: tuple[str, str]
     ranges: dict[int, tuple[int, int]] | None = None
-    asked: dict[int, tuple[int, int]] = field(default_factory=dict)
+    requested: dict[int, tuple[int, int]] = field(default_factory=dict)
     buffers: tuple[bytearray, bytearray] = field(default_factory=lambda: (bytearray(), bytearray()))
 
 
@@ -50,15 +50,15 @@ class WireWatch:
         for frame in _frames(conversation.buffers[is_request], data):
             if is_request:
                 api_key, version, correlation_id = _REQUEST.unpack_from(frame)
-                conversation.asked[correlation_id] = (api_key, version)
+                conversation.requested[correlation_id] = (api_key, version)
             else:
                 self._answered(conversation, frame)
 
     def _answered(self, conversation: Conversation, frame: bytes) -> None:
-        asked = conversation.asked.pop(_SIZE.unpack_from(frame)[0], None)
-        if asked is None:
+        requested = conversation.requested.pop(_SIZE.unpack_from(frame)[0], None)
+        if requested is None:
             return
-        api_key, version = asked
+        api_key, version = requested
         if api_key != _API_VERSIONS:
             for checker in self._checkers:
                 checker.answered(conversation, api_key, version)

@@ -53,7 +53,7 @@ class Administrator(OperationClient):
         if self.is_over or now_ms < self._due_ms:
             return None
         self._due_ms = now_ms + 1 + self.chance.randrange(0, 2 * self._interval_ms)
-        self._history.asked += 1
+        self._history.requested += 1
         operations = self._topics if self.chance.random() < 0.7 else self._access
         self._current = operations.choose()
         return self._current.request

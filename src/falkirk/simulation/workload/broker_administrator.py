@@ -71,8 +71,8 @@ class BrokerAdministrator(BrokerClient):
         key = PartitionKey(place.topic_id, partition)
         read = self._history.of(key).read
         offset = _HIGH_WATERMARK if self.chance.random() < 0.3 or not read else self.chance.randrange(0, max(read) + 1)
-        asked = DeleteRecordsPartition(partition_index=partition, offset=offset)
-        request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[asked])], timeout_ms=1000)
+        requested = DeleteRecordsPartition(partition_index=partition, offset=offset)
+        request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[requested])], timeout_ms=1000)
         self.ask(place.leader_id, request, partial(self._deleted, key))
 
     def _deleted(self, key: PartitionKey, response: WireMessage | None) -> None:

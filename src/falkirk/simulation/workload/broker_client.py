@@ -57,7 +57,7 @@ class _Link:
     deadline_ms: int
     ranges: dict[int, tuple[int, int]] | None = None
     waiting: list[tuple[WireMessage, Answered | None]] = field(default_factory=list)
-    asked: deque[tuple[Answered, int]] = field(default_factory=deque)
+    requested: deque[tuple[Answered, int]] = field(default_factory=deque)
 
 
 class BrokerClient(ABC):
@@ -138,7 +138,7 @@ class BrokerClient(ABC):
     @property
     def next_wakeup_ms(self) -> int | None:
         """When a timeout or a request is due."""
-        times = [_deadline(link) for link in self._links.values() if link.ranges is None or link.asked]
+        times = [_deadline(link) for link in self._links.values() if link.ranges is None or link.requested]
         if not self._is_refreshing:
             times.append(self._refresh_at_ms)
         if self.due_ms is not None:
@@ -188,7 +188,7 @@ class BrokerClient(ABC):
             self._effects.append(Send(link.connection_id, frame(data)))
         else:
             _, data = link.connection.send_request(request, version)
-            link.asked.append((done, self.now_ms + REQUEST_TIMEOUT_MS))
+            link.requested.append((done, self.now_ms + REQUEST_TIMEOUT_MS))
             self._effects.append(Send(link.connection_id, data))
 
     def _usable(self, ranges: Mapping[int, tuple[int, int]], key: int) -> int | None:
@@ -207,7 +207,7 @@ class BrokerClient(ABC):
                 for request, done in waiting:
                     self.ask(broker_id, request, done)
             else:
-                done, _ = link.asked.popleft()
+                done, _ = link.requested.popleft()
                 done(response)
 
     def _lose(self, broker_id: int, link: _Link) -> None:
@@ -217,7 +217,7 @@ class BrokerClient(ABC):
         del self._links[broker_id]
         self._effects.append(Close(link.connection_id))
         self.refresh()
-        for done, _ in link.asked:
+        for done, _ in link.requested:
             done(None)
         for _, never_sent in link.waiting:
             if never_sent is not None:
@@ -263,4 +263,4 @@ def _is_older(place: PartitionPlace, known: PartitionPlace) -> bool:
 def _deadline(link: _Link) -> int:
     if link.ranges is None:
         return link.deadline_ms
-    return link.asked[0][1] if link.asked else 1 << 62
+    return link.requested[0][1] if link.requested else 1 << 62

@@ -63,7 +63,7 @@ class _Session:
 
     session_id: int = 0
     epoch: int = _FULL_EPOCH
-    asked: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
+    requested: dict[PartitionKey, tuple[int, int]] = field(default_factory=dict)
     is_asking: bool = False
     retry_at_ms: int = 0
     topics: dict[PartitionKey, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Session:
     def reset(self) -> None:
         """Start a new session with all partitions; this closes the old one."""
         self.epoch = _FULL_EPOCH
-        self.asked = {}
+        self.requested = {}
 
 
 class Consumer(BrokerClient):
@@ -153,9 +153,9 @@ class Consumer(BrokerClient):
         if position.is_asking or self.now_ms < position.retry_at_ms or place.leader_id not in self.brokers:
             return
         position.is_asking = True
-        asked = ListOffsetsPartition(partition_index=position.key.partition, timestamp=_EARLIEST)
+        requested = ListOffsetsPartition(partition_index=position.key.partition, timestamp=_EARLIEST)
         request = ListOffsetsRequest(
-            replica_id=-1, topics=[ListOffsetsTopic(name=position.topic, partitions=[asked])], timeout_ms=1000
+            replica_id=-1, topics=[ListOffsetsTopic(name=position.topic, partitions=[requested])], timeout_ms=1000
         )
         self.ask(place.leader_id, request, partial(self._begins, position))
 
@@ -177,19 +177,21 @@ class Consumer(BrokerClient):
         session.retry_at_ms = self.now_ms + _RETRY_MS
         version = self.version(broker_id, _FETCH)
         is_incremental = self._has_sessions and version is not None and version >= _FIRST_WITH_SESSIONS
-        if not wanted and (not is_incremental or not session.asked):
+        if not wanted and (not is_incremental or not session.requested):
             return
         if not is_incremental:
             session.reset()
-        asked = {
+        requested = {
             position.key: (position.offset or 0, place.leader_epoch if self._tells_epoch else -1)
             for position, place in wanted
         }
         session.topics.update({position.key: position.topic for position, _ in wanted})
-        known = {} if session.epoch == _FULL_EPOCH else session.asked
-        news = {key: told for key, told in asked.items() if known.get(key) != told}
-        gone = [key for key in known if key not in asked]
-        session.asked = asked
+        known = {} if session.epoch == _FULL_EPOCH else session.requested
+        news = {
+            key: offset_and_epoch for key, offset_and_epoch in requested.items() if known.get(key) != offset_and_epoch
+        }
+        gone = [key for key in known if key not in requested]
+        session.requested = requested
         session.is_asking = True
         request = FetchRequest(
             max_wait_ms=_MAX_WAIT_MS,
@@ -198,7 +200,7 @@ class Consumer(BrokerClient):
             isolation_level=self._isolation_level,
             session_id=session.session_id if is_incremental else 0,
             session_epoch=session.epoch if is_incremental else _SESSIONLESS_EPOCH,
-            topics=[_fetched(session.topics[key], key, told) for key, told in news.items()],
+            topics=[_fetched(session.topics[key], key, offset_and_epoch) for key, offset_and_epoch in news.items()],
             forgotten_topics_data=[
                 ForgottenTopic(topic=session.topics[key], topic_id=key.topic_id, partitions=(key.partition,))
                 for key in gone
@@ -230,14 +232,14 @@ class Consumer(BrokerClient):
         session.retry_at_ms = self.now_ms + 1
         if is_incremental:
             self._go_on(session, response)
-        by_name = {topic: key.topic_id for key, topic in session.topics.items() if key in session.asked}
+        by_name = {topic: key.topic_id for key, topic in session.topics.items() if key in session.requested}
         for topic in response.responses:
             topic_id = by_name[topic.topic] if topic.topic else topic.topic_id
             for answer in topic.partitions:
                 key = PartitionKey(topic_id, answer.partition_index)
                 position = self.positions.get(key)
-                asked = session.asked.get(key)
-                if position is not None and asked is not None and position.offset == asked[0]:
+                requested = session.requested.get(key)
+                if position is not None and requested is not None and position.offset == requested[0]:
                     self._read_partition(broker_id, position, answer)
 
     def _go_on(self, session: _Session, response: FetchResponse) -> None:
@@ -305,12 +307,12 @@ def whole_batches(records: bytes) -> Iterator[RecordBatch]:
             return
 
 
-def _fetched(topic: str, key: PartitionKey, told: tuple[int, int]) -> FetchTopic:
-    offset, leader_epoch = told
-    asked = FetchPartition(
+def _fetched(topic: str, key: PartitionKey, offset_and_epoch: tuple[int, int]) -> FetchTopic:
+    offset, leader_epoch = offset_and_epoch
+    requested = FetchPartition(
         partition=key.partition,
         current_leader_epoch=leader_epoch,
         fetch_offset=offset,
         partition_max_bytes=_PARTITION_BYTES_MAX,
     )
-    return FetchTopic(topic=topic, topic_id=key.topic_id, partitions=[asked])
+    return FetchTopic(topic=topic, topic_id=key.topic_id, partitions=[requested])

@@ -43,7 +43,7 @@ class ControllerClient(ABC):
         self._ranges: dict[int, tuple[int, int]] | None = None
         self._deadline_ms: int | None = None
         self._retry_at_ms = 0
-        self.is_asked_to_stop = False
+        self.must_stop = False
         self._effects: list[Effect] = []
 
     # --- For subclasses
@@ -83,7 +83,7 @@ class ControllerClient(ABC):
                 case ConnectionLost(connection_id, _) if connection_id == self._connection_id:
                     self._give_up(now_ms)
                 case ShutdownRequested():
-                    self.is_asked_to_stop = True
+                    self.must_stop = True
                 case _:
                     pass  # of a connection that was given up
         if self._deadline_ms is not None and now_ms >= self._deadline_ms:

@@ -71,7 +71,7 @@ _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
 _POLL_INTERVAL_MS: Final = 300
 _SHARE_OF_FAREWELLS: Final = 0.8
-_TELLS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+_SIGNS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
 _MAY_END_IT: Final = frozenset(
     {
         ErrorCode.UNSUPPORTED_VERSION,
@@ -181,7 +181,9 @@ class GroupMember(BrokerClient):
                 rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
                 heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
             )
-            return ClassicMembership(settings, subscribe=self._subscription, assign=self._assign, took=self._took)
+            return ClassicMembership(
+                settings, subscribe=self._subscription, assign=self._assign, on_assignment=self._on_assignment
+            )
         consumer = ConsumerSettings(
             group_id=self._plan.group_id, topics=(self._plan.topic,), rebalance_timeout_ms=REBALANCE_TIMEOUT_MS
         )
@@ -227,7 +229,7 @@ class GroupMember(BrokerClient):
             for place, member_id in enumerate(ids)
         }
 
-    def _took(self, assignment: ConsumerProtocolAssignment) -> None:
+    def _on_assignment(self, assignment: ConsumerProtocolAssignment) -> None:
         if self._level is not None and assignment.user_data is not None:
             self._level.apply(assignment.user_data)
             self._history.record_level(self._plan.group_id, self._membership.epoch, self._level.level, self.name)
@@ -310,7 +312,7 @@ class GroupMember(BrokerClient):
                 member.lost(self.now_ms)
                 return
             member.answered(response, self.now_ms)
-            if member is self._membership and isinstance(response, _TELLS_OF_LIFE) and not response.error_code:
+            if member is self._membership and isinstance(response, _SIGNS_OF_LIFE) and not response.error_code:
                 self._sure_until_ms = sent_ms + min(SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS)
 
         self.ask(coordinator, request, done)
@@ -349,12 +351,12 @@ class GroupMember(BrokerClient):
     def _commit(self, coordinator: int) -> None:
         member, topic = self._membership, self._plan.topic
         offsets = {each: self._history.next_offset(self._key(each)) for each in sorted(member.assigned)}
-        asked = [OffsetCommitRequestPartition(each.partition, offset) for each, offset in offsets.items()]
+        requested = [OffsetCommitRequestPartition(each.partition, offset) for each, offset in offsets.items()]
         request = OffsetCommitRequest(
             group_id=self._plan.group_id,
             generation_id_or_member_epoch=member.epoch,
             member_id=member.member_id,
-            topics=[OffsetCommitRequestTopic(name=topic, topic_id=self._topic_id, partitions=asked)],
+            topics=[OffsetCommitRequestTopic(name=topic, topic_id=self._topic_id, partitions=requested)],
         )
         self._is_asking_offsets = True
 
@@ -386,8 +388,10 @@ class GroupMember(BrokerClient):
         numbers = tuple(sorted(each.partition for each in wanted))
         at_least = {each: self._history.acked_by_now(self._key(each)) for each in wanted}
         if version >= _FIRST_WITH_GROUPS:
-            asked = OffsetFetchRequestTopics(name=topic, topic_id=self._topic_id, partition_indexes=numbers)
-            request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._plan.group_id, topics=[asked])])
+            requested = OffsetFetchRequestTopics(name=topic, topic_id=self._topic_id, partition_indexes=numbers)
+            request = OffsetFetchRequest(
+                groups=[OffsetFetchRequestGroup(group_id=self._plan.group_id, topics=[requested])]
+            )
         else:
             request = OffsetFetchRequest(group_id=self._plan.group_id, topics=[OffsetFetchRequestTopic(topic, numbers)])
         self._is_asking_offsets = True

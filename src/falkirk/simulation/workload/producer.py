@@ -202,8 +202,8 @@ class Producer(BrokerClient):
         for batch in [batch for batch in lane.batches if self.now_ms >= batch.give_up_at_ms]:
             self._give_up(lane, batch, "takes too long")
 
-    def _give_up(self, lane: _Lane, batch: _Batch, why: str) -> None:
-        self.note(f"gives up a batch of {lane.topic}-{lane.partition}: {why}")
+    def _give_up(self, lane: _Lane, batch: _Batch, reason: str) -> None:
+        self.note(f"gives up a batch of {lane.topic}-{lane.partition}: {reason}")
         lane.batches.remove(batch)
         lane.is_draining = True
         self._history.given_up += len(batch.values)

@@ -70,7 +70,7 @@ class ScriptedBroker(ControllerClient):
 
     def next_request(self, now_ms: int) -> WireMessage | None:
         """Register, then send heartbeats, and at times a new ISR of a partition that it leads."""
-        if self.is_asked_to_stop and self._stop_at_ms is None:
+        if self.must_stop and self._stop_at_ms is None:
             self._stop_at_ms, self._due_ms = now_ms + _SHUTDOWN_MS_MAX, now_ms
         if self._stop_at_ms is not None and now_ms >= self._stop_at_ms:
             self.stop()
@@ -88,7 +88,7 @@ class ScriptedBroker(ControllerClient):
             broker_epoch=self.broker_epoch,
             current_metadata_offset=_CAUGHT_UP,
             want_fence=False,
-            want_shut_down=self.is_asked_to_stop,
+            want_shut_down=self.must_stop,
         )
 
     def answered(self, response: WireMessage, now_ms: int) -> bool:
@@ -102,7 +102,7 @@ class ScriptedBroker(ControllerClient):
                 return error not in NOT_ACTIVE
             case _:
                 assert isinstance(response, BrokerHeartbeatResponse)
-                return self._heard(response, now_ms)
+                return self._heartbeat_answered(response, now_ms)
 
     def _registered(self, response: BrokerRegistrationResponse, now_ms: int) -> bool:
         self._due_ms = now_ms + _REGISTRATION_RETRY_MS
@@ -114,8 +114,8 @@ class ScriptedBroker(ControllerClient):
             self.note(f"may not register: {ErrorCode(response.error_code).name}")
         return response.error_code not in NOT_ACTIVE
 
-    def _heard(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:
-        self._due_ms = now_ms + (50 if self.is_asked_to_stop else HEARTBEAT_INTERVAL_MS)
+    def _heartbeat_answered(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:
+        self._due_ms = now_ms + (50 if self.must_stop else HEARTBEAT_INTERVAL_MS)
         if response.error_code in NOT_ACTIVE:
             self._due_ms = now_ms
             return False

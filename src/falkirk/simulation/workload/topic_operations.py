@@ -75,7 +75,7 @@ class TopicOperations:
     def _delete(self, name: str) -> Operation:
         self._mine.remove(name)
         topic = self._history.topics[name]
-        topic.is_deletion_asked = True
+        topic.is_deletion_requested = True
 
         def done(_: object) -> None:
             topic.is_deletion_acknowledged = True

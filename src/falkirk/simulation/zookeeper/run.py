@@ -19,7 +19,7 @@ from falkirk.simulation.zookeeper.checkers.malformed_stays import MalformedStays
 from falkirk.simulation.zookeeper.checkers.minimums_are_justified import MinimumsAreJustified
 from falkirk.simulation.zookeeper.checkers.nodes_stop_for_a_reason import INCOMPATIBLE, NodesStopForAReason
 from falkirk.simulation.zookeeper.checkers.only_the_controller_writes import OnlyTheControllerWrites
-from falkirk.simulation.zookeeper.checkers.told_features_are_true import ToldFeaturesAreTrue
+from falkirk.simulation.zookeeper.checkers.reported_features_are_true import ReportedFeaturesAreTrue
 from falkirk.simulation.zookeeper.faults import DELAY_MS_MAX, LATE_MS_MAX, ZooKeeperFaults
 from falkirk.simulation.zookeeper.scenario import FEATURES, ZooKeeperScenario
 from falkirk.simulation.zookeeper.workload.features_administrator import FeaturesAdministrator
@@ -91,7 +91,7 @@ class _Run:
             AnswersAreKept(self._history),
             self._stops,
         )
-        world.network.watch = WireWatch((ToldFeaturesAreTrue(self._truth, self._by_name),))
+        world.network.watch = WireWatch((ReportedFeaturesAreTrue(self._truth, self._by_name),))
         self._ensemble.observers.append(self._committed)
         self._truth.observers.append(self._written)
 
@@ -108,7 +108,7 @@ class _Run:
             opened=self._writers.__setitem__,
         )
         machine.listeners_to_answers.append(self._answered)
-        machine.listeners_to_questions.append(self._asked)
+        machine.listeners_to_questions.append(self._requested)
         machine.host.observers.append(self._check)
         machine.host.listeners_to_facts.append(self._hear)
         return machine
@@ -202,9 +202,9 @@ class _Run:
         unregistered = [machine.name for machine in self._machines if not self._is_registered(machine)]
         if unregistered:
             return f"not registered: {', '.join(unregistered)}"
-        return self._untold(since_ms)
+        return self._unreported(since_ms)
 
-    def _untold(self, since_ms: int) -> str | None:
+    def _unreported(self, since_ms: int) -> str | None:
         """Return which client has not received the current features from which broker; None if all have."""
         now = self._truth.now
         if now.znode is None or now.state is None:
@@ -212,12 +212,12 @@ class _Run:
         levels = {name: (each.min_level, each.max_level) for name, each in now.state.features.items()}
         for client in self._clients:
             for machine in self._machines:
-                epoch, told, at_ms = client.told.get(machine.node_id, (-1, {}, -1))
+                epoch, reported, at_ms = client.reported.get(machine.node_id, (-1, {}, -1))
                 if at_ms <= since_ms:
                     return f"{client.name} has not been told anything by {machine.name}"
                 is_served = machine.has_features and now.state.is_enabled
-                if is_served and (epoch, told) != (now.znode.version, levels):
-                    return f"{machine.name} tells {told} of epoch {epoch}, not {levels} of {now.znode.version}"
+                if is_served and (epoch, reported) != (now.znode.version, levels):
+                    return f"{machine.name} tells {reported} of epoch {epoch}, not {levels} of {now.znode.version}"
         return None
 
     # --- What is looked at
@@ -267,9 +267,9 @@ class _Run:
         for checker in self._checkers:
             checker.features_written(writer, before, after)
 
-    def _asked(self, machine: Machine, operation: Operation) -> None:
+    def _requested(self, machine: Machine, operation: Operation) -> None:
         for checker in self._checkers:
-            checker.asked(machine, operation)
+            checker.requested(machine, operation)
 
     def _answered(self, machine: Machine, operation: Operation, answer: Answer) -> None:
         self._marks.answered(operation, answer, FEATURES_PATH)

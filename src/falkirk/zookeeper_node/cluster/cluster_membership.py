@@ -220,9 +220,9 @@ class ClusterMembership:
             self.session.open()
 
     def _reason_unconnected(self) -> str:
-        said = _UNCONNECTED.get(self.session.state, "no connection could be made")
+        reason = _UNCONNECTED.get(self.session.state, "no connection could be made")
         timeout_ms = self._config.zookeeper_connection_timeout_ms
-        return f"zookeeper.connect={self._config.zookeeper_connect}: {said}, for {timeout_ms} ms"
+        return f"zookeeper.connect={self._config.zookeeper_connect}: {reason}, for {timeout_ms} ms"
 
     def _refresh(self) -> None:
         """Read everything again: watches may have been lost."""

@@ -233,8 +233,8 @@ def _supported_features(text: str, release: Release) -> dict[str, SupportedRange
         supported[name.strip()] = found
     if IBP_FEATURE in supported:
         known = inter_broker_protocol.feature_level(_highest_protocol(release))
-        said = f"{_SUPPORTED_FEATURES}: release {release} knows {IBP_FEATURE} up to level {known}"
-        _require(supported[IBP_FEATURE].highest <= known, said)
+        reason = f"{_SUPPORTED_FEATURES}: release {release} knows {IBP_FEATURE} up to level {known}"
+        _require(supported[IBP_FEATURE].highest <= known, reason)
     return dict(sorted({IBP_FEATURE: SupportedRange(1, highest), **supported}.items()))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.handlers.describe_cluster import BROKER, endpoint_error
-from falkirk.node.handlers.parts.authorized_operations import NOT_ASKED_FOR, authorized_cluster_operations
+from falkirk.node.handlers.parts.authorized_operations import NOT_REQUESTED, authorized_cluster_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE
 from falkirk.node.handlers.parts.route import Route
 from falkirk.protocol.error_response import error_response
@@ -32,14 +32,14 @@ def handle(view: ZooKeeperView, context: RequestContext, request: DescribeCluste
     if error is not None:
         return error_response(request, context.api_version, *error)
     brokers = [DescribeClusterBroker(*broker) for broker in broker_nodes(view, context.listener)]
-    is_told = any(broker.broker_id == view.controller_id for broker in brokers)
-    operations = NOT_ASKED_FOR
+    is_listed = any(broker.broker_id == view.controller_id for broker in brokers)
+    operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:
         operations = authorized_cluster_operations(view, context)
     return DescribeClusterResponse(
         endpoint_type=BROKER,
         cluster_id=view.cluster_id,
-        controller_id=view.controller_id if is_told else NO_NODE,
+        controller_id=view.controller_id if is_listed else NO_NODE,
         brokers=brokers,
         cluster_authorized_operations=operations,
     )

@@ -67,14 +67,14 @@ def _topics(view: ZooKeeperView, context: RequestContext, request: MetadataReque
     wants_operations = context.api_version >= TOPIC_OPERATIONS_SINCE and request.include_topic_authorized_operations
     for name in dict.fromkeys(topic.name for topic in topics if topic.name is not None):
         is_possible = reason_invalid_name(name) is None
-        told = MetadataResponseTopic(
+        answer = MetadataResponseTopic(
             error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_possible else ErrorCode.INVALID_TOPIC_EXCEPTION,
             name=name,
             is_internal=name in view.internal_topics,
         )
         if wants_operations:
-            told.topic_authorized_operations = authorized_topic_operations(view, context, name)
-        yield told
+            answer.topic_authorized_operations = authorized_topic_operations(view, context, name)
+        yield answer
 
 
 ROUTE: Final[Route[ZooKeeperView, MetadataRequest]] = Route(ZooKeeperView, MetadataRequest, handle)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         ControllerRegistrationRequest,
     )
 
-_TELLS_PREVIOUS_EPOCH_FROM = 3
+_REPORTS_PREVIOUS_EPOCH_FROM = 3
 
 
 class ClusterControl:
@@ -99,7 +99,7 @@ class ClusterControl:
             # It says which life of it ended in order; only that one is sure to have kept what it had.
             was_clean = (
                 existing is not None
-                and api_version >= _TELLS_PREVIOUS_EPOCH_FROM
+                and api_version >= _REPORTS_PREVIOUS_EPOCH_FROM
                 and request.previous_broker_epoch == existing.broker_epoch
             )
             left = self._replication.broker_fenced if was_clean else self._replication.broker_had_unclean_shutdown

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The type whose offsets outlive its members.
 _CONSUMER: Final = "consumer"
 # What an operator reads; the rest is counted.
-_MEMBERS_TOLD_MAX: Final = 10
+_MEMBERS_NAMED_MAX: Final = 10
 _GROUP_TYPES: Final[Mapping[str, str]] = {
     GROUP_VERSION: _CONSUMER,
     SHARE_VERSION: "share",
@@ -132,7 +132,7 @@ def _group_loss(group: GroupInUse) -> ReportedLoss:
         source=f"{CONSUMER_OFFSETS}-{group.partition}",
         before={
             "members": group.members,
-            "member_ids": list(group.member_ids[:_MEMBERS_TOLD_MAX]),
+            "member_ids": list(group.member_ids[:_MEMBERS_NAMED_MAX]),
             "committed_offsets": group.committed,
             "share_partitions": group.share_partitions,
         },
@@ -142,9 +142,9 @@ def _group_loss(group: GroupInUse) -> ReportedLoss:
 
 
 def _group_detail(group: GroupInUse) -> str:
-    told = list(group.member_ids[:_MEMBERS_TOLD_MAX])
-    more = len(group.member_ids) - len(told)
-    names = ", ".join([*told, *([f"and {more} more"] if more else [])])
+    named = list(group.member_ids[:_MEMBERS_NAMED_MAX])
+    more = len(group.member_ids) - len(named)
+    names = ", ".join([*named, *([f"and {more} more"] if more else [])])
     detail = f"group {group.group_id} is a {group.type} group with {group.members} members"
     if names:
         detail += f" ({names})"

@@ -80,20 +80,20 @@ class FeatureControl:
         Errors, of a feature or of the whole: INVALID_UPDATE_VERSION for whatever cannot be; INVALID_REQUEST for a
         feature without a name or named twice.
         """
-        asked = read_updates(request, context.api_version)
-        updates = {update.name: update for update in asked}
+        requested = read_updates(request, context.api_version)
+        updates = {update.name: update for update in requested}
         current = self._levels(context)
         wanted = {**current, **{update.name: update.level for update in updates.values()}}
         errors = {
             name: ApiError(ErrorCode.INVALID_REQUEST, _MALFORMED[fault].format(name))
-            for name, fault in malformed(asked).items()
+            for name, fault in malformed(requested).items()
         }
         blockers: list[Blocker] = []
         for name in map_order(list(updates)):
             if name not in errors:
                 found = self._blockers(request, updates[name], current.get(name, 0), context)
                 blockers += [blocker.reported() for blocker in found.found]
-                error = self._why_refused(updates[name], current.get(name, 0), wanted, found)
+                error = self._refusal(updates[name], current.get(name, 0), wanted, found)
                 if error is not None:
                     errors[name] = error
         decision = FeatureUpdateDecision(
@@ -172,7 +172,7 @@ class FeatureControl:
         )
         return find_blockers(need, self._state.image, self._settings, context)
 
-    def _why_refused(
+    def _refusal(
         self, update: FeatureUpdate, current: int, wanted: Mapping[str, int], blockers: Blockers
     ) -> ApiError | None:
         if _is_below_floor(update, current) and not blockers.is_everyone:
@@ -180,7 +180,7 @@ class FeatureControl:
             below = f"Unable to set a metadata.version less than {FLOOR}"
             return refused_lowering(self._settings.release, current, update.level, below)
         reason = (
-            _why_malformed(update)
+            _reason_malformed(update)
             or (blockers.text if blockers.found else None)
             or _MISDIRECTED.get(direction_fault(update, current))
         )
@@ -252,7 +252,7 @@ def _is_below_floor(update: FeatureUpdate, current: int) -> bool:
     return update.name == METADATA_VERSION and update.is_downgrade and 0 <= update.level < min(FLOOR.level, current)
 
 
-def _why_malformed(update: FeatureUpdate) -> str | None:
+def _reason_malformed(update: FeatureUpdate) -> str | None:
     if update.upgrade_type is None:
         return "The controller does not support the given upgrade type."
     if update.level < 0:

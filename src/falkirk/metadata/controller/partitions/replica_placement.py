@@ -66,7 +66,7 @@ class _Brokers:
     def __init__(self, random: Chance, brokers: list[int]) -> None:
         self._brokers = sorted(brokers)
         self._offset = random.randrange(0, len(brokers)) if brokers else 0
-        self._taken = 0
+        self._placed = 0
         self._turn = 0
 
     def next(self, turn: int) -> int | None:
@@ -74,12 +74,12 @@ class _Brokers:
         count = len(self._brokers)
         if count and turn != self._turn:
             self._turn = turn
-            self._taken = 0
+            self._placed = 0
             self._offset = (self._offset + 1) % count
-        if self._taken >= count:
+        if self._placed >= count:
             return None
-        broker = self._brokers[(self._taken + self._offset) % count]
-        self._taken += 1
+        broker = self._brokers[(self._placed + self._offset) % count]
+        self._placed += 1
         return broker
 
     def shuffle(self, random: Chance) -> None:

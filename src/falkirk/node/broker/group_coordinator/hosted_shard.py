@@ -236,8 +236,8 @@ class HostedShard:
     def _begin(self, shard: GroupCoordinatorShard, load: ShardLoad) -> None:
         self.state = HostState.ACTIVE
         self._load = None
-        took_ms = self._context.step.now_ms - self._load_began_ms
-        self._emit("info", "group-coordinator-loaded", {"records": load.record_count, "ms": took_ms})
+        duration_ms = self._context.step.now_ms - self._load_began_ms
+        self._emit("info", "group-coordinator-loaded", {"records": load.record_count, "ms": duration_ms})
         for type_, count in sorted(load.unknown_types.items()):
             self._emit("warning", "unknown-records-skipped", {"record_type": type_, "records": count})
         self._run(shard.loaded)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.cluster_authorization import AuthorizingView
     from falkirk.node.handlers.parts.view import NodeView
 
-NOT_ASKED_FOR: Final = -(2**31)
+NOT_REQUESTED: Final = -(2**31)
 _CLUSTER_OPERATIONS: Final = (
     AclOperation.CREATE,
     AclOperation.ALTER,

@@ -64,8 +64,8 @@ def commit_topics(
         partitions_of(topic.name, topic.topic_id).append(partition_class(index, error))
     if not sorted_.accepted:
         return response
-    asked = replace(request, topics=sorted_.accepted)
-    ids = {topic.name: topic.topic_id for topic in asked.topics}
+    requested = replace(request, topics=sorted_.accepted)
+    ids = {topic.name: topic.topic_id for topic in requested.topics}
 
     def merged(part: Any) -> OffsetCommitResponse | TxnOffsetCommitResponse:
         for topic in part.topics:
@@ -75,9 +75,9 @@ def commit_topics(
     return ask_group(
         view,
         context,
-        asked,
+        requested,
         request.group_id,
-        lambda shard, token: operation(shard, asked, token),
+        lambda shard, token: operation(shard, requested, token),
         client_error=client_error,
         change=merged,
     )

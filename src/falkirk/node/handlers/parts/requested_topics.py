@@ -54,8 +54,8 @@ def sort_topics(
     the id that the request lacks.
     """
     result: SortedTopics[T] = SortedTopics()
-    for asked in topics:
-        topic = _named(view, asked, by_id=by_id)
+    for requested in topics:
+        topic = _named(view, requested, by_id=by_id)
         error = _topic_error(view, context, topic)
         left = []
         for partition in topic.partitions:
@@ -73,13 +73,13 @@ def sort_topics(
     return result
 
 
-def _named(view: NodeView, asked: T, *, by_id: bool) -> T:
-    if not hasattr(asked, "topic_id"):
-        return asked
+def _named(view: NodeView, requested: T, *, by_id: bool) -> T:
+    if not hasattr(requested, "topic_id"):
+        return requested
     if by_id:
-        return replace(asked, name=view.image.topics.names.get(asked.topic_id, ""))  # type: ignore[type-var]
-    known = view.image.topics.topic(asked.name)
-    return replace(asked, topic_id=ZERO_UUID if known is None else known.topic_id)  # type: ignore[type-var]
+        return replace(requested, name=view.image.topics.names.get(requested.topic_id, ""))  # type: ignore[type-var]
+    known = view.image.topics.topic(requested.name)
+    return replace(requested, topic_id=ZERO_UUID if known is None else known.topic_id)  # type: ignore[type-var]
 
 
 def _topic_error(view: NodeView, context: RequestContext, topic: RequestedTopic) -> ErrorCode:

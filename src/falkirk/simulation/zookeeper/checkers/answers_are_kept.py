@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.zookeeper.checkers.zookeeper_checker import ZooKeeperChecker
-from falkirk.simulation.zookeeper.workload.update_history import Told
+from falkirk.simulation.zookeeper.workload.update_history import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from falkirk.metadata.zookeeper.finalized_features import FeatureState
-    from falkirk.simulation.zookeeper.workload.update_history import AskedUpdate, UpdateHistory
+    from falkirk.simulation.zookeeper.workload.update_history import RequestedUpdate, UpdateHistory
     from falkirk.simulation.zookeeper.world.features_truth import Written
     from falkirk.simulation.zookeeper.world.machine import Machine, Writer
 
@@ -24,7 +24,7 @@ class AnswersAreKept(ZooKeeperChecker):
 
     def __init__(self, history: UpdateHistory) -> None:
         self._history = history
-        self._open: list[AskedUpdate] = []
+        self._open: list[RequestedUpdate] = []
         self._seen = 0
 
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
@@ -49,15 +49,15 @@ class AnswersAreKept(ZooKeeperChecker):
         self._open += self._history.updates[self._seen :]
         self._seen = len(self._history.updates)
         for update in self._open:
-            if update.told:
+            if update.outcomes:
                 self._check_answer(update)
-        self._open = [update for update in self._open if not update.told]
+        self._open = [update for update in self._open if not update.outcomes]
 
-    def _check_answer(self, update: AskedUpdate) -> None:
-        for name, told in update.told.items():
-            if told is Told.DONE and not update.is_dry_run and name not in update.applied:
+    def _check_answer(self, update: RequestedUpdate) -> None:
+        for name, outcome in update.outcomes.items():
+            if outcome is Outcome.DONE and not update.is_dry_run and name not in update.applied:
                 raise self.violated(f"{update.what}: {name} is said to have been done, and was not")
-            if told is Told.REFUSED and name in update.applied - update.doubted:
+            if outcome is Outcome.REFUSED and name in update.applied - update.doubted:
                 raise self.violated(f"{update.what}: {name} is said to have been refused, and was done")
 
 
@@ -70,5 +70,5 @@ def _changes(before: FeatureState, after: FeatureState) -> Iterator[tuple[str, i
             yield name, level
 
 
-def _is_same(asked: int, written: int) -> bool:
-    return asked == written or (asked < 1 and written < 1)
+def _is_same(requested: int, written: int) -> bool:
+    return requested == written or (requested < 1 and written < 1)

@@ -33,12 +33,12 @@ class IncompatibleNodesStop(ZooKeeperChecker):
         for change in transaction.changes:
             if change.after is None or change.path != broker_path(machine.node_id):
                 continue
-            told = decode_broker(change.after.data, change.path).features
+            reported = decode_broker(change.after.data, change.path).features
             supported = dict(machine.supported) if machine.has_features else None
-            if told != supported:
-                raise self.violated(f"{machine.name} tells that it supports {told}, and supports {supported}")
+            if reported != supported:
+                raise self.violated(f"{machine.name} tells that it supports {reported}, and supports {supported}")
 
-    def asked(self, machine: Machine, operation: Operation) -> None:
+    def requested(self, machine: Machine, operation: Operation) -> None:
         """Check that a node that registers may do so."""
         if isinstance(operation, Create) and operation.path == broker_path(machine.node_id):
             self._registers(machine)

@@ -22,7 +22,7 @@ class ZooKeeperChecker:
     def features_written(self, writer: Writer | None, before: Written, after: Written) -> None:
         """Check a write to the features znode."""
 
-    def asked(self, machine: Machine, operation: Operation) -> None:
+    def requested(self, machine: Machine, operation: Operation) -> None:
         """Handle a node's operation; all answers before it have been handled."""
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:

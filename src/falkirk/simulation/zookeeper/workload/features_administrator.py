@@ -9,7 +9,7 @@ from falkirk.protocol.messages import MetadataResponse, UpdateFeaturesRequest, U
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.zookeeper.workload.update_history import AskedUpdate, Told
+from falkirk.simulation.zookeeper.workload.update_history import RequestedUpdate, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,15 +85,15 @@ class FeaturesAdministrator(BrokerClient):
             validate_only=version > 0 and self.chance.random() < 0.2,
         )
         levels = {update.feature: update.max_version_level for update in updates}
-        asked = AskedUpdate(
+        requested = RequestedUpdate(
             what=f"{self.name} {levels} v{version} of broker {target}",
             levels=levels,
             is_dry_run=request.validate_only,
             over_at_ms=self.now_ms + request.timeout_ms + _AFTERMATH_MS,
         )
-        self._history.ask(asked)
+        self._history.ask(requested)
         self._is_asking = True
-        self.ask(target, request, lambda response: self._answered(asked, response, version))
+        self.ask(target, request, lambda response: self._answered(requested, response, version))
 
     def _update(self, name: str, version: int) -> FeatureUpdateKey:
         """Choose an update, mostly a valid one."""
@@ -109,24 +109,24 @@ class FeaturesAdministrator(BrokerClient):
         downgrade = UpgradeType.SAFE_DOWNGRADE if self.chance.random() < 0.8 else UpgradeType.UNSAFE_DOWNGRADE
         return FeatureUpdateKey(name, level, upgrade_type=downgrade if allows else UpgradeType.UPGRADE)
 
-    def _answered(self, asked: AskedUpdate, response: WireMessage | None, version: int) -> None:
+    def _answered(self, requested: RequestedUpdate, response: WireMessage | None, version: int) -> None:
         self._is_asking = False
         assert response is None or isinstance(response, UpdateFeaturesResponse)
-        self._history.answer(asked, response, version)
-        for name, told in asked.told.items():
-            if told is Told.DONE and not asked.is_dry_run:
-                self._levels[name] = asked.levels[name]
+        self._history.answer(requested, response, version)
+        for name, outcome in requested.outcomes.items():
+            if outcome is Outcome.DONE and not requested.is_dry_run:
+                self._levels[name] = requested.levels[name]
             elif self.chance.random() < 0.3:
                 # Its knowledge is wrong.
                 self._levels[name] = self.chance.choice(_LEVELS)
         if response is None:
             self._marks.add("update without an answer")
             return
-        self._marks.add("partial success" if len(set(asked.told.values())) > 1 else "whole answer")
+        self._marks.add("partial success" if len(set(requested.outcomes.values())) > 1 else "whole answer")
         errors = {response.error_code, *(result.error_code for result in response.results)}
         for error in sorted(errors):
             self._marks.add(f"update told {ErrorCode(error).name}")
-        if asked.is_dry_run and Told.DONE in asked.told.values():
+        if requested.is_dry_run and Outcome.DONE in requested.outcomes.values():
             self._marks.add("dry run accepted")
         if response.error_code == ErrorCode.NOT_CONTROLLER:
             self.controller_id = -1

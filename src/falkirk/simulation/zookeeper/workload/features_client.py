@@ -19,13 +19,13 @@ Features = dict[str, tuple[int, int]]
 
 
 class FeaturesClient(BrokerClient):
-    """`told`: each broker's last epoch and levels, and when; `highest_epoch`: that of the features in use."""
+    """`reported`: each broker's last epoch and levels, and when; `highest_epoch`: that of the features in use."""
 
     def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
         super().__init__(name, brokers, chance)
         # Responses have features from version 3 on.
         self._versions_behind = 0
-        self.told: dict[int, tuple[int, Features, int]] = {}
+        self.reported: dict[int, tuple[int, Features, int]] = {}
         self.highest_epoch = -1
         # How often a broker reported an older epoch than another one before.
         self.older = 0
@@ -51,6 +51,6 @@ class FeaturesClient(BrokerClient):
         assert isinstance(response, ApiVersionsResponse)
         epoch = response.finalized_features_epoch
         levels = {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
-        self.told[broker_id] = epoch, levels, self.now_ms
+        self.reported[broker_id] = epoch, levels, self.now_ms
         self.older += epoch < self.highest_epoch
         self.highest_epoch = max(epoch, self.highest_epoch)

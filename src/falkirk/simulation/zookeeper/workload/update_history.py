@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages import UpdateFeaturesResponse
 
 
-class Told(Enum):
+class Outcome(Enum):
     """An administrator's knowledge of one feature of a request."""
 
     NOTHING_YET = "nothing yet"
@@ -25,7 +25,7 @@ class Told(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class AskedUpdate:
+class RequestedUpdate:
     """One UpdateFeatures request. `levels`: by feature, below 1 to delete. `over_at_ms`: it changes nothing after that.
 
     `applied`: features that it changed. `doubted`: those of them that another request may have changed as well.
@@ -35,17 +35,17 @@ class AskedUpdate:
     levels: Mapping[str, int]
     is_dry_run: bool
     over_at_ms: int
-    told: dict[str, Told] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
     applied: set[str] = field(default_factory=set)
     doubted: set[str] = field(default_factory=set)
 
-    def of(self, name: str) -> Told:
+    def of(self, name: str) -> Outcome:
         """Return the outcome of a feature."""
-        return self.told.get(name, Told.NOTHING_YET)
+        return self.outcomes.get(name, Outcome.NOTHING_YET)
 
     def may_change(self, name: str, now_ms: int) -> bool:
         """Return whether the request may still change the feature."""
-        is_known = self.of(name) in (Told.DONE, Told.REFUSED)
+        is_known = self.of(name) in (Outcome.DONE, Outcome.REFUSED)
         return name in self.levels and not (self.is_dry_run or is_known or now_ms > self.over_at_ms)
 
 
@@ -53,38 +53,38 @@ class UpdateHistory:
     """All requests of a run. Each feature has one administrator, which sends one request at a time."""
 
     def __init__(self) -> None:
-        self.updates: list[AskedUpdate] = []
+        self.updates: list[RequestedUpdate] = []
         # Of non-dry requests.
         self.done = 0
         self.refused = 0
 
-    def ask(self, update: AskedUpdate) -> None:
+    def ask(self, update: RequestedUpdate) -> None:
         """Record a request."""
         self.updates.append(update)
 
-    def candidates(self, name: str, now_ms: int) -> Iterator[AskedUpdate]:
+    def candidates(self, name: str, now_ms: int) -> Iterator[RequestedUpdate]:
         """Yield the requests that may have changed a feature, the newest first."""
         return (update for update in reversed(self.updates) if update.may_change(name, now_ms))
 
-    def answer(self, update: AskedUpdate, response: UpdateFeaturesResponse | None, version: int) -> None:
+    def answer(self, update: RequestedUpdate, response: UpdateFeaturesResponse | None, version: int) -> None:
         """Record the response; None if there will be none."""
         names = list(update.levels)
         if response is None or response.error_code == ErrorCode.REQUEST_TIMED_OUT:
-            update.told = dict.fromkeys(names, Told.UNKNOWN)
+            update.outcomes = dict.fromkeys(names, Outcome.UNKNOWN)
         elif response.error_code:
-            update.told = dict.fromkeys(names, Told.REFUSED)
+            update.outcomes = dict.fromkeys(names, Outcome.REFUSED)
         elif version > 1:
-            update.told = dict.fromkeys(names, Told.DONE)
+            update.outcomes = dict.fromkeys(names, Outcome.DONE)
         else:
             errors = {result.feature: result.error_code for result in response.results}
             assert set(errors) == set(names), f"asked of {names}, told of {sorted(errors)}"
-            update.told = {name: _told(errors[name]) for name in names}
+            update.outcomes = {name: _outcome(errors[name]) for name in names}
         if not update.is_dry_run:
-            self.done += Told.DONE in update.told.values()
-            self.refused += Told.REFUSED in update.told.values()
+            self.done += Outcome.DONE in update.outcomes.values()
+            self.refused += Outcome.REFUSED in update.outcomes.values()
 
 
-def _told(error_code: int) -> Told:
+def _outcome(error_code: int) -> Outcome:
     if error_code == ErrorCode.NONE:
-        return Told.DONE
-    return Told.UNKNOWN if error_code == ErrorCode.REQUEST_TIMED_OUT else Told.REFUSED
+        return Outcome.DONE
+    return Outcome.UNKNOWN if error_code == ErrorCode.REQUEST_TIMED_OUT else Outcome.REFUSED

@@ -197,12 +197,12 @@ class Ensemble:
         """Fire the watches of a change, once per session and path."""
         parent, _ = parent_and_name(change.path)
         for session in list(self._sessions.values()):
-            is_told = change.path in session.data_watches
+            is_notified = change.path in session.data_watches
             session.data_watches.pop(change.path, None)
             if change.after is None:
-                is_told |= change.path in session.child_watches
+                is_notified |= change.path in session.child_watches
                 session.child_watches.pop(change.path, None)
-            if is_told:
+            if is_notified:
                 session.notify(change.path)
             if (change.before is None or change.after is None) and parent in session.child_watches:
                 del session.child_watches[parent]

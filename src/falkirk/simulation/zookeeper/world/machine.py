@@ -313,19 +313,19 @@ class _Process:
         self.inbox: list[ZooKeeperEvent] = []
         self._machine = machine
         self._node = node
-        self._asked: dict[int, Operation] = {}
+        self._requested: dict[int, Operation] = {}
 
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
         """Process events of connections and of the session; return the effects for the host."""
-        told, self.inbox = self.inbox, []
+        reported, self.inbox = self.inbox, []
         self._machine.read_before = self._machine.known.reading
-        for event in told:
+        for event in reported:
             if isinstance(event, SessionChanged) and event.state is SessionState.EXPIRED:
                 self._machine.known.is_caught_up = False
             elif isinstance(event, ZooKeeperAnswered):
-                self._machine.answered(self._asked.pop(event.request_id), event.answer)
+                self._machine.answered(self._requested.pop(event.request_id), event.answer)
         effects: list[Effect] = []
-        for effect in self._node.step([*events, *told], now_ms):
+        for effect in self._node.step([*events, *reported], now_ms):
             if isinstance(effect, (OpenSession, CloseSession, AskZooKeeper)):
                 self._execute(effect)
             else:
@@ -341,6 +341,6 @@ class _Process:
 
     def _execute(self, effect: ZooKeeperEffect) -> None:
         if isinstance(effect, AskZooKeeper):
-            self._asked[effect.request_id] = effect.operation
+            self._requested[effect.request_id] = effect.operation
             self._machine.asks(effect.operation)
         self.link.execute(effect)

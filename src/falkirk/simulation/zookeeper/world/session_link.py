@@ -82,7 +82,7 @@ class _Pipe(Generic[T]):
 
     clock: Clock
     is_blocked: Callable[[], bool]
-    take: Callable[[T], None]
+    receive: Callable[[T], None]
     waiting: deque[tuple[int, T]] = field(default_factory=deque)
     last_due_ms: int = 0
     is_closed: bool = False
@@ -97,7 +97,7 @@ class _Pipe(Generic[T]):
             if self.is_blocked():
                 self.clock.after(_RETRY_MS, self._pump)
                 return
-            self.take(self.waiting.popleft()[1])
+            self.receive(self.waiting.popleft()[1])
 
 
 class SessionLink:

@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 Levels = dict[str, tuple[int, int]]
 
 
-class ToldFeaturesAreTrue(ZooKeeperChecker):
+class ReportedFeaturesAreTrue(ZooKeeperChecker):
     """Per process. The epoch is the znode's version: it starts over when an operator deletes the znode."""
 
     def __init__(self, truth: FeaturesTruth, machines: Mapping[str, Machine]) -> None:
         self._truth = truth
         self._machines = machines
         # By process: which of the writes it has told last.
-        self._told: dict[tuple[str, int], int] = {}
+        self._reported: dict[tuple[str, int], int] = {}
 
     def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
         """Find the advertised features among those written."""
         machine = self._machines[server[0]]
         process = machine.name, machine.host.starts
-        epoch, told = response.finalized_features_epoch, _levels(response)
+        epoch, reported = response.finalized_features_epoch, _levels(response)
         if epoch < 0:
-            if told:
-                raise self.violated(f"{machine.name} tells {told} without an epoch")
+            if reported:
+                raise self.violated(f"{machine.name} tells {reported} without an epoch")
             return
-        first = self._told.get(process, 0)
+        first = self._reported.get(process, 0)
         for number in range(first, len(self._truth.writes)):
-            if _matches(self._truth.writes[number], epoch, told):
-                self._told[process] = number
+            if _matches(self._truth.writes[number], epoch, reported):
+                self._reported[process] = number
                 return
         last = self._truth.writes[first]
         raise self.violated(
-            f"{machine.name} tells {told} of epoch {epoch}, which has not stood so since "
+            f"{machine.name} tells {reported} of epoch {epoch}, which has not stood so since "
             f"{last.state} of epoch {last.znode.version if last.znode else -1}, which it told"
         )
 
@@ -54,8 +54,8 @@ def _levels(response: ApiVersionsResponse) -> Levels:
     return {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
 
 
-def _matches(written: Written, epoch: int, told: Levels) -> bool:
+def _matches(written: Written, epoch: int, reported: Levels) -> bool:
     if written.znode is None or written.state is None or written.znode.version != epoch:
         return False
     features = written.state.features if written.state.is_enabled else {}
-    return {name: (levels.min_level, levels.max_level) for name, levels in features.items()} == told
+    return {name: (levels.min_level, levels.max_level) for name, levels in features.items()} == reported

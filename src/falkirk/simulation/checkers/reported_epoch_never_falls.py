@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from falkirk.simulation.machine.wire_watch import Conversation
 
 
-class ToldEpochNeverFalls(Checker):
+class ReportedEpochNeverFalls(Checker):
     """Per node and listener, across restarts. -1 means unknown. One epoch always has the same levels."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
+        self._reported: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
 
     def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
         """Compare with what the node advertised before."""
@@ -23,12 +23,12 @@ class ToldEpochNeverFalls(Checker):
         if epoch < 0:
             return
         levels = {each.name: each.max_version_level for each in response.finalized_features}
-        before, levels_before = self._told.get(server, (-1, {}))
+        before, levels_before = self._reported.get(server, (-1, {}))
         if epoch < before:
             raise self.violated(f"{server[0]} ({server[1]}) tells epoch {epoch}, it told {before}")
         if epoch == before and levels != levels_before:
             raise self.violated(f"{server[0]} ({server[1]}) tells {levels} in epoch {epoch}, it told {levels_before}")
-        self._told[server] = epoch, levels
+        self._reported[server] = epoch, levels
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
         """Check nothing."""

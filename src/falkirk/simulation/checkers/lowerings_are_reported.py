@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from falkirk.simulation.views.replica_view import ReplicaView
 
 
-class LoweringsAreTold(Checker):
+class LoweringsAreReported(Checker):
     """Compares the losses of the image just before each lowering with the ledger that the administrator received.
 
     Everything else that was written is covered by AckedWritesSurvive, at any level.
@@ -32,6 +32,6 @@ class LoweringsAreTold(Checker):
             lost = {loss.key_text for loss in change.losses or ()}
             if lost and change.after.level not in self._history.unsafe:
                 raise self.violated(f"SAFE to {change.after} lost {sorted(lost)}")
-            told = self._history.reported(change.after)
-            if told is not None and not lost <= told:
-                raise self.violated(f"{change.after} lost {sorted(lost - told)}, which nobody was told")
+            known = self._history.reported(change.after)
+            if known is not None and not lost <= known:
+                raise self.violated(f"{change.after} lost {sorted(lost - known)}, which no response reported")
