@@ -32,6 +32,13 @@ UNUSED: dict[str, str] = {
     "falkirk.server.zookeeper_session._DirectHandler.dispatch_callback": CALLED_BY_LIBRARY,
 }
 
+# Words with another one in the field: reported, requested, received, reason.
+REPLACED_WORDS = re.compile(
+    r"(^|_)(un)?(told|asked|who|why|took)(_|$)|(Told|Asked|Took)([A-Z]|$)|^_?takes?(_(in|over|note|first|final))?$"
+)
+# `take` is Arrow's and numpy's, `why` the name of a column.
+KEPT_NAMES = {"take", "why"}
+
 LONG_FUNCTIONS = {
     "protocol/record_scan.py: _scan": "every produced record comes through it; calls would double its time",
 }
@@ -137,6 +144,21 @@ def test_docstrings_begin_as_the_field_writes():
         if (docstring := ast.get_docstring(node)) and DIALECT.match(docstring)
     ]
     assert found == []
+
+
+def test_names_are_the_words_of_the_field():
+    found = {
+        f"{module.path}: {name}"
+        for module in written_modules()
+        for name in {*module.names, *_defined_anywhere(module)} - KEPT_NAMES
+        if REPLACED_WORDS.search(name)
+    }
+    assert sorted(found) == []
+
+
+def _defined_anywhere(module):
+    for node in module.of(ast.arg, ast.Name, *Definition.__args__):
+        yield node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else node.name
 
 
 def test_one_name_is_bound_to_one_kind_of_error_in_a_function():

@@ -33,7 +33,7 @@ class SocketAsker:
         _, data = self._connection.send_request(message, version)
         self._socket.sendall(data)
         # Nobody answers it, so the next answer is another one's.
-        self._connection._asked.pop()
+        self._connection._requested.pop()
         try:
             return self.ask(ApiVersionsRequest(), 0) is not None
         except (BrokenPipeError, ConnectionResetError):

@@ -45,7 +45,7 @@ class NetworkAsker:
         client = self._client
         client.send(message, version)
         # Nobody answers it, so the next answer is another one's.
-        client.connection._asked.pop()
+        client.connection._requested.pop()
         return self.ask(ApiVersionsRequest(), 0) is not None
 
     def wait(self) -> None:

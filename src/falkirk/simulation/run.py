@@ -425,7 +425,7 @@ class _Run:
             **self._world.network.counts,
             "steps": sum(host.steps for host in hosts),
             "starts": sum(host.starts for host in hosts),
-            "asked": self._history.requested,
+            "requested": self._history.requested,
             "acknowledged": self._history.acknowledged,
             **(self._data_counts() if self._scenario.data is not None else {}),
         }

@@ -49,7 +49,7 @@ def test_everybody_else_is_refused(token: bytes, told: str) -> None:
     server = PlainServer(USERS)
     with pytest.raises(AuthenticationFailedError) as error:
         server.evaluate(token)
-    assert error.value.told == told
+    assert error.value.client_message == told
     assert server.authenticated is None
 
 

@@ -105,7 +105,7 @@ def test_an_unknown_user_is_answered_as_one_with_a_wrong_password_is() -> None:
     assert failure(client(SHA_256, "alice", "wrong"), server(SHA_256, "secret")).startswith("Authentication failed")
     with pytest.raises(AuthenticationFailedError) as refused:
         exchange(client(SHA_256, "nobody", "wrong"), server(SHA_256, "secret"))
-    assert refused.value.told is None
+    assert refused.value.client_message is None
 
 
 def test_an_unknown_user_has_always_the_same_salt() -> None:
@@ -162,8 +162,8 @@ def test_a_nonce_that_is_not_ours_is_refused() -> None:
 def test_nobody_may_act_as_another() -> None:
     with pytest.raises(AuthenticationFailedError) as error:
         server(SHA_256, "secret").evaluate(b"n,a=bob,n=alice,r=client")
-    assert error.value.told is not None
-    assert "authorization id" in error.value.told
+    assert error.value.client_message is not None
+    assert "authorization id" in error.value.client_message
 
 
 def test_a_credential_of_too_few_iterations_is_not_used() -> None:

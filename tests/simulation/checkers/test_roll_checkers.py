@@ -122,7 +122,7 @@ def test_a_loss_that_is_not_in_the_ledger_is_told():
     details = SimpleNamespace(losses=[], undo_bundle="there")
     said_yes = SimpleNamespace(to=LOW, is_dry_run=False, message="", details=details)
     history = FeatureHistory(Register(values=[LOW.level]), unsafe={LOW.level}, answers=[said_yes])
-    with pytest.raises(InvariantViolatedError, match="which nobody was told"):
+    with pytest.raises(InvariantViolatedError, match="which no response reported"):
         LoweringsAreReported(levels(LOSS), history).at_end({})
     details.losses.append({"key": "ACL of ann"})
     LoweringsAreReported(levels(LOSS), history).at_end({})

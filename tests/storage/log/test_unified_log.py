@@ -495,6 +495,17 @@ def test_an_idle_segment_rolls_when_it_is_asked_to():
     assert list(log.segments.base_offsets) == [0, 1]
 
 
+def test_segment_jitter_ms_spreads_the_rolls_of_logs_that_began_together():
+    rolls = []
+    for partition in range(20):
+        log = opened(directory=f"/d0/t-{partition}", segment_ms=1000, segment_jitter_ms=400)
+        produce(log)
+        rolls.append(next(ms for ms in range(500, 1500) if log.roll_if_due(NOW + ms) or len(log.segments) > 1))
+    assert 600 < min(rolls) < 750
+    assert 850 < max(rolls) <= 1001
+    assert len(set(rolls)) > 15
+
+
 # --- Retention
 
 

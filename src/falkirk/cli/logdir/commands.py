@@ -125,7 +125,7 @@ def plan(
     Exit status: 1 if something is in the way, else 3 if something would be lost, else 0.
     """
     with hold_locks(nodes := find_nodes(directories)):
-        made = _plan_of(nodes, to, release, tombstones=tombstone_orphaned_groups)
+        made = _plan_downgrade(nodes, to, release, tombstones=tombstone_orphaned_groups)
     choose_output(json=json).show(PlanView(made, everything=everything))
     raise typer.Exit(_status(made))
 
@@ -163,14 +163,14 @@ def downgrade_command(
             json=json,
         )
     if in_place:
-        ledger = _finish_interrupted(directories)
+        ledger = _complete_interrupted(directories)
         if ledger is not None:
             output.show(DowngradeView(ledger, in_place=True, everything=everything))
             return
     elif out is not None:
         check_out(out)
     with hold_locks(nodes := find_nodes(directories)):
-        made = _plan_of(nodes, to, release, tombstones=tombstone_orphaned_groups)
+        made = _plan_downgrade(nodes, to, release, tombstones=tombstone_orphaned_groups)
         try:
             if in_place:
                 result = downgrade_in_place(PosixDisk(), made, out, unsafe=unsafe)
@@ -242,7 +242,7 @@ def diff(
     choose_output(json=json).show(DifferenceView(list(differences(clusters[0].image, clusters[1].image)), *clusters))
 
 
-def _plan_of(nodes: list[NodeDirs], to: str, release: str | None, *, tombstones: bool) -> Plan:
+def _plan_downgrade(nodes: list[NodeDirs], to: str, release: str | None, *, tombstones: bool) -> Plan:
     target = parse_target(to, read_by=release)
     with reading():
         cluster = read_cluster(PosixDisk(), nodes)
@@ -262,7 +262,7 @@ def _oldest_reader(cluster: Cluster) -> Release:
     return latest_release() if at is None else parse_target(str(at.level)).release
 
 
-def _finish_interrupted(directories: list[Path]) -> DowngradeLedger | None:
+def _complete_interrupted(directories: list[Path]) -> DowngradeLedger | None:
     """Complete or roll back an interrupted run of --in-place; return its ledger if the downgrade is complete now."""
     done, result = False, None
     for log_dir in interrupted_log_dirs(directories):

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 LATE_MS_MAX: Final = 1500
 DELAY_MS_MAX: Final = 60
 _DOWN_MS_MAX: Final = 2500
-# Of things that last.
+# Durations of faults that end by themselves.
 _LASTS_MS: Final = (100, SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS + 500, 5000)
-# How far servers that lag are behind.
+# How far lagging servers are behind.
 _LAG_MS: Final = 1500
 _MENDED_AFTER_MS: Final = 2500
-# How often ZooKeeper is not there, or takes no writes, when a node starts.
+# Probability that ZooKeeper is down, or refuses writes, when a node starts.
 _FAILS_AT_START: Final = 0.15
-# How often something happens to a controller just when it writes, of each kind that there is.
+# Probability of each kind of fault at a write of the controller.
 _FAILS_AT_WRITE: Final = 0.05
 
 
@@ -88,7 +88,7 @@ class ZooKeeperFaults:
         if kinds.LATE_NOTIFICATIONS in chosen:
             sessions.late_notifications, sessions.late_ms_max = self._chance.choice((0.1, 0.5)), LATE_MS_MAX
         for machine in self._machines:
-            machine.listeners_to_questions.append(self._fault_on_write)
+            machine.listeners_to_requests.append(self._fault_on_write)
         if kinds.LAGGING_SERVERS in chosen:
             self._lag()
         self._restart_stopped()
@@ -179,7 +179,7 @@ class ZooKeeperFaults:
             for kind in sorted(ways.keys() & self._scenario.kinds):
                 ways[kind](machine)
 
-    # --- What happens
+    # --- Kinds of faults
 
     def _lose_watches(self, machine: Machine) -> None:
         if machine.link is not None and machine.link.lose_watches():
@@ -226,7 +226,7 @@ class ZooKeeperFaults:
         machine.host.deliver(ShutdownRequested())
 
     def _spoil(self, machine: Machine) -> None:  # noqa: ARG002  as the others
-        # Rare: an hour of a clumsy operator would hide all else.
+        # Rare, because every such edit hides other faults.
         if self._chance.random() < 0.4:
             self._hands.spoil()
             self._world.clock.after(self._chance.randrange(100, _MENDED_AFTER_MS), self._hands.mend)

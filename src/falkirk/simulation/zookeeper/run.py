@@ -46,12 +46,12 @@ HEALING_MS: Final = 25_000
 _TICK_MS: Final = 50
 # Updates required after the last fault before a run may end.
 _UPDATES: Final = 2
-# A controller may have so much to do before it takes what it was told: other updates first, some answers each.
+# How far a controller may be behind its notifications: earlier updates come first, with some responses each.
 _GRACE_MS: Final = 300
 _ANSWERS_BEFORE: Final = 40
-# News of features: told late, or not at all and read at the next refresh; then some questions.
+# How long a client may know old features: a late notification or the next refresh, then some requests.
 _NEWS_MS_MAX: Final = REFRESH_MS + LATE_MS_MAX + 10 * DELAY_MS_MAX + 500
-# Facts that report a defect: no fault around a node may cause them.
+# Facts that report a defect of the node itself; no injected fault may cause them.
 _DEFECTS: Final = frozenset(("handler-failed", "response-cannot-be-written"))
 
 
@@ -71,7 +71,7 @@ class _Run:
         self._ensemble = Ensemble()
         self._truth = FeaturesTruth(self._ensemble, world.clock, FEATURES_PATH)
         self._writers: dict[int, Writer] = {}
-        # The life of each machine that registered last.
+        # By machine: the start that registered last.
         self._registered: dict[str, int] = {}
         self._conditions = LinkConditions()
         self._machines = [self._machine(index) for index in range(len(self._scenario.releases))]
@@ -95,7 +95,7 @@ class _Run:
         self._ensemble.observers.append(self._committed)
         self._truth.observers.append(self._written)
 
-    # --- Who is there
+    # --- Machines and clients
 
     def _machine(self, index: int) -> Machine:
         machine = Machine(
@@ -108,7 +108,7 @@ class _Run:
             opened=self._writers.__setitem__,
         )
         machine.listeners_to_answers.append(self._answered)
-        machine.listeners_to_questions.append(self._requested)
+        machine.listeners_to_requests.append(self._requested)
         machine.host.observers.append(self._check)
         machine.host.listeners_to_facts.append(self._hear)
         return machine
@@ -220,7 +220,7 @@ class _Run:
                     return f"{machine.name} tells {reported} of epoch {epoch}, not {levels} of {now.znode.version}"
         return None
 
-    # --- What is looked at
+    # --- Observations
 
     def _leads(self, machine: Machine) -> bool:
         znode = self._ensemble.znode(CONTROLLER_PATH)
@@ -301,8 +301,8 @@ class _Run:
             "starts": sum(host.starts for host in hosts),
             "elections": self._elections.elections,
             "features written": len(self._truth.writes) - 1,
-            "asked": len(self._history.updates),
+            "requested": len(self._history.updates),
             "done": self._history.done,
             "refused": self._history.refused,
-            "older told": sum(client.older for client in self._clients),
+            "older reported": sum(client.older for client in self._clients),
         }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from crc32c import crc32c
+
 from falkirk.protocol.record_batch import (
     IncompleteBatchError,
     RecordBatch,
@@ -154,11 +156,11 @@ class DataSegment:
             or (self._index or self.index).is_full(config.segment_index_bytes)
         ):
             return True
-        return self.size > 0 and self._waited_ms(max_timestamp, now_ms) > config.segment_ms
+        return self._is_due(max_timestamp, now_ms, config)
 
-    def is_older_than(self, age_ms: int, now_ms: int) -> bool:
-        """Return whether the first batch was written longer ago than that."""
-        return self.size > 0 and self._waited_ms(now_ms, now_ms) > age_ms
+    def is_expired(self, now_ms: int, config: LogConfig) -> bool:
+        """Return whether the segment is due to be rolled by time."""
+        return self._is_due(now_ms, now_ms, config)
 
     def append(self, data: bytes | bytearray | memoryview, batches: Sequence[RecordBatch]) -> None:
         """Write `data`, which are these batches one after the other, in one call."""
@@ -349,6 +351,15 @@ class DataSegment:
 
     def _name(self, kind: str) -> str:
         return format_segment_file(SegmentFile(base_offset=self.base_offset, kind=kind, marker=self.marker))
+
+    def _is_due(self, timestamp: int, now_ms: int, config: LogConfig) -> bool:
+        """Return whether the segment has `segment.ms` behind it, less a jitter that is its own."""
+        if not self.size:
+            return False
+        jitter_ms_max = min(config.segment_jitter_ms, config.segment_ms)
+        # Kafka's jitter is random; this one, too, differs between logs that were created together.
+        jitter_ms = crc32c(self.path.encode()) % jitter_ms_max if jitter_ms_max else 0
+        return self._waited_ms(timestamp, now_ms) > config.segment_ms - jitter_ms
 
     def _waited_ms(self, timestamp: int, now_ms: int) -> int:
         first = self.first_timestamp if self._first_timestamp is None else self._first_timestamp

@@ -42,7 +42,6 @@ class LogConfig:
     message_timestamp_after_max_ms: int = 2**63 - 1
     compression_type: str = PRODUCER_COMPRESSION
     min_insync_replicas: int = 1
-    unclean_leader_election_enable: bool = False
     # Until 3.9.
     message_downconversion_enable: bool = True
 

@@ -347,7 +347,7 @@ class UnifiedLog:
         Differs from Kafka: there an idle segment stays active, and is never compacted.
         """
         self._local.now_ms = now_ms
-        if self.segments.active.is_older_than(self.config.segment_ms, now_ms):
+        if self.segments.active.is_expired(now_ms, self.config):
             self._roll(self.log_end_offset)
 
     def delete_old_segments(self, now_ms: int, *, segments_max: int | None = None) -> int:

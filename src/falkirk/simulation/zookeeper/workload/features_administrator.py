@@ -125,7 +125,7 @@ class FeaturesAdministrator(BrokerClient):
         self._marks.add("partial success" if len(set(requested.outcomes.values())) > 1 else "whole answer")
         errors = {response.error_code, *(result.error_code for result in response.results)}
         for error in sorted(errors):
-            self._marks.add(f"update told {ErrorCode(error).name}")
+            self._marks.add(f"update answered {ErrorCode(error).name}")
         if requested.is_dry_run and Outcome.DONE in requested.outcomes.values():
             self._marks.add("dry run accepted")
         if response.error_code == ErrorCode.NOT_CONTROLLER:

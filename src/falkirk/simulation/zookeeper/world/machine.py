@@ -104,14 +104,14 @@ class Known:
 
     features: Znode | None = None
     are_features_read: bool = False
-    # Whether what this session reads is behind what it has written: a server that lags may not have a znode yet.
+    # False until the session has read its own writes: a lagging server may not have a znode yet.
     is_caught_up: bool = False
     is_malformed: bool = False
-    # As it could be read last.
+    # The last state that could be parsed.
     state: FeatureState | None = None
-    # By id: the znode as it was read, and since when it has been so.
+    # By broker id: the znode as last read, and when this content was first read.
     brokers: dict[int, tuple[Znode, int]] = field(default_factory=dict)
-    # What stood so and does not any more: when it was told last, and what the broker supported.
+    # Registrations that are gone: when they were last seen, and what the broker supported.
     over: list[tuple[int, Supported]] = field(default_factory=list)
 
     def record(self, operation: Operation, answer: Answer, features_path: str, now_ms: int) -> None:
@@ -208,20 +208,20 @@ class Machine:
         self.name = f"broker-{node_id}"
         self.endpoint = Endpoint(self.name, PORT)
         self.build = build
-        # Of the life that it lives now, or lived last.
+        # The build of the current process, or of the last one.
         self.running = build
         self.config = build.config(node_id)
         self.link: SessionLink | None = None
         self.known = Known()
-        # As it was before the step that is under way: what is told in a step may come after what is asked in it.
+        # The state before the current step: a step may receive events after it has sent requests.
         self.read_before = self.known.reading
         self.started_at_ms = 0
-        # Since when the node knows itself disconnected; None while connected.
+        # When the node noticed that it is disconnected; None while connected.
         self.alone_since_ms: int | None = None
-        # Called with each answer to the node.
+        # Called with each response to the node.
         self.listeners_to_answers: list[Callable[[Machine, Operation, Answer], None]] = []
-        # Called with each operation of the node.
-        self.listeners_to_questions: list[Callable[[Machine, Operation], None]] = []
+        # Called with each request of the node.
+        self.listeners_to_requests: list[Callable[[Machine, Operation], None]] = []
         self._world = world
         self._chance = world.chance(self.name)
         self._ensemble = ensemble
@@ -258,7 +258,7 @@ class Machine:
 
     def asks(self, operation: Operation) -> None:
         """Handle an operation of the node."""
-        for tell in self.listeners_to_questions:
+        for tell in self.listeners_to_requests:
             tell(self, operation)
 
     def answered(self, operation: Operation, answer: Answer) -> None:

@@ -43,11 +43,11 @@ _FAULTS: Final = (
     "features mended by hand",
 )
 _ANSWERS: Final = (
-    "update told NONE",
-    "update told INVALID_REQUEST",
-    "update told FEATURE_UPDATE_FAILED",
-    "update told NOT_CONTROLLER",
-    "update told REQUEST_TIMED_OUT",
+    "update answered NONE",
+    "update answered INVALID_REQUEST",
+    "update answered FEATURE_UPDATE_FAILED",
+    "update answered NOT_CONTROLLER",
+    "update answered REQUEST_TIMED_OUT",
     "update without an answer",
     "dry run accepted",
     "partial success",

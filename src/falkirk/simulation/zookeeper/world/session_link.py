@@ -1,19 +1,19 @@
-"""What lies between a node and its ZooKeeper: a client in the node's process, a connection, a server.
+"""The link between a node and the simulated ZooKeeper: client, connection and server in one.
 
 The fault model:
-- Requests and answers take time and stay in order, as on one connection. A watch may tell much later than that, after
-  answers that were given after it: in clients as kazoo it has a queue of its own.
-- A connection may break at any time. Of the requests on the way a beginning is still carried out, soon after; all that
-  are open are answered by CONNECTION_LOSS, and all watches are gone, as kazoo has it. The session goes on.
-- While there is no connection, requests wait.
-- A node may be cut off: nothing comes through. Its client finds out after two thirds of the session's timeout; the
-  session expires when its servers have heard nothing for all of it. The client hears of that when it is there again.
-- A server may end a session though it is heard of. Watches may get lost without anybody telling of it.
-- The server that a node is connected to may be cut off from the others: it takes no writes, and tells what was.
-- The server on which a session begins may lag behind the others for a while: until the client writes, at the latest.
-- A node's process may die: what it had asked for may still be carried out, its session goes on until it expires.
+- Requests and responses are delayed and stay in order, as on one connection. A watch notification may arrive later than
+  responses that were sent after it, because clients such as kazoo have a queue of their own for notifications.
+- A connection may break at any time. The server still applies the first few of the requests in flight. All open
+  requests fail with CONNECTION_LOSS and all watches are lost, as with kazoo. The session survives.
+- Requests wait while there is no connection.
+- A node may be partitioned from ZooKeeper. Its client notices after two thirds of the session timeout. The session
+  expires after the whole timeout, and the client learns that when it reconnects.
+- A server may expire a session that is alive. Watches may be lost silently.
+- The server of a node may be partitioned from the ensemble: it refuses writes and serves stale reads.
+- The server of a new session may lag behind the ensemble for a while, at most until the client's first write.
+- A node's process may die. Its requests in flight may still be applied, and its session lasts until it expires.
 
-Nothing is carried out for a client that has connected again, or after its session.
+No request of an earlier connection is applied after the client has reconnected, and none after the session's end.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
     from falkirk.zookeeper_node.session.operations import Answer, Operation
 
-# Interval at which a client that is cut off reconnects.
+# Reconnect interval of a client that is partitioned from ZooKeeper.
 _RETRY_MS: Final = 50
-# What was on the way when a connection broke is carried out within this time, and nobody connects again before.
+# Requests in flight on a broken connection are applied within this time; the client reconnects after it.
 _AFTERMATH_MS: Final = 30
 _LAG_MS_MAX: Final = 1200
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class LinkConditions:
     breaks: float = 0.0
     late_notifications: float = 0.0
     late_ms_max: int = 0
-    # What servers have that lag behind; None if all are up to date.
+    # The state of servers that lag behind; None if all are up to date.
     lagging: Ensemble | None = None
 
 
@@ -116,7 +116,7 @@ class SessionLink:
         opened: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.session_id = 0
-        # Since when nothing has been in the way of what the session is told.
+        # Since when events have reached the session without a fault; None during one.
         self.heard_since_ms: int | None = None
         self.is_cut_off = False
         self._clock = clock
@@ -126,13 +126,13 @@ class SessionLink:
         self._timeout_ms = timeout_ms
         self._tell = deliver
         self._marks = marks
-        # Called with each session that begins.
+        # Called with the id of each new session.
         self._opened = opened
         self._is_alive = True
         self._frozen_until_ms = 0
-        # What a server has that is cut off from the others, while this client has to do with such a one.
+        # The state of a partitioned server, while this client is connected to one.
         self._stale: Ensemble | None = None
-        # As the server of a new session has it that lags behind, and the watches that it will have to tell of.
+        # The state of the lagging server of a new session, and the watches that it must fire once it catches up.
         self._lagging: Ensemble | None = None
         self._watched: dict[GetData | GetChildren, None] = {}
         self._wants_session = False
@@ -154,7 +154,7 @@ class SessionLink:
             case CloseSession():
                 self._close()
             case AskZooKeeper(request_id, operation):
-                assert self._wants_session, "nothing is asked without a session"
+                assert self._wants_session, "requests need a session"
                 request = _Request(request_id, operation)
                 self._open.append(request)
                 self._send(request)
@@ -403,7 +403,7 @@ class SessionLink:
         self._last_heard_ms = self._clock.now_ms
         if isinstance(event, ZooKeeperAnswered):
             answered = self._open.popleft()
-            assert answered.request_id == event.request_id, "answers come in the order of what was asked"
+            assert answered.request_id == event.request_id, "responses come in the order of requests"
         self._tell(event)
 
     def _is_frozen(self) -> bool:
