@@ -63,7 +63,7 @@ def test_a_controller_may_die_or_lose_its_connection_at_any_moment_of_a_write():
         marks.update(result.marks)
     assert marks["controller crashed"] > 0
     assert marks["write lost after its effect"] > 0
-    assert marks["update told NONE"] > 0
+    assert marks["update answered NONE"] > 0
 
 
 def test_where_nothing_goes_wrong_only_incompatible_nodes_stop_and_nobody_is_fenced():

@@ -1,4 +1,4 @@
-"""LoweringsAreTold: a lowering loses exactly what its ledger lists, and nothing unless the operator accepted losses."""
+"""LoweringsAreReported: a lowering loses exactly what its ledger lists, and nothing unless the operator accepted losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ToldEpochNeverFalls: the epoch of the finalized features that a node advertises only rises (KIP-584)."""
+"""ReportedEpochNeverFalls: the epoch of the finalized features that a node advertises only rises (KIP-584)."""
 
 from __future__ import annotations
 

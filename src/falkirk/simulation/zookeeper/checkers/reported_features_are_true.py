@@ -1,4 +1,4 @@
-"""ToldFeaturesAreTrue: the features in ApiVersions responses were in `/features`, and never go back."""
+"""ReportedFeaturesAreTrue: the features in ApiVersions responses were in `/features`, and never go back."""
 
 from __future__ import annotations
 
