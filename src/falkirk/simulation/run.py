@@ -36,10 +36,10 @@ from falkirk.simulation.checkers.nodes_run_what_is_finalized import NodesRunWhat
 from falkirk.simulation.checkers.nothing_above_the_level import NothingAboveTheLevel
 from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighWatermarks
 from falkirk.simulation.checkers.replicas_match import ReplicasMatch
+from falkirk.simulation.checkers.reported_epoch_never_falls import ReportedEpochNeverFalls
 from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.checkers.source_survives import SourceSurvives
-from falkirk.simulation.checkers.reported_epoch_never_falls import ReportedEpochNeverFalls
 from falkirk.simulation.checkers.unlowerable_are_led import UnlowerableAreLed
 from falkirk.simulation.cluster.simulated_cluster import Cluster
 from falkirk.simulation.faults import Faults

@@ -9,7 +9,7 @@ from falkirk.protocol.messages import MetadataResponse, UpdateFeaturesRequest, U
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.simulation.workload.broker_client import BrokerClient
-from falkirk.simulation.zookeeper.workload.update_history import RequestedUpdate, Outcome
+from falkirk.simulation.zookeeper.workload.update_history import Outcome, RequestedUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
