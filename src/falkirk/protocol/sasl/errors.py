@@ -6,7 +6,7 @@ from __future__ import annotations
 class AuthenticationFailedError(Exception):
     """The exchange has ended without anybody being authenticated; `reason` is for our own log.
 
-    `client_message`: what the other side is told; None: nothing but that it failed, as the reason could say which users exist.
+    `client_message`: the error text for the client; None: none, because the reason could reveal which users exist.
     """
 
     def __init__(self, reason: str, *, client_message: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""LoweringsAreReported: a lowering loses exactly what its ledger lists, and nothing unless the operator accepted losses."""
+"""LoweringsAreReported: a lowering loses exactly what its ledger lists, and nothing unless losses were accepted."""
 
 from __future__ import annotations
 
