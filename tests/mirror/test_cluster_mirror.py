@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
-from coordinator_logs import OFFSETS_TOPIC, real_partitions
+from coordinator_logs import OFFSETS_TOPIC
 from ingested_rows import ingested_rows
+from recorded_groups import group_records, produce
 from running_cluster import Running, up
 
-from falkirk.client.admin import AsyncAdmin
-from falkirk.client.config import ClientConfig, parse_servers
-from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.client.config import parse_servers
 from falkirk.logdir.cluster import read_cluster
 from falkirk.logdir.downgrade import downgrade
 from falkirk.logdir.errors import LiveDirectoryError
@@ -22,15 +20,11 @@ from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
 from falkirk.mirror.cluster_mirror import ClusterMirror, LiveSource
 from falkirk.mirror.errors import MirrorError
-from falkirk.protocol.batch_builder import build_batch
-from falkirk.protocol.messages import CreateTopicsRequest, ProduceRequest
+from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
-from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
-from falkirk.protocol.record import Record
 from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.quorum_state import QuorumState, parse_quorum_state
-from falkirk.versions.supported_range import SupportedRange
 
 PARTITIONS = 3
 
@@ -44,42 +38,8 @@ def running(tmp_path_factory):
             CreateTopicsRequest([CreatableTopic(OFFSETS_TOPIC, PARTITIONS, 1), CreatableTopic("orders", 2, 1)])
         )
         assert [topic.error_code for topic in created.topics] == [0, 0]
-        produce(cluster, group_records())
+        produce(cluster, group_records(PARTITIONS))
         yield cluster
-
-
-def group_records() -> list[list[LoggedRecord]]:
-    logs = sorted(real_partitions("4.3.1", OFFSETS_TOPIC).items())
-    records = [[entry for entry in entries if isinstance(entry, LoggedRecord)] for _, entries in logs]
-    fullest = sorted(records, key=len)[-PARTITIONS:]
-    assert min(map(len, fullest)) > 0
-    return fullest
-
-
-def produce(cluster: Running, partitions: list[list[LoggedRecord]]) -> None:
-    """Write as an admin client may into topics of coordinators."""
-
-    async def send() -> None:
-        servers = parse_servers(cluster.document["bootstrap_servers"])
-        async with AsyncAdmin(servers, ClientConfig(client_id="__admin_client")) as admin:
-            data = [
-                PartitionProduceData(
-                    index,
-                    build_batch(
-                        [Record(at, 1_700_000_000_000, record.key, record.value) for at, record in enumerate(records)],
-                        base_offset=0,
-                        leader_epoch=-1,
-                    ),
-                )
-                for index, records in enumerate(partitions)
-            ]
-            request = ProduceRequest(
-                acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=OFFSETS_TOPIC, partition_data=data)]
-            )
-            response = await (await admin.any_node()).request(request, wanted=SupportedRange(3, 12))
-            assert [partition.error_code for partition in response.responses[0].partition_responses] == [0] * PARTITIONS
-
-    asyncio.run(send())
 
 
 def source_of(cluster: Running) -> LiveSource:

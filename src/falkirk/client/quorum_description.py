@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from falkirk.protocol.endpoint import Endpoint
@@ -18,6 +18,7 @@ class QuorumDescription:
     """Log end offsets by node id, as of each replica's last fetch.
 
     `voter_endpoints`: the first listener of each voter, as far as it is known; servers before 3.9 report none.
+    `voter_directory_ids`: those that are known; all zeros where voters are static.
     """
 
     leader_id: int
@@ -26,6 +27,7 @@ class QuorumDescription:
     voters: Mapping[int, int]
     observers: Mapping[int, int]
     voter_endpoints: Mapping[int, Endpoint]
+    voter_directory_ids: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, partition: PartitionData, nodes: Iterable[Node]) -> QuorumDescription:
@@ -40,5 +42,8 @@ class QuorumDescription:
                 node.node_id: Endpoint(node.listeners[0].host, node.listeners[0].port)
                 for node in nodes
                 if node.listeners
+            },
+            voter_directory_ids={
+                replica.replica_id: replica.replica_directory_id for replica in partition.current_voters
             },
         )

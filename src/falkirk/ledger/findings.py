@@ -11,7 +11,7 @@ import msgspec
 
 
 class BlockerKind(enum.StrEnum):
-    """What must be settled before a move; the last four are of a running cluster."""
+    """What must be settled before a move; from UNSUPPORTED on they are of a running cluster."""
 
     NO_METADATA_VERSION = "no_metadata_version"
     TARGET_ABOVE = "target_above"
@@ -26,6 +26,11 @@ class BlockerKind(enum.StrEnum):
     UNREGISTERED = "unregistered"
     CANNOT_LOWER = "cannot-lower"
     INCOMPATIBLE_FEATURE = "incompatible-feature"
+    BELOW_FULL_ISR = "below_full_isr"
+    SILENT_NODE = "silent_node"
+    NO_WAY = "no_way"
+    UNSUPPORTED_CONFIG = "unsupported_config"
+    REFUSED_BY_TARGET = "refused_by_target"
 
 
 class ConversionKind(enum.StrEnum):
@@ -52,6 +57,11 @@ class WarningKind(enum.StrEnum):
     DIFFERENT_COORDINATORS = "different_coordinators"
     OPEN_TRANSACTION = "open_transaction"
     GROUP_LEFT_ALONE = "group_left_alone"
+    GHOST_BROKER = "ghost_broker"
+    GHOST_CONTROLLER = "ghost_controller"
+    MEMBERS_REFUSED = "members_refused"
+    VOTER_NOT_AT_BOOTSTRAP = "voter_not_at_bootstrap"
+    IGNORED_BY_TARGET = "ignored_by_target"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from falkirk.coordinator.prediction.groups import GroupReadability, GroupsReadability
+    from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
     from falkirk.coordinator.records.loader_rules import CoordinatorKind
     from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.ledger.findings import Conversion
@@ -163,6 +164,17 @@ def group_replicas(disk: Disk, cluster: Cluster) -> dict[int, list[Replica]]:
     return _by_partition(disk, cluster, GROUPS_TOPIC)
 
 
+def open_transactions(disk: Disk, cluster: Cluster) -> Iterator[tuple[Replica, UnfinishedTransaction]]:
+    """Yield the transactions that are neither committed nor aborted, and the replica that has each.
+
+    Raises CorruptFileError.
+    """
+    for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
+        longest = _longest(replicas)
+        for transaction in unfinished_transactions(longest):
+            yield longest, transaction
+
+
 def coordinator_of(release: Release, node: NodeDirs) -> CoordinatorKind | None:
     """Return the coordinator that the node's server.properties choose; None: the release's default."""
     if node.server_properties is None:
@@ -230,18 +242,16 @@ def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Ite
     supported = release.supported_features().get(TRANSACTION_VERSION)
     if level == 0 or (supported is not None and level in supported):
         return
-    for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
-        longest = _longest(replicas)
-        for transaction in unfinished_transactions(longest):
-            state = transaction.state.name.lower().replace("_", " ")
-            yield LedgerWarning(
-                kind=WarningKind.OPEN_TRANSACTION,
-                fields={
-                    "transactional_id": transaction.transactional_id,
-                    "state": state,
-                    "partition": longest.partition,
-                    "offset": transaction.offset,
-                },
-                text=f"transaction of {transaction.transactional_id} is {state} "
-                f"({longest.name}, offset {transaction.offset}); finish it before transaction.version is lowered",
-            )
+    for replica, transaction in open_transactions(disk, cluster):
+        state = transaction.state.name.lower().replace("_", " ")
+        yield LedgerWarning(
+            kind=WarningKind.OPEN_TRANSACTION,
+            fields={
+                "transactional_id": transaction.transactional_id,
+                "state": state,
+                "partition": replica.partition,
+                "offset": transaction.offset,
+            },
+            text=f"transaction of {transaction.transactional_id} is {state} "
+            f"({replica.name}, offset {transaction.offset}); finish it before transaction.version is lowered",
+        )

@@ -65,7 +65,7 @@ class KraftConversion:
 def plan_kraft_version(cluster: Cluster, target: Target) -> KraftConversion:
     """Return the kraft.version that the target gets, with blockers."""
     before = cluster.kraft_version
-    reason = _reason_not_kept(before, target)
+    reason = reason_not_kept(before, target)
     if reason is None:
         return KraftConversion(before=before, after=before)
     voters = cluster.voters
@@ -81,7 +81,8 @@ def plan_kraft_version(cluster: Cluster, target: Target) -> KraftConversion:
     )
 
 
-def _reason_not_kept(level: int, target: Target) -> str | None:
+def reason_not_kept(level: int, target: Target) -> str | None:
+    """Return why the target cannot have a level of kraft.version; None if it can."""
     if level == 0:
         return None
     supported = target.release.supported_features().get(KRAFT_VERSION)

@@ -37,17 +37,30 @@ _TOPICS: Final = (GROUPS_TOPIC, TRANSACTIONS_TOPIC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSource:
-    """Bootstrap servers. Without `controllers`, brokers are asked for them; without `brokers`, no topic is fetched."""
+    """Bootstrap servers. Without `controllers`, brokers are asked for them; without `brokers`, no topic is fetched.
+
+    `controller_config`: of connections to controllers, None: as to brokers.
+    """
 
     brokers: tuple[Endpoint, ...] = ()
     controllers: tuple[Endpoint, ...] = ()
     config: ClientConfig = field(default_factory=ClientConfig)
+    controller_config: ClientConfig | None = None
+
+    def brokers_admin(self) -> AsyncAdmin:
+        """Return an Admin of the brokers."""
+        return AsyncAdmin(self.brokers, self.config)
+
+    def controllers_admin(self, endpoints: tuple[Endpoint, ...]) -> AsyncAdmin:
+        """Return an Admin of the controllers at these addresses."""
+        return AsyncAdmin(endpoints, self.controller_config or self.config, endpoint_type=EndpointType.CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumLeader:
     """The leader of the metadata log, and what it reports. `controllers`: those that listen, by rising id."""
 
+    admin: AsyncAdmin
     connection: NodeConnection
     cluster_id: str
     controllers: ClusterDescription
@@ -86,11 +99,9 @@ class ClusterMirror:
     async def _refresh_once(self, stack: AsyncExitStack) -> Path:
         source, brokers = self._source, None
         if source.brokers:
-            brokers = await stack.enter_async_context(AsyncAdmin(source.brokers, source.config))
+            brokers = await stack.enter_async_context(source.brokers_admin())
         endpoints = source.controllers or await find_controllers(brokers)
-        controllers = await stack.enter_async_context(
-            AsyncAdmin(endpoints, source.config, endpoint_type=EndpointType.CONTROLLER)
-        )
+        controllers = await stack.enter_async_context(source.controllers_admin(endpoints))
         leader = await find_leader(controllers)
         if brokers is not None:
             await check_same_cluster(leader, brokers)
@@ -121,7 +132,11 @@ async def find_leader(controllers: AsyncAdmin) -> QuorumLeader:
         raise NoControllerError((await controllers.any_node()).endpoint)
     assert cluster_id is not None, "a KRaft cluster has an id"
     return QuorumLeader(
-        connection=controllers.connection(leader.endpoint), cluster_id=cluster_id, controllers=cluster, quorum=quorum
+        admin=controllers,
+        connection=controllers.connection(leader.endpoint),
+        cluster_id=cluster_id,
+        controllers=cluster,
+        quorum=quorum,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from falkirk.node.config.java_classes import missing_classes
 from falkirk.node.config.server_properties import read_security_settings
 from falkirk.node.errors import StartupError
 from falkirk.server.clock import Clock
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from falkirk.server.fact_log import FactLog
     from falkirk.server.opened_node import MeasuredNode
     from falkirk.server.request_log import RequestLog
-
-# Both are the same authorizer: its place in the jars has changed.
-_AUTHORIZERS: Final = ("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer")
 
 
 class MakeNode(Protocol):
@@ -89,8 +87,8 @@ def _lock(locks: LogDirLocks, config: NodeConfig) -> None:
 
 def _check_is_served(config: NodeConfig) -> None:
     """Raise ServerError for plugins that falkirk lacks."""
-    if config.authorizer_class_name not in _AUTHORIZERS:
-        raise ServerError(f"authorizer.class.name: falkirk has no {config.authorizer_class_name}")
+    for key, name in missing_classes(config.properties):
+        raise ServerError(f"{key}: falkirk has no {name}")
     if "config.providers" in config.properties:
         raise ServerError("config.providers is not served yet: values must stand in server.properties themselves")
 

@@ -14,6 +14,7 @@ METADATA_TOPIC = "__cluster_metadata"
 METADATA_DIRECTORY = "__cluster_metadata-0"
 GROUPS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
+SHARE_STATE_TOPIC = "__share_group_state"
 _SUFFIXED_FORM = re.compile(r"(\S+)\.([^.\s]+)\Z")
 _PLAIN_FORM = re.compile(r"(.+)-([0-9]{1,10})\Z")
 _INT32_MAX = 0x7FFFFFFF

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from rich.progress import Progress as Bars
@@ -43,6 +43,18 @@ class PhaseProgress:
         if title not in self._tasks:
             self._tasks[title] = self._bars.add_task(title, total=total)
         self._bars.update(self._tasks[title], completed=done, total=total)
+
+
+@contextmanager
+def working() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows what is being done, step by step."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - for a terminal only
+
+    with Console(stderr=True).status("connecting") as status:
+        yield status.update
 
 
 @contextmanager

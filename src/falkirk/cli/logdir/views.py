@@ -7,25 +7,28 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from falkirk.coordinator.prediction.groups import GroupVerdict
+from falkirk.cli.console.ledger_text import (
+    SHOWN_PER_KIND,
+    change_lines,
+    group_lines,
+    listed,
+    loss_lines,
+    shortened,
+    target_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from falkirk.ledger.reported_group import ReportedGroup
-    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.inspect import Inspection
-    from falkirk.logdir.ledger import DowngradeLedger, PlanLedger
+    from falkirk.logdir.ledger import DowngradeLedger
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.undo import UndoResult
     from falkirk.logdir.verify import Verification
     from falkirk.metadata.image.difference import Difference
-
-# Losses of each kind, without --all.
-_SHOWN_PER_KIND = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,15 @@ class InspectionView:
         groups = counts.pop("groups")
         yield "Counts: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
         yield "Groups: " + (", ".join(f"{count} {kind}" for kind, count in groups.items() if count) or "none")
-        yield from _groups(f"To Kafka {found.release.word}", found.groups.reported())
-        yield from _losses("Of the groups it would lose", found.groups.losses(), everything=False)
+        yield from group_lines(f"To Kafka {found.release.word}", found.groups.reported())
+        yield from loss_lines("Of the groups it would lose", found.groups.losses(), everything=False)
         yield f"Held without loss from {minimum['name']} (level {minimum['level']}) on"
-        for because in minimum["because"][:_SHOWN_PER_KIND]:
+        for because in minimum["because"][:SHOWN_PER_KIND]:
             yield f"  {because['key']}: {because['kind'].replace('_', ' ')}"
-        more = minimum["because_count"] - min(len(minimum["because"]), _SHOWN_PER_KIND)
+        more = minimum["because_count"] - min(len(minimum["because"]), SHOWN_PER_KIND)
         if more > 0:
             yield f"  and {more} more"
-        yield from _listed("Problems", found.problems)
+        yield from listed("Problems", found.problems)
 
     def document(self) -> dict[str, Any]:  # Any: JSON values
         """Return `inspect --json`."""
@@ -77,14 +80,14 @@ class PlanView:
     def text(self) -> Iterator[str | RenderableType]:
         """Yield the levels, the ledger, and the verdict."""
         found = self.plan.ledger
-        yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {_target(found)}"
-        yield from _losses("Would be lost", found.losses, everything=self.everything)
-        yield from _changes(found, everything=self.everything)
+        yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {target_text(found)}"
+        yield from loss_lines("Would be lost", found.losses, everything=self.everything)
+        yield from change_lines(found, everything=self.everything)
         left = [loss.detail for loss in found.inaccessible]
-        yield from _listed("Kept, but of no effect there", _shortened(left, everything=self.everything))
-        yield from _groups("Groups that look different afterwards", found.groups)
-        yield from _listed("Good to know", found.warnings)
-        yield from _listed("In the way", found.blockers)
+        yield from listed("Kept, but of no effect there", shortened(left, everything=self.everything))
+        yield from group_lines("Groups that look different afterwards", found.groups)
+        yield from listed("Good to know", found.warnings)
+        yield from listed("In the way", found.blockers)
         if found.blockers:
             yield "Blocked."
         elif found.lossless:
@@ -108,11 +111,11 @@ class DowngradeView:
     def text(self) -> Iterator[str | RenderableType]:
         """Yield the ledger, and the places of the result."""
         found = self.found
-        yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {_target(found)}, done"
-        yield from _losses("Lost, and kept in the undo bundle", found.losses, everything=self.everything)
-        yield from _changes(found, everything=self.everything)
-        yield from _groups("Groups that look different afterwards", found.groups)
-        yield from _listed("Good to know", found.warnings)
+        yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {target_text(found)}, done"
+        yield from loss_lines("Lost, and kept in the undo bundle", found.losses, everything=self.everything)
+        yield from change_lines(found, everything=self.everything)
+        yield from group_lines("Groups that look different afterwards", found.groups)
+        yield from listed("Good to know", found.warnings)
         for node in found.nodes:
             yield f"node {node.node_id}: log.dirs={','.join(log_dir.path for log_dir in node.log_dirs)}"
             if node.quorum_voters is not None:
@@ -139,7 +142,7 @@ class VerificationView:
         checked = document["checked"]
         for problem in document["problems"]:
             yield f"{problem['kind']}: {problem['path']}: {problem['detail']}"
-        yield from _listed("Good to know", document["notes"])
+        yield from listed("Good to know", document["notes"])
         yield (
             f"Checked for Kafka {document['release']}: {checked['metadata_records']:,} metadata records, "
             f"{checked['segments']:,} segments, {checked['batches']:,} batches, {checked['data_bytes']:,} bytes of data"
@@ -164,7 +167,7 @@ class UndoView:
         restored = found["restored"]
         yield f"Cluster {found['cluster_id']}: metadata.version {found['from']['name']} -> {found['to']['name']}, done"
         yield f"Brought back: {restored['objects']} objects, {restored['group_records']} group records"
-        yield from _listed("Newer, and left as it is", found["conflicts"])
+        yield from listed("Newer, and left as it is", found["conflicts"])
         for node in found["nodes"]:
             yield f"node {node['node_id']}: log.dirs={','.join(node['log_dirs'])}"
 
@@ -233,55 +236,3 @@ def _change(item: Difference) -> str:
     if item.before is None or item.after is None:
         return ""
     return ": " + ", ".join(f"{name} {item.before.get(name)} -> {value}" for name, value in item.after.items())
-
-
-def _listed(title: str, items: Iterable[object]) -> Iterator[str]:
-    items = list(items)
-    if items:
-        yield f"{title}:"
-        yield from (f"  {item}" for item in items)
-
-
-def _shortened(items: list[str], *, everything: bool) -> list[str]:
-    shown = len(items) if everything else 2 * _SHOWN_PER_KIND
-    more = len(items) - shown
-    return items[:shown] + ([f"and {more} more (--all lists them)"] if more > 0 else [])
-
-
-def _target(found: PlanLedger) -> str:
-    return f"{found.target.name} (Kafka {found.target.release.rpartition('.')[0]})"
-
-
-def _changes(found: PlanLedger, *, everything: bool) -> Iterator[str]:
-    yield from _listed("Converted", _shortened([each.text for each in found.conversions], everything=everything))
-    yield from _listed("Dropped features", found.features.reasons)
-
-
-def _losses(title: str, losses: Sequence[ReportedLoss], *, everything: bool) -> Iterator[str]:
-    """Yield the losses by kind: its meaning, then each object and where it was written."""
-    if not losses:
-        return
-    yield f"{title}: {len(losses)}"
-    for kind, group in groupby(sorted(losses, key=_kind), key=_kind):
-        items = list(group)
-        meaning = items[0].meaning
-        yield f"  {kind.replace('_', ' ')} ({len(items)}): {meaning}"
-        shown = items if everything else items[:_SHOWN_PER_KIND]
-        width = max(len(loss.key) for loss in shown)
-        for loss in shown:
-            where = "" if loss.offset is None else f" at offset {loss.offset}"
-            yield f"    {loss.key:{width}}  {loss.record}{where}"
-            if loss.meaning != meaning:
-                yield f"      {loss.meaning}"
-        if len(shown) < len(items):
-            yield f"    and {len(items) - len(shown)} more (--all lists them)"
-
-
-def _kind(loss: ReportedLoss) -> str:
-    return loss.kind
-
-
-def _groups(title: str, groups: Iterable[ReportedGroup]) -> Iterator[str]:
-    """Yield the groups that a release does not read as they are."""
-    changed = [group for group in groups if group.verdict != GroupVerdict.READABLE]
-    yield from _listed(title, [f"{group.group} ({group.type}): {group.detail}" for group in changed])

@@ -1,0 +1,213 @@
+"""What is in the way of a lift, and what to know before it, from an observation of the running cluster. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.node_configs import LackingPartition
+from falkirk.client.node_versions import NodeVersions
+from falkirk.coordinator.prediction.groups import GroupVerdict
+from falkirk.coordinator.records.record_type import GroupType
+from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, WarningKind
+from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, parse_bootstrap_servers
+from falkirk.operations.lift_way import QuorumLayout
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.versions.configs.definition import ConfigError
+from falkirk.versions.errors import VersionsError
+from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from falkirk.client.quorum_description import QuorumDescription
+    from falkirk.ledger.reported_group import ReportedGroup
+    from falkirk.logdir.target import Target
+    from falkirk.metadata.image.broker_registration import SupportedFeature
+    from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.operations.lift_observation import Observation
+
+SHOWN_PARTITIONS: Final = 20
+_CLASSIC_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.SIMPLE})
+AUTO_JOIN: Final = "controller.quorum.auto.join.enable"
+# Since 4.1 static voters can be made dynamic while they run.
+_RAISES_KRAFT_VERSION: Final = MetadataVersion.parse("4.1-IV0")
+
+
+def lacking_in(image: MetadataImage) -> tuple[LackingPartition, ...]:
+    """Return the partitions of an image whose ISR lacks replicas."""
+    return tuple(
+        LackingPartition(partition=TopicPartition(topic.name, number), replicas=partition.replicas, isr=partition.isr)
+        for topic in image.topics
+        for number, partition in topic.items()
+        if len(partition.isr) < len(partition.replicas)
+    )
+
+
+def isr_blockers(lacking: tuple[LackingPartition, ...]) -> Iterator[Blocker]:
+    """Yield a blocker for partitions below their full ISR: lowering then costs eligible leaders, and a roll data."""
+    if not lacking:
+        return
+    shown = [
+        {"partition": str(each.partition), "replicas": list(each.replicas), "isr": list(each.isr)}
+        for each in lacking[:SHOWN_PARTITIONS]
+    ]
+    first = lacking[0]
+    many = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    yield Blocker(
+        kind=BlockerKind.BELOW_FULL_ISR,
+        fields={"partitions": shown, "count": len(lacking)},
+        text=f"{first.partition}{many}: ISR {list(first.isr)} of replicas {list(first.replicas)}: "
+        "lower only at full ISR, else eligible leader replicas are lost too",
+    )
+
+
+def silent_nodes(observation: Observation) -> Iterator[Blocker | LedgerWarning]:
+    """Yield a blocker for each node in service that does not answer, a warning for each fenced broker that is gone."""
+    brokers = {node.node_id: node for node in observation.brokers}
+    voters = () if observation.quorum is None else observation.quorum.voters
+    for node_id in sorted(observation.silent):
+        reason = str(observation.answers[node_id])
+        if node_id in brokers and brokers[node_id].is_fenced and node_id not in voters:
+            yield LedgerWarning(
+                kind=WarningKind.GHOST_BROKER,
+                fields={"node_id": node_id, "min_supported": None, "max_supported": None},
+                text=f"broker {node_id} is registered, fenced, and does not answer: it gets no snapshot, and with its "
+                "old metadata log an older binary of it does not start; it also blocks upgrades beyond its own levels. "
+                "Start it, or unregister it (kafka-cluster unregister)",
+            )
+            continue
+        yield Blocker(
+            kind=BlockerKind.SILENT_NODE,
+            fields={"node_id": node_id, "reason": reason},
+            text=f"node {node_id} does not answer: {reason}",
+        )
+
+
+def ghost_controllers(image: MetadataImage, quorum: QuorumDescription | None) -> Iterator[LedgerWarning]:
+    """Yield a warning for each registered controller that is neither voter nor observer.
+
+    A registration outlives its controller, and below 4.4-IV2 nothing removes it.
+    """
+    present = set() if quorum is None else {*quorum.voters, *quorum.observers}
+    for node_id, controller in sorted(image.cluster.controllers.items()):
+        if quorum is None or node_id in present:
+            continue
+        levels = metadata_levels(controller.features)
+        text = "" if levels is None else f" {level_name(levels[1])}"
+        yield LedgerWarning(
+            kind=WarningKind.GHOST_CONTROLLER,
+            fields={
+                "node_id": node_id,
+                "min_supported": None if levels is None else levels[0],
+                "max_supported": None if levels is None else levels[1],
+            },
+            text=f"controller {node_id} is registered, and neither voter nor observer: it blocks every upgrade above "
+            f"its highest level{text} until a controller of this id registers anew",
+        )
+
+
+def unsupporting_nodes(image: MetadataImage, target: Target) -> Iterator[Blocker]:
+    """Yield a blocker for each registered node that does not support the target's level."""
+    level = target.metadata_version.level
+    registered = [
+        *(("broker", node_id, node.features) for node_id, node in sorted(image.cluster.brokers.items())),
+        *(("controller", node_id, node.features) for node_id, node in sorted(image.cluster.controllers.items())),
+    ]
+    for role, node_id, features in registered:
+        levels = metadata_levels(features)
+        if levels is not None and not levels[0] <= level <= levels[1]:
+            yield Blocker(
+                kind=BlockerKind.UNSUPPORTING_NODE,
+                fields={
+                    "role": role,
+                    "node_id": node_id,
+                    "feature": METADATA_VERSION,
+                    "level": level,
+                    "min_supported": levels[0],
+                    "max_supported": levels[1],
+                },
+                text=f"{role} {node_id} supports {level_name(levels[0])} to {level_name(levels[1])}, "
+                f"not {target.metadata_version}",
+            )
+
+
+def refused_members(groups: Iterable[ReportedGroup]) -> Iterator[LedgerWarning]:
+    """Yield a warning for each group with members of a protocol that the target does not have."""
+    for group in groups:
+        if group.members and group.type not in _CLASSIC_TYPES and group.verdict != GroupVerdict.READABLE:
+            yield LedgerWarning(
+                kind=WarningKind.MEMBERS_REFUSED,
+                fields={"group": group.group, "type": group.type, "members": group.members},
+                text=f"group {group.group} ({group.type}) has {group.members} members: they get UNSUPPORTED_VERSION "
+                "when the level is lowered, and its partitions are not read until their session ends (45 s by "
+                "default); restart them with group.protocol=classic before",
+            )
+
+
+def voters_at_bootstrap(observation: Observation) -> Iterator[LedgerWarning]:
+    """Yield a warning for a voter at no address of a node's controller.quorum.bootstrap.servers.
+
+    A leader there is found by nobody who does not know it already.
+    """
+    quorum = observation.quorum
+    if quorum is None:
+        return
+    for node_id, configs in sorted(observation.configs.items()):
+        text = configs.get(BOOTSTRAP_SERVERS)
+        if not text:
+            continue
+        try:
+            servers = set(parse_bootstrap_servers([each.strip() for each in text.split(",")]))
+        except ConfigError:
+            continue
+        for voter, endpoint in sorted(quorum.voter_endpoints.items()):
+            if voter in quorum.voters and endpoint not in servers:
+                yield LedgerWarning(
+                    kind=WarningKind.VOTER_NOT_AT_BOOTSTRAP,
+                    fields={"node_id": voter, "where": f"node {node_id}"},
+                    text=f"voter {voter} listens at {endpoint}, which is not in {BOOTSTRAP_SERVERS} of node {node_id}: "
+                    "should it lead, that node may not find it",
+                )
+
+
+def quorum_layout(observation: Observation, *, kraft_version: int, keeps_dynamic: bool) -> QuorumLayout | None:
+    """Return what decides on the way; None if the quorum was not seen."""
+    quorum = observation.quorum
+    if quorum is None:
+        return None
+    brokers = {node.node_id for node in observation.brokers}
+    return QuorumLayout(
+        kraft_version=kraft_version,
+        voters=tuple(sorted(quorum.voters)),
+        combined=frozenset(quorum.voters) & brokers,
+        can_be_dynamic=all(_raises_kraft_version(observation.answers.get(voter)) for voter in quorum.voters),
+        keeps_dynamic=keeps_dynamic,
+        auto_joining=frozenset(
+            node_id for node_id, configs in observation.configs.items() if configs.get(AUTO_JOIN) == "true"
+        ),
+    )
+
+
+def metadata_levels(features: Iterable[SupportedFeature]) -> tuple[int, int] | None:
+    """Return the lowest and the highest level of metadata.version that a node registered with; None without any."""
+    for feature in features:
+        if feature.name == METADATA_VERSION:
+            return feature.min_supported_version, feature.max_supported_version
+    return None
+
+
+def level_name(level: int) -> str:
+    """Return a level's name; its number if falkirk does not know it."""
+    try:
+        return str(MetadataVersion.of_level(level))
+    except VersionsError:
+        return f"level {level}"
+
+
+def _raises_kraft_version(answer: object) -> bool:
+    if not isinstance(answer, NodeVersions):
+        return False
+    supported: Mapping[str, object] = answer.supported_features
+    levels = answer.supported_features.get(METADATA_VERSION)
+    return KRAFT_VERSION in supported and levels is not None and levels.highest >= _RAISES_KRAFT_VERSION.level

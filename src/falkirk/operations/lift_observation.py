@@ -1,0 +1,202 @@
+"""What can be seen of a running cluster from outside: nodes, quorum, configs, groups, and copies of its logs.
+
+Nothing is changed: who reads joins no quorum and registers nothing. What cannot be seen is listed with the reason and
+the right that it needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.errors import ClientError, NodeRefusedError
+from falkirk.client.groups.listing import list_groups
+from falkirk.client.node_configs import lacking_partitions, node_configs
+from falkirk.mirror.cluster_mirror import check_same_cluster, find_controllers, find_leader
+from falkirk.mirror.errors import MirrorError
+from falkirk.mirror.mirrored_directory import MirroredDirectory
+from falkirk.operations.errors import OperationError
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.storage.partition_directory import GROUPS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
+from falkirk.versions.negotiation import UnsupportedApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from falkirk.client.admin import AsyncAdmin
+    from falkirk.client.cluster_description import ClusterNode
+    from falkirk.client.groups.listing import GroupListing
+    from falkirk.client.node_configs import LackingPartition
+    from falkirk.client.node_versions import NodeVersions
+    from falkirk.client.quorum_description import QuorumDescription
+    from falkirk.mirror.cluster_mirror import LiveSource, QuorumLeader
+    from falkirk.protocol.endpoint import Endpoint
+
+METADATA: Final = "the metadata log"
+_CONFIGS_RIGHT: Final = "DESCRIBE_CONFIGS on the cluster"
+_QUORUM_RIGHT: Final = "DESCRIBE on the cluster"
+_METADATA_RIGHT: Final = "CLUSTER_ACTION on the cluster"
+_REFUSALS: Final = frozenset({ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """Something that could not be seen. `needs`: the right that it takes, if it was refused for lack of it."""
+
+    what: str
+    reason: str
+    needs: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}" + (f" (needs {self.needs})" if self.needs else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """A running cluster, as far as it can be seen.
+
+    `brokers`: those that are registered, fenced ones too; `controllers`: those that listen. `answers` and `configs` are
+    by node id; a node that does not answer has its error. `configs` have no defaults, and None for secrets.
+    `directory`: the mirrored logs, None if the metadata log could not be read.
+    """
+
+    cluster_id: str
+    bootstrap: tuple[Endpoint, ...]
+    brokers: tuple[ClusterNode, ...]
+    controllers: tuple[ClusterNode, ...] = ()
+    quorum: QuorumDescription | None = None
+    answers: Mapping[int, NodeVersions | ClientError] = field(default_factory=dict)
+    configs: Mapping[int, Mapping[str, str | None]] = field(default_factory=dict)
+    groups: tuple[GroupListing, ...] = ()
+    lacking: tuple[LackingPartition, ...] = ()
+    directory: Path | None = None
+    unseen: tuple[Unseen, ...] = ()
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """Nodes that are listed and do not answer."""
+        return frozenset(node_id for node_id, answer in self.answers.items() if isinstance(answer, ClientError))
+
+
+async def observe(source: LiveSource, folder: Path, notice: Callable[[str], None]) -> Observation:
+    """Observe the cluster of `source.brokers`, and mirror its logs below `folder`. `notice` gets each step's name.
+
+    Raises ClientError if no broker answers, or none of the named controllers; OperationError for a cluster without a
+    quorum; MirrorError for controllers of another cluster; OSError.
+    """
+    async with AsyncExitStack() as stack:
+        brokers = await stack.enter_async_context(source.brokers_admin())
+        observer = _Observer(source, brokers, notice)
+        return await observer.observe(stack, folder)
+
+
+class _Observer:
+    """Collects what is seen, and what is not."""
+
+    def __init__(self, source: LiveSource, brokers: AsyncAdmin, notice: Callable[[str], None]) -> None:
+        self._source = source
+        self._brokers = brokers
+        self._notice = notice
+        self._unseen: list[Unseen] = []
+
+    async def observe(self, stack: AsyncExitStack, folder: Path) -> Observation:
+        self._notice("asking the brokers")
+        cluster = await self._brokers.describe_cluster(include_fenced=True)
+        quorum = await self._quorum()
+        leader = await self._leader(stack)
+        directory = None if leader is None else await self._mirror(leader, folder)
+        self._notice("asking every node")
+        by_id = {node.node_id: (self._brokers, node) for node in cluster.nodes}
+        listening: tuple[ClusterNode, ...] = ()
+        if leader is not None:
+            listening, quorum = leader.controllers.nodes, leader.quorum
+            for node in listening:
+                by_id.setdefault(node.node_id, (leader.admin, node))
+        answered = await asyncio.gather(*(self._ask(admin, node) for admin, node in by_id.values()))
+        if cluster.cluster_id is None:
+            raise OperationError(f"{self._source.brokers[0]}: the cluster has no id")
+        return Observation(
+            cluster_id=cluster.cluster_id,
+            bootstrap=(*self._source.brokers, *self._source.controllers),
+            brokers=cluster.nodes,
+            controllers=listening,
+            quorum=quorum,
+            answers={node_id: answer for node_id, answer, _ in answered},
+            configs={node_id: configs for node_id, _, configs in answered if configs is not None},
+            groups=await self._groups(),
+            lacking=await lacking_partitions(await self._brokers.any_node()),
+            directory=directory,
+            unseen=tuple(self._unseen),
+        )
+
+    async def _quorum(self) -> QuorumDescription | None:
+        try:
+            return await self._brokers.describe_quorum()
+        except UnsupportedApiError as old:
+            raise OperationError(f"{old.node}: the cluster has no KRaft quorum: it runs on ZooKeeper") from old
+        except ClientError as error:
+            self._cannot_see("the quorum", error, needs=_QUORUM_RIGHT)
+            return None
+
+    async def _leader(self, stack: AsyncExitStack) -> QuorumLeader | None:
+        """Return the quorum's leader; None if nobody tells where it listens, or it does not answer there."""
+        self._notice("asking the controllers")
+        named = self._source.controllers
+        try:
+            endpoints = named or await find_controllers(self._brokers)
+            controllers = await stack.enter_async_context(self._source.controllers_admin(endpoints))
+            leader = await find_leader(controllers)
+        except (ClientError, MirrorError) as error:
+            if named and not isinstance(error, NodeRefusedError):
+                raise
+            self._cannot_see(METADATA, error, needs=_QUORUM_RIGHT)
+            return None
+        await check_same_cluster(leader, self._brokers)
+        return leader
+
+    async def _mirror(self, leader: QuorumLeader, folder: Path) -> Path | None:
+        directory = MirroredDirectory(folder, leader.cluster_id, leader.quorum.leader_id)
+        # Groups first, for they refer to topics: a topic deleted meanwhile is still in the metadata log.
+        for topic in (GROUPS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC):
+            self._notice(f"reading {topic}")
+            try:
+                await directory.fetch_topics(self._brokers, (topic,))
+            except (ClientError, MirrorError) as error:
+                self._cannot_see(topic, error, needs=f"READ and DESCRIBE on topic {topic}")
+        self._notice(f"reading {METADATA}")
+        try:
+            await directory.fetch_metadata(leader.connection, leader.quorum)
+        except (ClientError, MirrorError) as error:
+            self._cannot_see(METADATA, error, needs=_METADATA_RIGHT)
+            return None
+        return directory.path
+
+    async def _ask(
+        self, admin: AsyncAdmin, node: ClusterNode
+    ) -> tuple[int, NodeVersions | ClientError, dict[str, str | None] | None]:
+        connection = admin.connection(node.endpoint)
+        try:
+            versions = await connection.versions()
+        except ClientError as error:
+            return node.node_id, error, None
+        try:
+            return node.node_id, versions, await node_configs(connection, node.node_id)
+        except (ClientError, UnsupportedApiError) as refusal:
+            self._cannot_see(f"the configs of node {node.node_id}", refusal, needs=_CONFIGS_RIGHT)
+            return node.node_id, versions, None
+
+    async def _groups(self) -> tuple[GroupListing, ...]:
+        try:
+            return tuple(await list_groups(self._brokers))
+        except ClientError as error:
+            self._cannot_see("the states of groups", error, needs="DESCRIBE on the cluster or on each group")
+            return ()
+
+    def _cannot_see(self, what: str, error: Exception, *, needs: str) -> None:
+        is_refused = isinstance(error, NodeRefusedError) and error.error_code in _REFUSALS
+        self._unseen.append(
+            Unseen(what=what, reason=str(error).replace("\n", "; "), needs=needs if is_refused else None)
+        )

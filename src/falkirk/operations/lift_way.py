@@ -1,0 +1,192 @@
+"""The way on which a running cluster of real Kafka could go down, chosen by its layout, with its steps.
+
+Pure. No JVM controller may read the record that lowers metadata.version: it keeps what others drop then, and exits at
+its next start. A snapshot it takes. So for a moment falkirk has to be the majority that commits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NONE: Final = "none"
+_ELECTION: Final = "metadata writes: an election, about 2 s; data: none"
+_HAND_OVER: Final = "metadata writes: 2 to 6 s; data: none"
+_ROLL: Final = "data: each partition for one leader change, below 5 s"
+_BY_SNAPSHOT_VOTERS_MAX: Final = 4
+
+
+class WayKind(StrEnum):
+    """How falkirk becomes the majority for a moment; what needs fewer hands, and leaves fewer traces, comes first."""
+
+    EXTRA_VOTER = "extra voter, alone for seconds"
+    IN_PLACE_MAJORITY = "in place, majority"
+    DYNAMIC_FIRST = "voters made dynamic, then an extra voter"
+    BY_SNAPSHOT = "in place of one, commit by snapshot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumLayout:
+    """What decides on the way.
+
+    `combined`: voters that are brokers too. `can_be_dynamic`: every voter supports kraft.version 1 and can be brought
+    to it while it runs, which Kafka can since 4.1. `keeps_dynamic`: the target can have kraft.version 1.
+    `auto_joining`: nodes with controller.quorum.auto.join.enable.
+    """
+
+    kraft_version: int
+    voters: tuple[int, ...]
+    combined: frozenset[int]
+    can_be_dynamic: bool
+    keeps_dynamic: bool
+    auto_joining: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step. `interruption`: what is expected to stand still meanwhile, and for how long."""
+
+    action: str
+    interruption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedWay:
+    """A way that this cluster cannot go, and why."""
+
+    kind: WayKind
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayChoice:
+    """The way, None if there is none, with its steps; `others`: what is possible, too; `refused`: what is not."""
+
+    kind: WayKind | None
+    steps: tuple[Step, ...]
+    others: tuple[WayKind, ...]
+    refused: tuple[RefusedWay, ...]
+
+    def as_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Return the object of `lift check --json`."""
+        document: dict[str, Any] = msgspec.to_builtins(self)  # Any: same
+        return document
+
+
+def choose_way(layout: QuorumLayout, *, level: str, release: str) -> WayChoice:
+    """Choose the first way that the layout allows.
+
+    `level`, `release`: the metadata.version to go to, and the release that will run on it, for people.
+    """
+    reasons = {kind: _reason_against(kind, layout, level) for kind in WayKind}
+    possible = [kind for kind, reason in reasons.items() if reason is None]
+    return WayChoice(
+        kind=possible[0] if possible else None,
+        steps=tuple(_steps(possible[0], layout, level, release)) if possible else (),
+        others=tuple(possible[1:]),
+        refused=tuple(RefusedWay(kind=kind, reason=reason) for kind, reason in reasons.items() if reason is not None),
+    )
+
+
+def _reason_against(kind: WayKind, layout: QuorumLayout, level: str) -> str | None:
+    match kind:
+        case WayKind.EXTRA_VOTER:
+            is_static = layout.kraft_version == 0
+            return "the voters are static (kraft.version 0): none can be added" if is_static else _joins_again(layout)
+        case WayKind.DYNAMIC_FIRST:
+            return _against_dynamic(layout, level)
+        case WayKind.IN_PLACE_MAJORITY:
+            names = _names(sorted(layout.combined))
+            what = f"{names} would be served by falkirk as brokers too, with all their partitions"
+            return what if layout.combined else None
+        case WayKind.BY_SNAPSHOT:
+            return _against_snapshot(len(layout.voters))
+
+
+def _against_dynamic(layout: QuorumLayout, level: str) -> str | None:
+    if layout.kraft_version > 0:
+        return "the voters are dynamic already"
+    if not layout.keeps_dynamic:
+        return f"{level} has no dynamic voters (kraft.version 1), and kraft.version is not lowered live"
+    if not layout.can_be_dynamic:
+        return "not every voter can raise kraft.version while it runs, which Kafka can since 4.1"
+    return _joins_again(layout)
+
+
+def _against_snapshot(voters: int) -> str:
+    if voters <= _BY_SNAPSHOT_VOTERS_MAX:
+        return "not offered: it is not proven to be safe"
+    return (
+        f"with {voters} voters the first one that takes the snapshot blocks no election of the others, so it would not "
+        f"be safe; it takes at most {_BY_SNAPSHOT_VOTERS_MAX}"
+    )
+
+
+def _joins_again(layout: QuorumLayout) -> str | None:
+    if not layout.auto_joining:
+        return None
+    return (
+        f"controller.quorum.auto.join.enable is on at {_names(sorted(layout.auto_joining))}: a voter that is removed "
+        "adds itself again within seconds"
+    )
+
+
+def _names(node_ids: Sequence[int]) -> str:
+    return f"node{'s' if len(node_ids) > 1 else ''} {', '.join(map(str, node_ids))}"
+
+
+def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Iterator[Step]:
+    voters = list(layout.voters)
+    if kind is WayKind.IN_PLACE_MAJORITY:
+        majority = voters[: len(voters) // 2 + 1]
+        for voter in majority:
+            yield Step(
+                action=f"stop controller {voter}, run `falkirk serve` on its own properties and directory, and wait "
+                "until it has the log",
+                interruption=_ELECTION,
+            )
+        yield Step(
+            action=f"lower the levels to {level}: falkirk leads; brokers and other controllers take the snapshot",
+            interruption=_HAND_OVER,
+        )
+        for voter in majority:
+            yield Step(
+                action=f"stop falkirk on controller {voter}, remove or rewrite its bootstrap.checkpoint, and start its "
+                "JVM again",
+                interruption=_ELECTION,
+            )
+    else:
+        if kind is WayKind.DYNAMIC_FIRST:
+            yield Step(
+                action="raise kraft.version to 1 (kafka-features upgrade --feature kraft.version=1); it cannot be "
+                "lowered again while the cluster runs",
+                interruption=_NONE,
+            )
+        yield Step(action="falkirk reads the log as an observer, without registering", interruption=_NONE)
+        yield Step(action="add falkirk as a voter, and wait until it leads", interruption=_ELECTION)
+        yield Step(
+            action=f"remove the JVM voters {', '.join(map(str, voters))}: they stay as observers of falkirk",
+            interruption=_HAND_OVER,
+        )
+        yield Step(
+            action=f"lower the levels to {level}; brokers and controllers take the snapshot", interruption=_HAND_OVER
+        )
+        yield Step(
+            action=f"add {', '.join(map(str, voters))} again with their directory ids, and wait for their logs",
+            interruption=_NONE,
+        )
+        yield Step(action="hand the lead to a JVM voter, stop falkirk, remove it as a voter", interruption=_ELECTION)
+    yield Step(
+        action=f"roll the nodes to Kafka {release}, one by one at full ISR: stop, `falkirk lift prepare` its "
+        "server.properties, start",
+        interruption=_ROLL,
+    )
