@@ -19,7 +19,7 @@ from falkirk.node.effects import Fact
 from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
-from falkirk.server.metrics_listener import HEAD_BYTES_MAX, bind_metrics, serve_metrics, shown_address
+from falkirk.server.metrics_listener import HEAD_BYTES_MAX, SCRAPES_MAX, bind_metrics, serve_metrics, shown_address
 from falkirk.server.step_meter import StepMeter
 from falkirk.versions.supported_range import SupportedRange
 
@@ -275,6 +275,21 @@ def test_a_request_without_end_is_cut_off_and_others_go_on():
     assert cut == b""
     assert b"application/openmetrics-text" in answer
     assert answer.endswith(b"# EOF\n")
+
+
+def test_requests_that_do_not_end_shut_no_scraper_out():
+    async def story(ask):
+        silent = [asyncio.create_task(ask(b"GET /metrics HTTP/1.1\r\n")) for _ in range(3 * SCRAPES_MAX)]
+        # So many make room for the others.
+        dropped = asyncio.as_completed(silent)
+        for _ in range(2 * SCRAPES_MAX):
+            await next(dropped)
+        answer = await ask(b"GET /metrics HTTP/1.1\r\n\r\n")
+        for each in silent:
+            each.cancel()
+        return answer
+
+    assert served(story).startswith(b"HTTP/1.1 200 OK")
 
 
 @pytest.mark.parametrize("listener", ["9404", "host", "127.0.0.1:", ":1", "127.0.0.1:x", "127.0.0.1:65536"])

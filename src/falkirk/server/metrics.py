@@ -118,6 +118,7 @@ def _connections(now: Measurements) -> Iterator[Metric]:
         ("garbage", counters.closed_for_garbage),
         ("unserved_api", counters.closed_for_unserved_apis),
         ("flooding", counters.closed_for_flooding),
+        ("slowness", counters.closed_for_slowness),
         ("idleness", counters.closed_for_idleness),
         ("other_versions", counters.closed_for_other_versions),
     ):

@@ -66,24 +66,29 @@ class _Scrapes:
 
     def __init__(self, scrape: Callable[[str], tuple[str, bytes]]) -> None:
         self._scrape = scrape
-        self._open = 0
+        # Connections, the oldest first.
+        self._open: dict[asyncio.StreamWriter, None] = {}
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
         """Begin to answer."""
         return await asyncio.start_server(self._answer, sock=listening, limit=HEAD_BYTES_MAX)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
+        if len(self._open) == SCRAPES_MAX:
+            # A scrape takes a moment: the connection that has been there longest is none.
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
+        self._open[writer] = None
         try:
             # What a scraper does wrong, or not at all, is no fault of the node's.
             with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(SCRAPE_TIMEOUT_S):
-                    if self._open <= SCRAPES_MAX:
-                        head = await reader.readuntil(b"\r\n\r\n")
-                        writer.write(self._response(head.decode("latin-1")))
-                        await writer.drain()
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(self._response(head.decode("latin-1")))
+                    await writer.drain()
         finally:
-            self._open -= 1
+            self._open.pop(writer, None)
             writer.close()
 
     def _response(self, head: str) -> bytes:

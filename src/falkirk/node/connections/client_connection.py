@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from falkirk.node.config.node_config import Listener
     from falkirk.node.connections.api_uses import ApiUse
     from falkirk.node.connections.authentication import Authentication
+    from falkirk.node.connections.client_usage import AddressUsage
     from falkirk.protocol.connection import Connection, RequestReceived, UnsupportedVersionReceived
     from falkirk.protocol.messages import ApiVersionsRequest
     from falkirk.protocol.schema import WireMessage
@@ -31,6 +32,8 @@ class ClientConnection:
     client_host: str
     connection: Connection
     ranges: Mapping[int, SupportedRange]
+    # What all connections of its address hold, this one included.
+    usage: AddressUsage
     principal: Principal = ANONYMOUS
     # None: the client needs no authentication (any more).
     authentication: Authentication | None = None
@@ -41,6 +44,9 @@ class ClientConnection:
     last_active_ms: int = 0
     held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
     held_bytes: int = 0
+    # As in AddressUsage.
+    buffered_bytes: int = 0
+    open_bytes: int = 0
     is_closed: bool = False
     # Bytes received before the node serves clients.
     early: bytearray = field(default_factory=bytearray)

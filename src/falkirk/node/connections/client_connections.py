@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.connections.api_uses import ApiUses
 from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
+from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS, ClientUsage, UnfinishedFrames
 from falkirk.node.connections.envelopes import envelope_response
 from falkirk.node.connections.known_answers import KnownAnswers
 from falkirk.node.connections.sasl_listeners import SaslListeners
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 # Kafka's own clients have 5 requests in flight; a load generator may have more.
 OPEN_REQUESTS_MAX: Final = 100
+# How many of the largest frames all connections of one address may have under way, and open.
+_ADDRESS_FRAMES_MAX: Final = 2
 # Requests held behind them. One frame more may come: its size is known only then.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
 
@@ -57,6 +60,7 @@ class ConnectionCounters:
     closed_for_garbage: int = 0
     closed_for_unserved_apis: int = 0
     closed_for_flooding: int = 0
+    closed_for_slowness: int = 0
     closed_for_idleness: int = 0
     closed_for_other_versions: int = 0
 
@@ -101,6 +105,9 @@ class ClientConnections:
         # By connection id, least recently active first.
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
+        self._usage = ClientUsage()
+        self._unfinished = UnfinishedFrames()
+        self._address_bytes_max = _ADDRESS_FRAMES_MAX * frame_bytes_max
         self._known_answers = KnownAnswers()
         self._sasl = SaslListeners(
             security,
@@ -137,7 +144,14 @@ class ClientConnections:
             known_answers=None if self._on_answered else self._known_answers.of_listener(listener.name),
         )
         client = self._clients[connection_id] = ClientConnection(
-            connection_id, listener, client_host, connection, ranges, principal=principal, last_active_ms=now_ms
+            connection_id,
+            listener,
+            client_host,
+            connection,
+            ranges,
+            usage=self._usage.accept(client_host),
+            principal=principal,
+            last_active_ms=now_ms,
         )
         self._sasl.accept(client, now_ms)
         self.counters.accepted += 1
@@ -152,12 +166,15 @@ class ClientConnections:
         if not self._is_serving and not client.listener.is_controller:
             self._keep_early(client, data)
             return
+        has_ended_one = False
         try:
             if client.authentication is None:
                 for event in client.connection.receive_data(data):
+                    has_ended_one = True
                     self._receive(client, event)
             else:
                 for event in self._sasl.received(client, client.authentication, data, now_ms):
+                    has_ended_one = True
                     self._receive(client, event)
                     # At once: the response to the next frame must not overtake this one's.
                     self._advance(client)
@@ -167,6 +184,9 @@ class ClientConnections:
         if client.held:
             self._advance(client)
             self._close_if_flooding(client)
+        if (client.connection.pending_bytes or client.buffered_bytes) and not client.is_closed:
+            self._unfinished.received(connection_id, client.connection, now_ms, has_ended_one=has_ended_one)
+            self._count_buffered(client)
 
     def begin_serving(self, now_ms: int) -> None:
         """Answer clients of the broker role from now on, beginning with the requests that were held back."""
@@ -186,6 +206,8 @@ class ClientConnections:
         client = self._clients.pop(connection_id, None)
         if client is not None:
             client.is_closed = True
+            self._usage.lost(client.client_host, buffered_bytes=client.buffered_bytes, open_bytes=client.open_bytes)
+            self._unfinished.lost(connection_id)
             self._holding.pop(connection_id, None)
             self._sasl.lost(client)
             self._on_closed(connection_id)
@@ -212,8 +234,12 @@ class ClientConnections:
             self._advance(client)
 
     def tick(self, now_ms: int) -> None:
-        """Close idle connections, and those whose clients did not authenticate in time."""
+        """Close idle connections, and those whose clients did not authenticate, or send a request, in time."""
         self._sasl.tick(now_ms)
+        while (slow := self._unfinished.pop_too_slow(now_ms)) is not None:
+            self.counters.closed_for_slowness += 1
+            reason = f"less than {FRAME_WINDOW_BYTES} bytes of an unfinished request came in {FRAME_WINDOW_MS} ms"
+            self._close(self._clients[slow], "request-too-slow", reason)
         for client in list(self._clients.values()):
             if now_ms - client.last_active_ms < self._idle_ms_max:
                 break
@@ -230,8 +256,8 @@ class ClientConnections:
         first = next(iter(self._clients.values()), None)
         if first is None:
             return None
-        idle_ms, sasl_ms = first.last_active_ms + self._idle_ms_max, self._sasl.next_wakeup_ms
-        return idle_ms if sasl_ms is None else min(idle_ms, sasl_ms)
+        times = (first.last_active_ms + self._idle_ms_max, self._sasl.next_wakeup_ms, self._unfinished.next_end_ms)
+        return min(time for time in times if time is not None)
 
     def close(self) -> None:
         """Close all connections."""
@@ -259,8 +285,7 @@ class ClientConnections:
         data = client.connection.send_body(request.request, body)
         if data:
             self._effects(Send(client.connection_id, data))
-        if client.held:
-            self._holding[client.connection_id] = client
+        self._end(client, request)
 
     def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
         """Send a response without copying its large fields of bytes. Raises as `answer`.
@@ -280,8 +305,7 @@ class ClientConnections:
             return
         for data in client.connection.send_pieces(request.request, pieces):
             self._effects(Send(client.connection_id, data))
-        if client.held:
-            self._holding[client.connection_id] = client
+        self._end(client, request)
 
     def complete_without_response(self, request: OpenRequest) -> None:
         """Complete a request that gets no response."""
@@ -294,8 +318,7 @@ class ClientConnections:
         data = client.connection.send_nothing(request.request)
         if data:
             self._effects(Send(client.connection_id, data))
-        if client.held:
-            self._holding[client.connection_id] = client
+        self._end(client, request)
 
     def answer_and_remember(self, request: OpenRequest, body: bytes) -> None:
         """Send a response, and reuse it for the same bytes on such a listener until `forget_answers`."""
@@ -314,6 +337,27 @@ class ClientConnections:
             self._close(client, event, reason, level=level)
 
     # --- Inside
+
+    def _end(self, client: ClientConnection, request: OpenRequest) -> None:
+        """Uncount a request that is answered, and have those that wait behind it handled."""
+        size = _size(request.request)
+        client.open_bytes -= size
+        client.usage.open_bytes -= size
+        if client.held:
+            self._holding[client.connection_id] = client
+
+    def _count_buffered(self, client: ClientConnection) -> None:
+        """Count what the connection keeps now; close it if all of its address keep too much."""
+        if client.is_closed:
+            return
+        buffered = client.connection.pending_bytes + client.held_bytes
+        usage = client.usage
+        usage.buffered_bytes += buffered - client.buffered_bytes
+        client.buffered_bytes = buffered
+        if usage.buffered_bytes > self._address_bytes_max:
+            self.counters.closed_for_flooding += 1
+            reason = f"the connections of its address keep {usage.buffered_bytes} bytes of requests waiting"
+            self._close(client, "connection-flooded", reason)
 
     def _receive(self, client: ClientConnection, event: Event) -> None:
         if isinstance(event, KnownRequestsAnswered):
@@ -336,7 +380,11 @@ class ClientConnections:
         """Handle held requests, as far as the limits allow."""
         while client.held and not client.is_closed:
             opened = client.connection.open_requests - len(client.held)
-            if opened >= OPEN_REQUESTS_MAX or client.held[0].api_key in self.held_apis:
+            if (
+                opened >= OPEN_REQUESTS_MAX
+                or client.held[0].api_key in self.held_apis
+                or client.usage.open_bytes > self._address_bytes_max
+            ):
                 self._holding[client.connection_id] = client
                 return
             event = client.held.popleft()
@@ -347,8 +395,13 @@ class ClientConnections:
                 self._close_for_invalid_request(client, error)
                 return
             self.counters.requests += 1
+            size = _size(event)
+            client.open_bytes += size
+            client.usage.open_bytes += size
             self._handle(request)
         self._holding.pop(client.connection_id, None)
+        if client.buffered_bytes:
+            self._count_buffered(client)
 
     def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
         message = event.message(self._elements_max[event.api_key]) if isinstance(event, RequestReceived) else None
