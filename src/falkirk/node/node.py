@@ -95,7 +95,7 @@ class Node:
         self._step = step = Step(config, cluster_id=startup.directories.cluster_id, random=random, now_ms=now_ms)
         self.standby = StandbyIndexes(step.works)
         publishers = (self, self.standby) if config.is_controller else (self,)
-        self._applier = applier = MetadataApplier(startup.log, startup.gate, publishers, source=source)
+        self._applier = applier = MetadataApplier(startup.log, startup.gate, publishers, step.works, source=source)
         self._raft = RaftReplica(
             raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),
             startup.election_state,

@@ -5,6 +5,7 @@ import sys
 import pytest
 from rolling_clusters import level, lines, played, roll, scenario
 
+from falkirk.metadata.image import slices
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
 from falkirk.simulation.plans.roll_plan import Pause, RollPlan
@@ -15,6 +16,12 @@ SEED = 5
 # The level is asked for in between, answered, and every node has its snapshot.
 BEFORE_MS, AFTER_MS = 2500, 3000
 LEADER, FOLLOWER, BROKER = 1, 2, 21
+
+
+@pytest.fixture(autouse=True)
+def small_slices(monkeypatch):
+    """Spread a lowering over several steps, small as the clusters are."""
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 2)
 
 
 def lowering(faults_ms: int = AFTER_MS) -> Scenario:

@@ -160,7 +160,6 @@ class MetadataDelta:
                 delta.topics = topics if topics.changed or topics.deleted else None
             elif old is not new and old != new:
                 setattr(delta, area, delta_class.between(old, new))
-                yield
         return delta
 
     def _remove_topic_configs(self, name: str) -> None:

@@ -37,13 +37,12 @@ _OTHER_TOPIC_RECORDS = (PartitionChangeRecord, RemoveTopicRecord, ClearElrRecord
 
 
 def read_image_slices(batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
-    """Return the image of a snapshot's batches, read in slices of bounded size; a batch is taken up in one of its own.
+    """Return the image of a snapshot's batches, read in slices of bounded size.
 
     Raises RecordError with offset and source.
     """
     builder = _SnapshotBuilder()
     for batch in batches:
-        yield
         yield from builder.add(batch)
     return (yield from builder.build(provenance))
 
@@ -54,13 +53,16 @@ class _SnapshotBuilder:
     def __init__(self) -> None:
         self._delta = MetadataDelta(EMPTY)
         self._topics: _TopicsBuilder | None = _TopicsBuilder()
+        self._budget = SliceBudget()
 
     def add(self, batch: MetadataBatch) -> Slices[None]:
         """Add the next batch. Raises RecordError with offset and source."""
         values = batch.values
         for start in range(0, len(values), VISITS_PER_SLICE):
-            self._add(values[start : start + VISITS_PER_SLICE], batch.base_offset + start, batch.source)
-            yield
+            part = values[start : start + VISITS_PER_SLICE]
+            self._add(part, batch.base_offset + start, batch.source)
+            if self._budget.spend(len(part)):
+                yield
 
     def build(self, provenance: Provenance) -> Slices[MetadataImage]:
         """Return the image; the builder must not be used after that."""

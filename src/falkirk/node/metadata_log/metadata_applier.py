@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.metadata.records.errors import RecordError
@@ -13,11 +14,13 @@ from falkirk.node.metadata_log.release_gate import UnsupportedLevelError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.publishing.loader import Publisher
     from falkirk.node.metadata_log.release_gate import ReleaseGate
+    from falkirk.node.sliced_work import SlicedWork, SlicedWorks, Slices
+    from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.metadata_log import MetadataLog
 
 BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
@@ -25,15 +28,26 @@ BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
 
 
 class MetadataApplier:
-    """The image, and the offset up to which the log was applied. `source` names the log in errors."""
+    """The image, and the offset up to which the log was applied. `source` names the log in errors.
 
-    def __init__(self, log: MetadataLog, gate: ReleaseGate, publishers: Sequence[Publisher], *, source: str) -> None:
+    What is large is applied as sliced work. Until its last slice image and `applied_offset` stay as they are, and what
+    is committed meanwhile waits, in order.
+    """
+
+    def __init__(
+        self, log: MetadataLog, gate: ReleaseGate, publishers: Sequence[Publisher], works: SlicedWorks, *, source: str
+    ) -> None:
         self._log = log
         self._gate = gate
+        self._works = works
         self._source = source
         self._loader = MetadataLoader(publishers)
         # Bytes of the log that were applied since `bytes_applied` was set to 0.
         self.bytes_applied = 0
+        # What is to be loaded: a fetched snapshot first, then the log up to this offset.
+        self._fetched: OffsetAndEpoch | None = None
+        self._committed_offset = 0
+        self._work: SlicedWork | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -46,49 +60,85 @@ class MetadataApplier:
         return self._loader.loaded.end_offset
 
     @property
+    def is_busy(self) -> bool:
+        """True while something large is being applied."""
+        return self._work is not None
+
+    @property
     def open_transaction_offset(self) -> int | None:
         """Where the open metadata transaction began; None if there is none."""
         transaction = self._loader.open_transaction
         return None if transaction is None else transaction.offset
 
     def load_latest_snapshot(self) -> None:
-        """Load the newest snapshot, if there is one. Raises RecordError and CorruptFileError."""
+        """Load the newest snapshot at once, if there is one. Raises RecordError and CorruptFileError."""
         latest = self._log.latest_snapshot
         if latest is not None and latest != BOOTSTRAP_SNAPSHOT:
-            self.load_snapshot(latest)
+            exhaust(self._load_slices(latest))
 
     def load_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Replace the image by a snapshot's. Raises RecordError and CorruptFileError."""
-        contents = self._log.load_snapshot(snapshot)
-        source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
-        batches = [MetadataBatch.of(batch, source) for batch in contents.data_batches]
-        self._gate.check(batches)
-        provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
-        self._loader.load_snapshot(batches, provenance)
-        self._gate.check_levels(self.image.features.levels())
-        self.bytes_applied = 0
+        """Begin to replace the image by that of a fetched snapshot, in place of what is under way.
+
+        This or a later step raises as `apply_up_to` does, and CorruptFileError.
+        """
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+        self._fetched = snapshot
+        self._advance()
 
     def apply_up_to(self, high_watermark: int) -> None:
-        """Apply what is committed. Raises FatalError for records that the release or the image does not accept."""
-        if high_watermark <= self.applied_offset:
-            return
-        batches, size = self._read(self.applied_offset, high_watermark)
-        self.bytes_applied += size
-        features = self.image.features
+        """Apply what is committed, or begin to.
+
+        This or a later step raises FatalError for records that the image does not accept, UnfitError for those that the
+        release does not.
+        """
+        self._committed_offset = max(self._committed_offset, high_watermark)
+        self._advance()
+
+    def _advance(self) -> None:
+        if self._work is None:
+            slices = self._slices()
+            has_ended = next(slices, True)
+            if not has_ended:
+                self._work = self._works.start("metadata loading", slices)
+
+    def _slices(self) -> Slices:
+        before = -1
         try:
-            self._gate.check(batches)
-            self._loader.load_log(batches)
-            if self.image.features is not features:
-                self._gate.check_levels(self.image.features.levels())
+            while self._fetched is not None or before < self.applied_offset < self._committed_offset:
+                before = self.applied_offset
+                if self._fetched is not None:
+                    yield from self._load_slices(self._fetched)
+                    self._fetched = None
+                else:
+                    yield from self._apply_slices(self._committed_offset)
         except UnsupportedLevelError as error:
             raise UnfitError(f"This node must not go on: {error}") from error
         except RecordError as record_error:
-            raise FatalError(f"Error replaying metadata log record: {record_error}") from record_error
+            what = "replaying metadata log record" if self._fetched is None else "loading snapshot"
+            raise FatalError(f"Error {what}: {record_error}") from record_error
+        self._work = None
 
-    def _read(self, start: int, end: int) -> tuple[list[MetadataBatch], int]:
-        """Return the batches of the log, and their size in bytes."""
-        batches, size = [], 0
-        for batch in self._log.batches(start, end):
-            size += batch.size
-            batches.append(MetadataBatch.of(batch, self._source))
-        return batches, size
+    def _load_slices(self, snapshot: OffsetAndEpoch) -> Slices:
+        contents = self._log.load_snapshot(snapshot)
+        source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
+        provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
+        yield from self._loader.load_snapshot_slices(self._checked(contents.data_batches, source), provenance)
+        self._gate.check_levels(self.image.features.levels())
+        self.bytes_applied = 0
+
+    def _apply_slices(self, end_offset: int) -> Slices:
+        features = self.image.features
+        batches = self._log.batches(self.applied_offset, end_offset)
+        yield from self._loader.load_log_slices(self._checked(batches, self._source))
+        if self.image.features is not features:
+            self._gate.check_levels(self.image.features.levels())
+
+    def _checked(self, batches: Iterable[RecordBatch], source: str) -> Iterator[MetadataBatch]:
+        """Yield batches that the release reads."""
+        for batch in batches:
+            self.bytes_applied += batch.size
+            read = MetadataBatch.of(batch, source)
+            self._gate.check((read,))
+            yield read

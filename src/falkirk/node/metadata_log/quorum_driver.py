@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, assert_never
 
-from falkirk.metadata.records.errors import RecordError
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.node.errors import FatalError, UnfitError
-from falkirk.node.metadata_log.release_gate import UnsupportedLevelError
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, Truncate, WriteSnapshotChunk
 from falkirk.storage.errors import CorruptFileError
@@ -66,6 +63,8 @@ class QuorumDriver:
         self._on_committed = on_committed
         self._effects = effects
         self._cluster: ClusterImage | None = None
+        # The applied offset that was acted on.
+        self._noticed_offset = applier.applied_offset
 
     def run(self) -> bool:
         """Execute outputs until there is none; return whether there was any.
@@ -73,6 +72,7 @@ class QuorumDriver:
         Raises OSError, CorruptFileError and FatalError: the node cannot go on then.
         """
         raft, ran = self._raft, False
+        self._notice_applied()
         while not (output := raft.pop_output()).is_empty:
             ran = True
             is_installed = self._persist(output)
@@ -151,12 +151,19 @@ class QuorumDriver:
         if output.leader is not None:
             self._on_leader(output.leader)
         if output.installed_snapshot is not None and is_installed:
-            self._load(output.installed_snapshot)
+            self._snapshots.reset()
+            self._applier.load_snapshot(output.installed_snapshot)
         if output.high_watermark is not None:
-            applied_offset = self._applier.applied_offset
             self._applier.apply_up_to(output.high_watermark)
-            self._step.records_applied += self._applier.applied_offset - applied_offset
-            self._on_committed(output.high_watermark)
+        self._notice_applied()
+
+    def _notice_applied(self) -> None:
+        """Act on what was applied here, or by sliced work since the last time."""
+        applied_offset = self._applier.applied_offset
+        if applied_offset != self._noticed_offset:
+            self._step.records_applied += applied_offset - self._noticed_offset
+            self._noticed_offset = applied_offset
+            self._on_committed(applied_offset)
         cluster = self._applier.image.cluster
         if cluster is not self._cluster:
             self._cluster = cluster
@@ -167,15 +174,6 @@ class QuorumDriver:
     def _log_facts(self) -> None:
         for fact in self._raft.pop_facts():
             self._effects(Fact(fact.level, fact.event, fact.fields))
-
-    def _load(self, snapshot: OffsetAndEpoch) -> None:
-        try:
-            self._applier.load_snapshot(snapshot)
-        except UnsupportedLevelError as error:
-            raise UnfitError(f"This node must not go on: {error}") from error
-        except RecordError as record_error:
-            raise FatalError(f"Error while loading snapshot: {record_error}") from record_error
-        self._snapshots.reset()
 
 
 def _quorum_endpoints(cluster: ClusterImage, listener: str) -> dict[int, Endpoint]:

@@ -87,7 +87,8 @@ class SnapshotGenerator:
             config.metadata_log_max_record_bytes_between_snapshots,
             config.metadata_log_max_snapshot_interval_ms,
         )
-        if applier.open_transaction_offset is not None or applier.image.features.metadata_version is None:
+        has_open_transaction = applier.open_transaction_offset is not None
+        if applier.is_busy or has_open_transaction or applier.image.features.metadata_version is None:
             return None
         if self._needed_end is not None:
             return LOWERED if applier.image.provenance.end_offset >= self._needed_end else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from falkirk.metadata.image.partition import UNASSIGNED
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
 from falkirk.node.broker.replication.local_changes import LocalChanges, local_changes
 from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
@@ -40,7 +41,7 @@ def changes(*records: PartitionChangeRecord, before: TopicsImage) -> LocalChange
 
 
 def test_all_of_a_first_image_is_news():
-    delta = TopicsDelta.between(TopicsImage(), an_image())
+    delta = exhaust(TopicsDelta.between_slices(TopicsImage(), an_image()))
 
     news = local_changes(delta, 1)
 
