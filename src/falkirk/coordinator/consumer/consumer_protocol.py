@@ -37,7 +37,7 @@ from falkirk.coordinator.consumer.refusal import Refusal
 from falkirk.coordinator.consumer.replay import replay_record
 from falkirk.coordinator.consumer.services import ConsumerServices
 from falkirk.coordinator.consumer.steady_heartbeats import is_steady
-from falkirk.coordinator.consumer.topic_pattern import TopicPatternError
+from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.runtime.outcome import NOTHING, Outcome, Reply
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (

@@ -21,7 +21,7 @@ from falkirk.coordinator.consumer.consumer_group import ResolvedRegex
 from falkirk.coordinator.consumer.member import NOTHING_OWNED, STATIC_LEAVING_EPOCH, ConsumerGroupMember
 from falkirk.coordinator.consumer.reconciliation import Reconciliation
 from falkirk.coordinator.consumer.services import ASSIGNORS
-from falkirk.coordinator.consumer.topic_pattern import TopicPatternError
+from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.runtime.topics import TopicPartitionCount
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from falkirk.coordinator.assignors.range_assignor import RangeAssignor
 from falkirk.coordinator.assignors.uniform_assignor import UniformAssignor
 from falkirk.coordinator.consumer.topic_hash import TopicHashes
-from falkirk.coordinator.consumer.topic_matcher import TopicMatcher
 from falkirk.coordinator.records.written_records import SUBSCRIPTIONS_HASHED_SINCE
 from falkirk.versions.metadata_version import METADATA_VERSION
 
@@ -24,8 +23,6 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = {each.name: each for each in (Uniform
 
 # Groups whose times are cached; beyond, the cache is cleared.
 _TIMES_MAX: Final = 10_000
-# Compiled expressions that are cached; beyond, the cache is cleared.
-_MATCHERS_MAX: Final = 256
 
 
 class ConsumerServices:
@@ -40,7 +37,6 @@ class ConsumerServices:
         self.new_topics_offset = 0
         self.assignor_names = [name for name in context.settings.consumer_assignors if name in ASSIGNORS]
         """The assignors that members may ask for; the first is that of members which ask for none."""
-        self._matchers: dict[str, TopicMatcher] = {}
         # What was found last of a group's own configs, and where.
         self._configs: Mapping[str, Mapping[str, str]] = context.group_configs
         self._times: dict[str, _Times] = {}
@@ -60,12 +56,7 @@ class ConsumerServices:
 
     def topics_matching(self, regex: str) -> frozenset[str]:
         """Return the topics whose names match. Raises TopicPatternError."""
-        matcher = self._matchers.get(regex)
-        if matcher is None:
-            if len(self._matchers) >= _MATCHERS_MAX:
-                self._matchers.clear()
-            matcher = self._matchers[regex] = TopicMatcher.compiled(regex)
-        return matcher.matching(self.context.topics.names())
+        return self.context.topic_matchers.matching(regex, self.context.topics.names())
 
     def topic_ids(self, names: Collection[str]) -> frozenset[bytes]:
         """Return the ids of the topics that exist."""

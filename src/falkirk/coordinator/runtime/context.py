@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.patterns.topic_matchers import TopicMatchers
 from falkirk.coordinator.runtime.counters import GroupCounters
 from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.timers import Timers
@@ -26,6 +27,7 @@ class ShardContext:
 
     `feature_levels`: the finalized ones (`group.version`, `metadata.version` ...). `group_configs`: those of the
     resource type GROUP, by group, as text. `is_tolerant`: load what the release does not know as KIP-915 asks.
+    `topic_matchers`: those of all shards of a node.
     """
 
     release: Release
@@ -40,3 +42,4 @@ class ShardContext:
     groups: dict[str, Group] = field(default_factory=dict)
     timers: Timers[str, Action] = field(default_factory=Timers)
     counters: GroupCounters = field(default_factory=GroupCounters)
+    topic_matchers: TopicMatchers = field(default_factory=TopicMatchers)

@@ -10,6 +10,7 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from falkirk.coordinator.patterns.topic_matchers import TopicMatchers
 from falkirk.coordinator.records.loader_rules import CoordinatorKind, configured_coordinator
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.runtime.context import ShardContext
@@ -69,6 +70,7 @@ class GroupCoordinator:
         self.kind = configured_coordinator(config.release, config.properties)
         self.settings = group_settings(config.properties, config.release)
         self.counters = GroupCounters()
+        self.topic_matchers = TopicMatchers()
         self._step = step
         self._make_shard = make_shard
         protocols = static_value(config.properties, config.release, "group.coordinator.rebalance.protocols")
@@ -326,6 +328,7 @@ class GroupCoordinator:
             group_configs=self._group_configs,
             is_tolerant=config.tolerant_group_coordinator,
             counters=self.counters,
+            topic_matchers=self.topic_matchers,
         )
         return self._make_shard(context)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.consumer.topic_pattern import (
+from falkirk.coordinator.patterns.topic_pattern import (
     Assertion,
     Characters,
     Choice,
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 _WORK_MAX: Final = 500_000
 # As long as a subscription may be (32 767 bytes), unless repetitions unfold.
 _PROGRAM_MAX: Final = 40_000
-# States that are cached; beyond, the cache is cleared.
-_STATES_MAX: Final = 2_000
+# Cells of states that are cached; beyond, the cache is cleared.
+_STATE_CELLS_MAX: Final = 50_000
+# A transition, besides the steps of its states.
+_TRANSITION_CELLS: Final = 4
 _TOO_LARGE: Final = "expression too large"
 # What a name is made of, to assertions: its ends, characters of words, and others.
 _END: Final = ""
@@ -43,6 +45,7 @@ class TopicMatcher:
         self._program = program
         self._states: dict[tuple[frozenset[int], str], _State] = {}
         self._start = _State(frozenset((0,)), _END)
+        self._state_cells = 0
         self._work = 0
 
     @classmethod
@@ -52,6 +55,11 @@ class TopicMatcher:
         _compile(parse_topic_pattern(pattern), program)
         program.append(_Take(frozenset((_END,))))
         return cls(program)
+
+    @property
+    def cells(self) -> int:
+        """How many program steps, steps of cached states and transitions there are: some hundred bytes each."""
+        return len(self._program) + self._state_cells
 
     def matching(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names that match. Raises TopicPatternError if that exceeds the work limit."""
@@ -67,18 +75,22 @@ class TopicMatcher:
     def _made(self, state: _State, character: str) -> _State:
         """Return the state after a character; the state after the end has steps if the name matches."""
         kind = _kind(character)
+        if self._state_cells > _STATE_CELLS_MAX:
+            self._states.clear()
+            self._state_cells = 0
+            self._start = _State(self._start.steps, _END)
         reached = state.reached.get(kind)
         if reached is None:
             reached = state.reached[kind] = self._reached(state, kind)
+            self._state_cells += len(reached)
         self._spend(len(reached))
         steps = frozenset(at for at, of in reached if character in of)
         after = self._states.get((steps, kind))
         if after is None:
-            if len(self._states) >= _STATES_MAX:
-                self._states.clear()
-                self._start = _State(self._start.steps, _END)
             after = self._states[steps, kind] = _State(steps, kind)
+            self._state_cells += len(steps)
         state.after[character] = after
+        self._state_cells += _TRANSITION_CELLS
         return after
 
     def _reached(self, state: _State, kind: str) -> list[tuple[int, Container[str]]]:

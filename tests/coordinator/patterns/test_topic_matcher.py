@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.coordinator.consumer.topic_matcher import TopicMatcher
-from falkirk.coordinator.consumer.topic_pattern import TopicPatternError
+from falkirk.coordinator.patterns.topic_matcher import TopicMatcher
+from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 
 ATOMS = st.sampled_from(
     ["a", "b", "_", r"\.", ".", "[ab]", "[^a]", "[a-c1-3]", r"\d", r"\w", r"\W", r"[\d_]", "^", "$", r"\b", r"\B", "()"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from falkirk.coordinator.consumer.topic_pattern import TopicPatternError, parse_topic_pattern
+from falkirk.coordinator.patterns.topic_pattern import TopicPatternError, parse_topic_pattern
 
 # What RE2J 1.8 said of each.
 GOOD = [
