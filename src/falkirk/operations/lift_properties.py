@@ -8,7 +8,7 @@ from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, Warning
 from falkirk.node.config.java_classes import missing_classes
 from falkirk.node.config.node_config import CONTROLLER
 from falkirk.node.config.server_properties import read_security_settings, read_server_properties
-from falkirk.operations.foreign_keys import read_properties
+from falkirk.server.config_values import read_node_properties
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.release import latest_release
 
@@ -30,9 +30,15 @@ def unsupported_classes(where: str, properties: Mapping[str, str | None]) -> Ite
 def findings_of_file(file: Path, target: Release) -> Iterator[Blocker | LedgerWarning]:
     """Yield what falkirk cannot run of a node's file, and what the target's binaries refuse or ignore of it.
 
-    Only a controller's file has to run under falkirk. Raises OSError, CorruptFileError.
+    Its variables are read here, so that it is checked best where the node runs. Only a controller's file has to run
+    under falkirk. Raises OSError, CorruptFileError.
     """
-    where, properties = str(file), read_properties(file)
+    where = str(file)
+    try:
+        properties = read_node_properties(file)
+    except ConfigError as missing:
+        yield _unsupported(where, str(missing).partition(":")[0], str(missing))
+        return
     if CONTROLLER in properties.get("process.roles", ""):
         yield from unsupported_classes(where, properties)
         try:

@@ -89,8 +89,6 @@ def _check_is_served(config: NodeConfig) -> None:
     """Raise ServerError for plugins that falkirk lacks."""
     for key, name in missing_classes(config.properties):
         raise ServerError(f"{key}: falkirk has no {name}")
-    if "config.providers" in config.properties:
-        raise ServerError("config.providers is not served yet: values must stand in server.properties themselves")
 
 
 def _security_settings(properties: ServerProperties) -> SecuritySettings:

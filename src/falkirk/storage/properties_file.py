@@ -61,12 +61,15 @@ class PropertiesFile:
         return replace(self, lines=tuple(line for line in self.lines if line.key != key))
 
 
-def parse_properties(data: bytes, *, file: str = "properties") -> PropertiesFile:
-    r"""Read a file. Raises CorruptFileError for a malformed \uXXXX, the only thing that Java does not accept."""
+def parse_properties(data: bytes, *, file: str = "properties", encoding: str = "latin-1") -> PropertiesFile:
+    r"""Read a file, of another `encoding` where Kafka has a reader for it; a character of several bytes ends no line.
+
+    Raises CorruptFileError for a malformed \uXXXX, the only thing that Java does not accept.
+    """
     lines: list[PropertiesLine] = []
     at = 0
     while at < len(data):
-        end, text = _logical_line(data, at)
+        end, text = _logical_line(data, at, encoding)
         raw = data[at:end]
         if text is None:
             lines.append(PropertiesLine(raw=raw))
@@ -132,10 +135,10 @@ def _natural_line(data: bytes, at: int) -> tuple[int, int]:
     return len(data), len(data)
 
 
-def _logical_line(data: bytes, at: int) -> tuple[int, str | None]:
+def _logical_line(data: bytes, at: int, encoding: str) -> tuple[int, str | None]:
     """Return (start of the next logical line, text with continuations joined); text None for comments and blanks."""
     text_end, end = _natural_line(data, at)
-    text = data[at:text_end].decode("latin-1").lstrip(_BLANKS)
+    text = data[at:text_end].decode(encoding).lstrip(_BLANKS)
     if not text or text[0] in "#!":
         return end, None
     # A lone backslash continues nothing: the next line is one of its own. At the end it is an empty property.
@@ -147,7 +150,7 @@ def _logical_line(data: bytes, at: int) -> tuple[int, str | None]:
             break
         start = end
         text_end, end = _natural_line(data, start)
-        text += data[start:text_end].decode("latin-1").lstrip(_BLANKS)
+        text += data[start:text_end].decode(encoding).lstrip(_BLANKS)
     return end, text
 
 

@@ -148,7 +148,8 @@ def test_what_is_not_served_yet_is_refused(tmp_path: Path, capsys: Capture) -> N
         "listener.security.protocol.map=CONTROLLER:SASL_SSL": "falkirk has no GSSAPI, only PLAIN, SCRAM-SHA-256",
         "listener.security.protocol.map=CONTROLLER:SSL": "listener CONTROLLER: SSL key store is not specified",
         "authorizer.class.name=com.example.Mine": "falkirk has no com.example.Mine",
-        "config.providers=env": "config.providers is not served yet",
+        "create.topic.policy.class.name=a.Policy": "create.topic.policy.class.name: falkirk has no a.Policy",
+        "config.providers=vault": f"{file}: config.providers: config.providers.vault.class is not set",
     }.items():
         assert said in refused(file, capsys, "--override", override)
 

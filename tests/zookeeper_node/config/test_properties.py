@@ -140,7 +140,6 @@ def test_our_own_keys_are_no_unknown_ones() -> None:
         ({"inter.broker.protocol.version": "4.1"}, "release 3.9.1 does not know 4.1-IV1; its highest is 4.0-IV1"),
         ({"inter.broker.protocol.version": "x"}, "inter.broker.protocol.version"),
         ({"authorizer.class.name": "a.B"}, "authorizer.class.name: falkirk has no a.B for brokers on ZooKeeper"),
-        ({"config.providers": "env"}, "config.providers is not served yet"),
         ({"falkirk.supported.features": "a"}, "falkirk.supported.features: a is not name:lowest-highest"),
         ({"falkirk.supported.features": ":1-2"}, "falkirk.supported.features: :1-2 is not name:lowest-highest"),
         ({"falkirk.supported.features": "a:0-2"}, "falkirk.supported.features: a:0-2: levels go from 1 to 32767"),

@@ -22,6 +22,7 @@ from falkirk.node.config.node_config import NodeConfig
 from falkirk.node.config.server_properties import is_on_zookeeper, read_server_properties
 from falkirk.node.effects import Fact
 from falkirk.node.node import Node
+from falkirk.server.config_values import read_node_properties
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.opened_node import OpenedNode
@@ -31,7 +32,6 @@ from falkirk.server.serve import opened
 from falkirk.server.serve_zookeeper import opened_on_zookeeper
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.posix_disk import PosixDisk
-from falkirk.storage.properties_file import parse_properties
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.release import Release, all_releases
 from falkirk.zookeeper_node.config.properties import read_zookeeper_properties
@@ -131,10 +131,11 @@ def served_release(name: str | None, *, on_zookeeper: bool = False) -> Release:
 
 def _given(file: Path, overrides: list[str]) -> dict[str, str]:
     try:
-        given = parse_properties(file.read_bytes(), file=str(file)).as_dict()
+        return read_node_properties(file, parse_overrides(overrides))
     except CorruptFileError as error:
         raise CommandFailedError(str(error)) from error
-    return given | parse_overrides(overrides)
+    except ConfigError as config_error:
+        raise CommandFailedError(f"{file}: {config_error}") from config_error
 
 
 def _opened(

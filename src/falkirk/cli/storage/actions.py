@@ -11,12 +11,13 @@ from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.kafka_tool import kafka_tool
 from falkirk.cli.console.output import choose_output
 from falkirk.operations.storage_format import FormatOptions, format_request, inspect_storage
+from falkirk.server.config_values import read_node_properties
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.formatting.errors import FormatterError
 from falkirk.storage.formatting.formatter import format_storage
 from falkirk.storage.formatting.rules import format_rules
 from falkirk.storage.posix_disk import PosixDisk
-from falkirk.storage.properties_file import parse_properties
+from falkirk.versions.configs.definition import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -161,6 +162,8 @@ def _required_config(tool: KafkaTool, config: Path | None) -> Path:
 
 def _read_properties(path: Path) -> Mapping[str, str]:
     try:
-        return parse_properties(path.read_bytes(), file=str(path)).as_dict()
+        return read_node_properties(path)
     except CorruptFileError as error:
         raise CommandFailedError(str(error)) from error
+    except ConfigError as config_error:
+        raise CommandFailedError(f"{path}: {config_error}") from config_error

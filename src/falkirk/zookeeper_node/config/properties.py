@@ -95,7 +95,7 @@ def read_zookeeper_properties(properties: Mapping[str, str], release: Release, *
     values = parse_values(properties, known)
     own = _own_values(properties)
     _check_broker_id(values)
-    _check_served(properties, values)
+    _check_served(values)
     check_limits(values)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
     _check_listeners(properties, values, listeners)
@@ -178,17 +178,13 @@ def _check_broker_id(values: Mapping[str, Value]) -> None:
     _require(broker_id >= 0, "broker.id must be greater than or equal to 0")
 
 
-def _check_served(properties: Mapping[str, str], values: Mapping[str, Value]) -> None:
+def _check_served(values: Mapping[str, Value]) -> None:
     for key, reason in _UNSERVED.items():
         _require(values[key] is not True, f"{key}: {reason}")
     authorizer = values["authorizer.class.name"]
     _require(
         authorizer in ("", AUTHORIZER),
         f"authorizer.class.name: falkirk has no {authorizer} for brokers on ZooKeeper, only {AUTHORIZER}",
-    )
-    _require(
-        "config.providers" not in properties,
-        "config.providers is not served yet: values must stand in server.properties themselves",
     )
 
 
