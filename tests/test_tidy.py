@@ -47,6 +47,26 @@ def test_links_between_documents_lead_somewhere():
     assert dead == []
 
 
+def test_code_named_in_the_glossary_exists():
+    text = (ROOT / "docs/reference/glossary.md").read_text()
+    source = "\n".join(path.read_text() for path in SOURCES)
+    named = re.findall(r"`([A-Z]\w*[a-z]\w*|[a-z_]+(?:\.[a-z_]+)+)`", text.replace("`ledger.json`", ""))
+    packages = {path.name for path in (ROOT / "src/falkirk").iterdir()}
+    missing = []
+    for name in named:
+        first, _, rest = name.removeprefix("falkirk.").partition(".")
+        path = ROOT / "src/falkirk" / name.removeprefix("falkirk.").replace(".", "/")
+        is_there = (
+            path.is_dir() or path.with_suffix(".py").is_file()
+            if first in packages and (rest or path.is_dir())
+            else name in source
+        )
+        if not is_there:
+            missing.append(name)
+    assert len(named) > 10
+    assert missing == []
+
+
 def test_modules_named_in_the_architecture_exist():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", text, re.MULTILINE)

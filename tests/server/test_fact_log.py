@@ -56,6 +56,11 @@ def test_a_value_cannot_break_the_line() -> None:
     assert line.endswith('event why="a\\nb c=d"')
 
 
+def test_control_characters_never_reach_the_terminal_of_whoever_reads_the_log() -> None:
+    (line,) = lines(LogFormat.TEXT, LogLevel.INFO, Fact("info", "event", {"group": "a\x1b[2J\x9b\u202e"}))
+    assert line.endswith(r'event group="a\u001b[2J\u009b\u202e"')
+
+
 def test_an_unexpected_error_has_its_traceback() -> None:
     stream = io.StringIO()
     with pytest.raises(ValueError, match="because") as raised:

@@ -16,6 +16,7 @@ import typer
 import falkirk
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import explain
+from falkirk.cli.console.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,7 +94,7 @@ def _run(words: list[str]) -> int:
         if explained is None:
             raise
         code, message = explained
-        print(message, file=sys.stderr)
+        print_text(message, sys.stderr)
         return code
     return ExitCode.DONE
 

@@ -10,6 +10,7 @@ import typer
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import JsonOption
+from falkirk.cli.console.terminal import print_text, printable
 from falkirk.dump.document_dump import DocumentDump
 from falkirk.dump.dump_source import DumpSource, dump_source
 from falkirk.dump.index_dump import MESSAGE_BYTES_MAX
@@ -167,16 +168,16 @@ def _absolute(path: str) -> str:
 
 def _print_text(tool: DumpTool, options: DumpOptions, sources: Iterable[DumpSource]) -> bool:
     """Print to both streams, in order; return whether something is damaged. Raises CorruptFileError and OSError."""
-    out = sys.stdout.buffer
+    out, is_terminal = sys.stdout.buffer, sys.stdout.isatty()
     is_failure = False
     try:
         for piece in TextDump(tool, options).dump(sources):
             if isinstance(piece, Message):
                 out.flush()
-                print(piece.text, file=sys.stderr)
+                print_text(piece.text, sys.stderr)
                 is_failure |= piece.is_failure
             else:
-                out.write(piece.encode())
+                out.write((printable(piece) if is_terminal else piece).encode())
     finally:
         out.flush()
     return is_failure

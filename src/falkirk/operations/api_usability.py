@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -22,18 +22,25 @@ if TYPE_CHECKING:
     from falkirk.client.errors import ClientError
     from falkirk.versions.negotiation import ApiRanges, AvoidedVersions
 
+_DESCRIBE_CLUSTER: Final = 60
+_GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
+# The version of DescribeCluster that returns whether a broker is fenced.
+_FENCED_SINCE: Final = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientApis:
     """The versions of a client. `release`: of a Java client; None: of falkirk's own.
 
     `expected`: APIs that are reported as UNSUPPORTED where a node lacks them; `avoided`: versions not to be used.
+    `shows_fencing`: its tool prints whether a node is fenced (KIP-1073).
     """
 
     release: str | None
     ranges: ApiRanges
     expected: frozenset[int]
     avoided: AvoidedVersions
+    shows_fencing: bool = True
 
     def usable(self, key: int, offered: SupportedRange) -> int | None:
         """Return the version that the client would use; None if it would use none."""
@@ -58,8 +65,19 @@ def client_apis(release: str | None, listener: Listener, avoided: AvoidedVersion
         return ClientApis(release=None, ranges=known, expected=expected, avoided=avoided)
     found = Release.parse(release)
     ranges = {key: api.stable_versions for key, api in found.apis.items() if api.stable_versions is not None}
-    served = Listener.ZK_BROKER if found.has_zookeeper and listener is Listener.BROKER else listener
-    return ClientApis(release=found.name, ranges=ranges, expected=frozenset(found.api_ranges(served)), avoided=avoided)
+    expected = frozenset(found.api_ranges(listener))
+    if found.has_zookeeper and listener is Listener.BROKER:
+        of_zookeeper = frozenset(found.api_ranges(Listener.ZK_BROKER))
+        # Clients have expected APIs of KRaft brokers alone since there is one that is theirs (KIP-714).
+        expected = of_zookeeper | (expected if _GET_TELEMETRY_SUBSCRIPTIONS in found.apis else frozenset())
+    describe_cluster = ranges.get(_DESCRIBE_CLUSTER)
+    return ClientApis(
+        release=found.name,
+        ranges=ranges,
+        expected=expected,
+        avoided=avoided,
+        shows_fencing=describe_cluster is not None and describe_cluster.highest >= _FENCED_SINCE,
+    )
 
 
 def read_client_features(file: str) -> dict[str, dict[int, SupportedRange]]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from contextlib import suppress
@@ -95,7 +96,10 @@ def _render_json(_logger: object, _method: str, line: EventDict) -> str:
 
 def _shown(value: object) -> str:
     text = str(value)
-    return _ENCODER.encode(text).decode() if not text or any(char in text for char in ' "=\n') else text
+    if not text.isprintable():
+        # Control characters would reach the terminal of whoever reads the log.
+        return json.dumps(text)
+    return _ENCODER.encode(text).decode() if not text or any(char in text for char in ' "=') else text
 
 
 _RENDERERS: Final[dict[LogFormat, Callable[[Any, str, EventDict], str]]] = {  # Any: structlog's loggers

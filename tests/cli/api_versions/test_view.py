@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from falkirk.cli.api_versions.view import ApiVersionsView
 from falkirk.client.cluster_description import ClusterDescription, ClusterNode
 from falkirk.client.errors import ConnectionFailedError
@@ -58,7 +60,7 @@ def view(found, features=None):
 def test_each_node_is_a_block_and_what_all_have_another():
     features = missing_of_features({"old": {0: R(4, 4)}, "new": {0: R(9, 9), 1: R(0, 9)}}, {0: R(4, 5)})
     assert list(view({1: FIRST, 2: SECOND, 3: DOWN}, features).text()) == [
-        "b:9001 (id: 1 rack: null) -> (",
+        "b:9001 (id: 1 rack: null isFenced: false) -> (",
         "\tProduce(0): 0 to 9 [usable: 7],",
         "\tFetch(1): 6 to 8 [unusable: node too new],",
         "\tMetadata(3): 0 [unusable: node too old],",
@@ -66,12 +68,12 @@ def test_each_node_is_a_block_and_what_all_have_another():
         "\tDescribeCluster(60): UNSUPPORTED,",
         "\tUNKNOWN(999): 2",
         ")",
-        "b:9002 (id: 2 rack: r1) -> (",
+        "b:9002 (id: 2 rack: r1 isFenced: false) -> (",
         "\tProduce(0): 4 to 5 [usable: 5],",
         "\tApiVersions(18): 3 to 4 [unusable: version avoided],",
         "\tDescribeCluster(60): UNSUPPORTED",
         ")",
-        "b:9003 (id: 3 rack: null) -> ERROR: b:9003: cannot connect: Connection refused",
+        "b:9003 (id: 3 rack: null isFenced: false) -> ERROR: b:9003: cannot connect: Connection refused",
         "Common to 2 brokers -> (",
         "\tProduce(0): 4 to 5 [usable: 5],",
         "\tApiVersions(18): 3 to 4 [unusable: version avoided],",
@@ -91,10 +93,15 @@ def test_each_node_is_a_block_and_what_all_have_another():
     ]
 
 
+def test_the_tool_of_an_older_release_does_not_print_whether_a_node_is_fenced():
+    older = replace(view({1: told({})}), client=replace(CLIENT, shows_fencing=False))
+    assert next(older.text()) == "b:9001 (id: 1 rack: null) -> ("
+
+
 def test_one_node_alone_is_not_told_twice():
     lines = list(view({1: told({0: R(0, 9)})}).text())
     assert lines == [
-        "b:9001 (id: 1 rack: null) -> (",
+        "b:9001 (id: 1 rack: null isFenced: false) -> (",
         "\tProduce(0): 0 to 9 [usable: 7],",
         "\tDescribeCluster(60): UNSUPPORTED",
         ")",
@@ -105,7 +112,9 @@ def test_one_node_alone_is_not_told_twice():
 
 def test_where_no_node_answers_nothing_is_common():
     found = view({3: DOWN})
-    assert list(found.text()) == ["b:9003 (id: 3 rack: null) -> ERROR: b:9003: cannot connect: Connection refused"]
+    assert list(found.text()) == [
+        "b:9003 (id: 3 rack: null isFenced: false) -> ERROR: b:9003: cannot connect: Connection refused"
+    ]
     document = found.document()
     assert (document["common_apis"], document["features"]) == ([], {"epoch": None, "finalized": {}, "supported": {}})
 

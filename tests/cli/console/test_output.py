@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from rich.table import Table
 
 from falkirk.cli.console.output import choose_output
 
@@ -15,21 +14,24 @@ class Found:
     name: str
     count: int
 
-    def text(self) -> Iterator[str | Table]:
+    def text(self) -> Iterator[str]:
         yield f"{self.name}: {self.count} [bold]as it is[/bold]"
-        table = Table("name", "count")
-        table.add_row(self.name, str(self.count))
-        yield table
 
     def document(self) -> object:
         return {"found": [self], "bytes": b"\x00\x01"}
 
 
-def test_text_is_printed_as_it_is_and_tables_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    choose_output(json=False).show(Found("topics", 3))
-    first, *table = capsys.readouterr().out.splitlines()
-    assert first == "topics: 3 [bold]as it is[/bold]"
-    assert any("topics" in line and "3" in line for line in table)
+def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    choose_output(json=False).show(Found("top\x1b[2Jics", 3))
+    assert capsys.readouterr().out == "top\x1b[2Jics: 3 [bold]as it is[/bold]\n"
+
+
+def test_control_characters_are_escaped_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    choose_output(json=False).show(Found("a\x1b]0;\x07\x9b\r\u202e\ud800 \tb\u00e9", 3))
+    assert capsys.readouterr().out == "a\\x1b]0;\\x07\\x9b\\x0d\\u202e\\ud800 \tb\u00e9: 3 [bold]as it is[/bold]\n"
 
 
 def test_a_document_holds_the_fields_of_dataclasses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,6 +159,21 @@ def test_a_nonce_that_is_not_ours_is_refused() -> None:
         side.evaluate(b"c=biws,r=clientother,p=AAAA")
 
 
+@pytest.mark.parametrize("binding", [b"", b"eSws", b"bixhPWFsaWNlLA==", b"cD10bHMtdW5pcXVlLCw="])
+def test_a_channel_binding_that_is_not_the_header_of_the_first_message_is_refused(binding: bytes) -> None:
+    side = server(SHA_256, "secret")
+    side.evaluate(client(SHA_256, "alice", "secret").first())
+    with pytest.raises(AuthenticationFailedError, match="Invalid channel binding"):
+        side.evaluate(b"c=" + binding + b",r=clientserver,p=AAAA")
+
+
+def test_the_header_that_comes_again_has_the_authorization_id() -> None:
+    side = server(SHA_256, "secret")
+    side.evaluate(b"n,a=alice," + client(SHA_256, "alice", "secret").first()[3:])
+    with pytest.raises(AuthenticationFailedError, match="Invalid client credentials"):
+        side.evaluate(b"c=bixhPWFsaWNlLA==,r=clientserver,p=AAAA")
+
+
 def test_nobody_may_act_as_another() -> None:
     with pytest.raises(AuthenticationFailedError) as error:
         server(SHA_256, "secret").evaluate(b"n,a=bob,n=alice,r=client")

@@ -82,7 +82,8 @@ class ApiVersionsView:
 
     def _node_lines(self, node: ClusterNode) -> Iterator[str]:
         found = self.versions[node.node_id]
-        head = f"{node.endpoint} (id: {node.node_id} rack: {'null' if node.rack is None else node.rack}) -> "
+        fenced = f" isFenced: {str(node.is_fenced).lower()}" if self.client.shows_fencing else ""
+        head = f"{node.endpoint} (id: {node.node_id} rack: {'null' if node.rack is None else node.rack}{fenced}) -> "
         if isinstance(found, NodeVersions):
             yield head + "("
             yield from _block(self._api_lines(found.api_ranges))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
+from falkirk.cli.console.terminal import print_text
 from falkirk.server.cluster_layout import HOST
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
@@ -52,11 +53,12 @@ class Spectator:
         if self._json:
             print(msgspec.json.encode(connecting.document()).decode(), flush=True)
         else:
-            print("\n".join(connecting.text()), flush=True)
+            print_text("\n".join(connecting.text()))
+            sys.stdout.flush()
 
     def node_ended(self, node_id: int, stop: Stop) -> None:
         """Print the node and the reason."""
-        print(f"node {node_id} has ended: {stop.reason or 'nobody requested it to'}", file=sys.stderr, flush=True)
+        print_text(f"node {node_id} has ended: {stop.reason or 'nobody requested it to'}", sys.stderr)
 
     def stopping(self) -> None:
         """Show the status line again."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Protocol
 
+from falkirk.cli.console.terminal import print_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from rich.console import RenderableType
 
 
 class Result(Protocol):
     """The result of a command."""
 
-    def text(self) -> Iterable[str | RenderableType]:
-        """Return the lines for people: strings, or Rich tables and trees."""
+    def text(self) -> Iterable[str]:
+        """Return the lines for people."""
 
     def document(self) -> object:
         """Return the same for programs: dicts, lists, strings, numbers; dataclasses and structs by their fields."""
@@ -40,11 +40,8 @@ class TextOutput:
 
     def show(self, result: Result) -> None:
         """Print line by line, so that a long result appears as it is made."""
-        for part in result.text():
-            if isinstance(part, str):
-                print(part)
-            else:
-                _print_renderable(part)
+        for line in result.text():
+            print_text(line)
 
     def show_before_failure(self, result: Result) -> None:
         """Print the lines, and flush them so that they precede the message on stderr."""
@@ -69,9 +66,3 @@ class JsonOutput:
 def choose_output(*, json: bool) -> Output:
     """Return the output of --json, or of text."""
     return JsonOutput() if json else TextOutput()
-
-
-def _print_renderable(part: RenderableType) -> None:
-    from rich.console import Console  # noqa: PLC0415 - most commands print plain lines
-
-    Console().print(part)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.kafka_tool import kafka_tool
 from falkirk.cli.console.output import choose_output
+from falkirk.cli.console.terminal import print_text
 from falkirk.cli.features.changes_view import FeatureChanges, NothingToChange
 from falkirk.cli.features.connection import cluster_connection
 from falkirk.cli.features.description_view import FeatureDescription
@@ -142,7 +143,7 @@ def _change(
     outcome = run(_update(cluster, updates, options))
     changes = FeatureChanges(command=options.command, outcome=outcome, is_dry_run=options.is_dry_run, before=before)
     if outcome.note is not None:
-        print(outcome.note, file=sys.stderr, flush=True)
+        print_text(outcome.note, sys.stderr)
     _show(cluster, changes, updates, options, json=json)
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from rich.console import RenderableType
-
     from falkirk.pipeline.ingest.run import IngestReport
     from falkirk.pipeline.made_fleet import FleetShape
     from falkirk.pipeline.reports.fleet_report import FleetReport
@@ -26,7 +24,7 @@ class IngestView:
 
     report: IngestReport
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the tables with their rows."""
         report = self.report
         yield f"{_count(report.clusters, 'cluster')}, {len(report.changed)} of them changed"
@@ -68,7 +66,7 @@ class ReportView:
     report: FleetReport
     out: Path
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the verdict of each cluster that is not clear."""
         report = self.report
         yield report.headline
@@ -89,7 +87,7 @@ class ExportView:
     out: str
     rows: dict[str, int]
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the tables with their rows."""
         yield f"{self.out}:"
         for table, rows in self.rows.items():
@@ -106,7 +104,7 @@ class TablesView:
 
     tables: Mapping[str, Table]
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield each table with its columns."""
         from falkirk.pipeline.tables.table import comment_of  # noqa: PLC0415 - the extra `spark` may be missing
 
@@ -138,7 +136,7 @@ class GeneratedView:
     out: Path
     shape: FleetShape
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield what was generated."""
         clusters, partitions = _count(self.shape.clusters, "cluster"), _count(self.shape.partitions, "partition")
         yield f"{self.out}: {clusters} of {partitions} each"

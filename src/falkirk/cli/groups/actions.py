@@ -13,6 +13,7 @@ import typer
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.output import choose_output
+from falkirk.cli.console.terminal import print_text
 from falkirk.cli.groups.connection import run_operation
 from falkirk.cli.groups.deletion_view import DeletedGroups, DeletedOffsetsView
 from falkirk.cli.groups.description_view import GroupDocuments, MembersView, OffsetsView, StateView, notice
@@ -99,7 +100,7 @@ def run_describe(connection: GroupConnection, groups: WantedGroups, shown: Shown
         warning = notice(view.group)
         if warning is not None:
             sys.stdout.flush()
-            print(warning, file=sys.stderr, flush=True)
+            print_text(warning, sys.stderr)
         if view.group.state != DEAD:
             output.show(view)
     if any(view.group.state == DEAD for view in views):
@@ -128,9 +129,9 @@ def run_reset(
 
     result = run_operation(reset())
     for warning in result.warnings:
-        print(warning, file=sys.stderr)
+        print_text(warning, sys.stderr)
     for reason in result.left_alone.values():
-        print(f"\nError: {reason}", file=sys.stderr, flush=True)
+        print_text(f"\nError: {reason}", sys.stderr)
     exported = ExportedOffsets(result, with_groups=len(groups.named) != 1)
     choose_output(json=json).show(exported if export else ResetView(result))
     if result.left_alone:

@@ -12,8 +12,6 @@ from falkirk.operations.lift_findings import level_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
-
     from falkirk.operations.lift_check import LiftCheck
 
 
@@ -25,7 +23,7 @@ class CheckView:
     is_kept: bool
     everything: bool = False
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the verdict, what is in the way, the losses, the cluster, the way, and what was not seen."""
         found = self.check
         yield f"Cluster {found.observation.cluster_id}: metadata.version {found.level or 'not known'} -> {found.target}"

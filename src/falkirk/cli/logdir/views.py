@@ -20,8 +20,6 @@ from falkirk.cli.console.ledger_text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
-
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.inspect import Inspection
     from falkirk.logdir.ledger import DowngradeLedger
@@ -37,7 +35,7 @@ class InspectionView:
 
     inspection: Inspection
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield levels, counts, groups and problems."""
         found = self.inspection
         document = self.document()
@@ -77,7 +75,7 @@ class PlanView:
     plan: Plan
     everything: bool = False
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the levels, the ledger, and the verdict."""
         found = self.plan.ledger
         yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {target_text(found)}"
@@ -108,7 +106,7 @@ class DowngradeView:
     in_place: bool
     everything: bool = False
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield the ledger, and the places of the result."""
         found = self.found
         yield f"Cluster {found.cluster_id}: metadata.version {found.before.name} -> {target_text(found)}, done"
@@ -136,7 +134,7 @@ class VerificationView:
 
     found: Verification
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield problems, notes, and how much was checked."""
         document = self.document()
         checked = document["checked"]
@@ -161,7 +159,7 @@ class UndoView:
 
     result: UndoResult
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield what was restored, what was not, and the places of the result."""
         found = self.document()
         restored = found["restored"]
@@ -184,7 +182,7 @@ class DifferenceView:
     a: Cluster
     b: Cluster
 
-    def text(self) -> Iterator[str | RenderableType]:
+    def text(self) -> Iterator[str]:
         """Yield a block per kind: + new, - gone, ~ changed."""
         for kind, items in groupby(sorted(self.found, key=lambda item: item.kind), key=lambda item: item.kind):
             yield f"{kind.replace('_', ' ')}:"

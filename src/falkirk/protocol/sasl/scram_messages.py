@@ -19,7 +19,7 @@ _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _BASE64: Final = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
 _EXTENSIONS: Final = rf"(?P<extensions>(?:,[A-Za-z]+={_VALUE})*)"
 _CLIENT_FIRST: Final = re.compile(
-    rf"n,(?:a=(?P<authzid>{_NAME}))?,(?P<bare>(?P<reserved>m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})"
+    rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)(?P<bare>(?P<reserved>m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE})"
     rf"{_EXTENSIONS})",
     re.DOTALL,
 )
@@ -27,7 +27,7 @@ _SERVER_FIRST: Final = re.compile(
     rf"r=(?P<nonce>{_PRINTABLE}),s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}}){_EXTENSIONS}", re.DOTALL
 )
 _CLIENT_FINAL: Final = re.compile(
-    rf"(?P<without>c={_BASE64},r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})", re.DOTALL
+    rf"(?P<without>c=(?P<binding>{_BASE64}),r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})", re.DOTALL
 )
 _SERVER_FINAL: Final = re.compile(
     rf"(?:e=(?P<error>[\x01-\x2b\x2d-\x3c\x3e-\x7f]+)|v=(?P<signature>{_BASE64})){_EXTENSIONS}", re.DOTALL
@@ -36,8 +36,9 @@ _SERVER_FINAL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClientFirst:
-    """`bare` is what is signed: all behind the header."""
+    """`header`: that of GS2 (RFC 5801), without channel binding; `bare`: the rest, which is signed."""
 
+    header: str
     authorization_id: str
     name: str
     nonce: str
@@ -62,19 +63,24 @@ class ServerFirst:
 
 @dataclass(frozen=True, slots=True)
 class ClientFinal:
-    """`without_proof` is what is signed."""
+    """`without_proof` is what is signed. `binding`: the header of the first message again, without channel binding."""
 
+    binding: bytes
     nonce: str
     proof: bytes
     without_proof: str
 
 
 def parse_client_first(token: bytes) -> ClientFirst:
-    """Read `n,[a=authzid],n=name,r=nonce[,extensions]`. Raises AuthenticationFailedError."""
+    """Read `n,[a=authzid],n=name,r=nonce[,extensions]`.
+
+    Raises AuthenticationFailedError, also for a client that binds the channel (`p=`) or could (`y`), as Kafka does.
+    """
     match = _CLIENT_FIRST.fullmatch(_text(token))
     if match is None or match["reserved"] is not None:
         raise AuthenticationFailedError("Invalid SCRAM client first message format")
     return ClientFirst(
+        header=match["header"],
         authorization_id=unescape_name(match["authzid"] or ""),
         name=unescape_name(match["name"]),
         nonce=match["nonce"],
@@ -97,7 +103,7 @@ def parse_client_final(token: bytes) -> ClientFinal:
     match = _CLIENT_FINAL.fullmatch(_text(token))
     if match is None:
         raise AuthenticationFailedError("Invalid SCRAM client final message format")
-    return ClientFinal(match["nonce"], b64decode(match["proof"]), match["without"])
+    return ClientFinal(b64decode(match["binding"]), match["nonce"], b64decode(match["proof"]), match["without"])
 
 
 def parse_server_final(token: bytes) -> bytes:

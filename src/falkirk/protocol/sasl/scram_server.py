@@ -92,6 +92,8 @@ class ScramServer:
         signature = hmac.digest(credential.stored_key, signed, digest)
         stored = hashlib.new(digest, exclusive_or(signature, final.proof[: len(signature)])).digest()
         is_right = hmac.compare_digest(stored, credential.stored_key) and len(final.proof) == len(signature)
+        if final.binding != first.header.encode():
+            raise AuthenticationFailedError("Invalid channel binding in the final client message.")
         if final.nonce != first.nonce + self._nonce:
             raise AuthenticationFailedError("Invalid client nonce in the final client message.")
         if self._login is None:
