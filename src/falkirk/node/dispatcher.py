@@ -130,11 +130,11 @@ class Dispatcher:
         if request is not None:
             self._answer(request, message)
 
-    def answer_committed(self, high_watermark: int) -> None:
-        """Send the controller's responses whose records are committed now."""
+    def answer_committed(self, applied_offset: int) -> None:
+        """Send the controller's responses whose records are committed and in the image now."""
         active = self._controllership.active
         if active is not None:
-            for request, response in active.waiting.complete_up_to(high_watermark):
+            for request, response in active.waiting.complete_up_to(applied_offset):
                 self._answer(request, response)
 
     def answer_overdue(self) -> None:

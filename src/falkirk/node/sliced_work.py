@@ -60,6 +60,15 @@ class SlicedWorks:
         self._wake()
         return work
 
+    def begin(self, name: str, slices: Slices) -> SlicedWork:
+        """Do the first slice of work now; if that is all of it, as it mostly is with small work, nothing is started."""
+        work = SlicedWork(name, slices)
+        work.progress()
+        if not work.is_finished:
+            self._under_way.append(work)
+            self._wake()
+        return work
+
     def progress(self) -> None:
         """Do one slice of the work that has waited longest."""
         while self._under_way:

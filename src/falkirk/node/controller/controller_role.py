@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Responder(Protocol):
     """Answers requests to the active controller that wait for a commit."""
 
-    def answer_committed(self, high_watermark: int) -> None:
-        """Answer requests whose records are committed."""
+    def answer_committed(self, applied_offset: int) -> None:
+        """Answer requests whose records are committed and in the image."""
         ...
 
     def answer_overdue(self) -> None:

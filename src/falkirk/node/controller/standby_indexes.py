@@ -34,12 +34,8 @@ class StandbyIndexes:
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:  # noqa: ARG002 - the publishers' seam
         """Apply a delta, or begin to, or let it wait for those before it."""
         self._pending.append(delta)
-        if self._is_behind:
-            return
-        slices = self._catch_up()
-        has_ended = next(slices, True)
-        if not has_ended:
-            self._works.start(NAME, slices)
+        if not self._is_behind:
+            self._works.begin(NAME, self._catch_up())
 
     def _catch_up(self) -> Slices:
         self._is_behind = True

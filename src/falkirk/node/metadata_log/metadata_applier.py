@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.image.slices import exhaust
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
 """The snapshot that formatting writes: its records enter the log when the first controller is active."""
+
+RECORDS_MAX: Final = 1_000
+"""As many records of the log, or little more, are published together: what is published is applied in one step."""
 
 
 class MetadataApplier:
@@ -62,7 +65,7 @@ class MetadataApplier:
     @property
     def is_busy(self) -> bool:
         """True while something large is being applied."""
-        return self._work is not None
+        return self._work is not None and not self._work.is_finished
 
     @property
     def open_transaction_offset(self) -> int | None:
@@ -83,7 +86,6 @@ class MetadataApplier:
         """
         if self._work is not None:
             self._work.cancel()
-            self._work = None
         self._fetched = snapshot
         self._advance()
 
@@ -97,16 +99,15 @@ class MetadataApplier:
         self._advance()
 
     def _advance(self) -> None:
-        if self._work is None:
-            slices = self._slices()
-            has_ended = next(slices, True)
-            if not has_ended:
-                self._work = self._works.start("metadata loading", slices)
+        if not self.is_busy:
+            self._work = self._works.begin("metadata loading", self._slices())
 
     def _slices(self) -> Slices:
         before = -1
         try:
             while self._fetched is not None or before < self.applied_offset < self._committed_offset:
+                if before >= 0:
+                    yield
                 before = self.applied_offset
                 if self._fetched is not None:
                     yield from self._load_slices(self._fetched)
@@ -118,7 +119,6 @@ class MetadataApplier:
         except RecordError as record_error:
             what = "replaying metadata log record" if self._fetched is None else "loading snapshot"
             raise FatalError(f"Error {what}: {record_error}") from record_error
-        self._work = None
 
     def _load_slices(self, snapshot: OffsetAndEpoch) -> Slices:
         contents = self._log.load_snapshot(snapshot)
@@ -130,7 +130,7 @@ class MetadataApplier:
 
     def _apply_slices(self, end_offset: int) -> Slices:
         features = self.image.features
-        batches = self._log.batches(self.applied_offset, end_offset)
+        batches = _some(self._log.batches(self.applied_offset, end_offset))
         yield from self._loader.load_log_slices(self._checked(batches, self._source))
         if self.image.features is not features:
             self._gate.check_levels(self.image.features.levels())
@@ -142,3 +142,13 @@ class MetadataApplier:
             read = MetadataBatch.of(batch, source)
             self._gate.check((read,))
             yield read
+
+
+def _some(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+    """Yield batches until they have RECORDS_MAX records."""
+    records = 0
+    for batch in batches:
+        yield batch
+        records += batch.end_offset - batch.base_offset
+        if records >= RECORDS_MAX:
+            return
