@@ -11,6 +11,7 @@ from large_clusters import with_large_metadata
 from simulated_seeds import assert_passed, passed, reach
 
 from falkirk.metadata.image import slices
+from falkirk.node.metadata_log import metadata_applier
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
 from falkirk.simulation.plans.scenario import Scenario
@@ -34,6 +35,7 @@ def test_whatever_happens_nothing_is_wrong_lost_or_stuck(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nodes_that_do_little_in_a_step_do_no_worse(monkeypatch, seed):
     monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
+    monkeypatch.setattr(metadata_applier, "RECORDS_MAX", 1)
     passed(simulate, [seed])
 
 
