@@ -227,4 +227,6 @@ def _is_command(node: ast.stmt) -> bool:
     """True for what Typer calls: by its decorator, or as the one function `command` of a module."""
     if not isinstance(node, ast.FunctionDef):
         return False
-    return node.name == "command" or any(".command" in ast.unparse(each) for each in node.decorator_list)
+    return node.name == "command" or any(
+        ".command" in text or ".callback" in text for text in map(ast.unparse, node.decorator_list)
+    )

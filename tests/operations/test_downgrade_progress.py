@@ -3,10 +3,11 @@ from dataclasses import replace
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.feature_update import FeatureUpdate
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
-from falkirk.client.quorum_description import QuorumDescription
+from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.operations.downgrade_progress import ClusterAnswers, WantedChange
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.metadata_progress_tags import MetadataProgress
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.upgrade_type import UpgradeType
 
 WANTED = WantedChange(updates={"metadata.version": FeatureUpdate(21, UpgradeType.SAFE_DOWNGRADE)}, end_offset=10)
@@ -24,11 +25,24 @@ def ask(answers, *, voters=None, observers=None, listed=(), fenced=(), answered_
         leader_id=1,
         leader_epoch=1,
         high_watermark=10,
-        voters=voters or {1: 10},
-        observers=observers or {},
-        voter_endpoints={},
+        voter_states=replicas(voters or {1: 10}),
+        observer_states=replicas(observers or {}),
+        voter_listeners={},
     )
     return ClusterAnswers(quorum=quorum, listed=listed, fenced=fenced, answers=answers, answered_before=answered_before)
+
+
+def replicas(end_offsets):
+    return tuple(
+        ReplicaState(
+            node_id=node_id,
+            directory_id=ZERO_UUID,
+            log_end_offset=end_offset,
+            last_fetch_timestamp=None,
+            last_caught_up_timestamp=None,
+        )
+        for node_id, end_offset in end_offsets.items()
+    )
 
 
 OURS = replace(

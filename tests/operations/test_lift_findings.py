@@ -6,7 +6,7 @@ from metadata_images import TOPIC_ID, image_of
 from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
-from falkirk.client.quorum_description import QuorumDescription
+from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.ledger.findings import BlockerKind, WarningKind
 from falkirk.ledger.reported_group import ReportedGroup
 from falkirk.logdir.target import parse_target
@@ -18,6 +18,7 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, RegisterControllerRecord, TopicRecord
 from falkirk.protocol.messages.register_broker_record import BrokerFeature
 from falkirk.protocol.messages.register_controller_record import ControllerFeature
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.versions.supported_range import SupportedRange
 
 TARGET = parse_target("3.9")
@@ -32,8 +33,25 @@ ANSWER = NodeVersions(
     },
     finalized_features_epoch=9,
 )
+
+
+def replica(node_id):
+    return ReplicaState(
+        node_id=node_id,
+        directory_id=ZERO_UUID,
+        log_end_offset=10,
+        last_fetch_timestamp=None,
+        last_caught_up_timestamp=None,
+    )
+
+
 QUORUM = QuorumDescription(
-    leader_id=1, leader_epoch=3, high_watermark=10, voters={1: 10}, observers={2: 10}, voter_endpoints={1: HERE}
+    leader_id=1,
+    leader_epoch=3,
+    high_watermark=10,
+    voter_states=(replica(1),),
+    observer_states=(replica(2),),
+    voter_listeners={1: {"CONTROLLER": HERE}},
 )
 SEEN = Observation(
     cluster_id="c",

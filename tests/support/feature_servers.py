@@ -11,6 +11,7 @@ from typing import Self
 from fake_node import FakeNode, api_versions_response, ranges
 
 from falkirk.protocol.connection import RequestReceived
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -139,6 +140,7 @@ class FeatureServers:
         voter, observer = _next(self.offsets)
         replica = describe_quorum_response.ReplicaState
         partition = describe_quorum_response.PartitionData(
+            error_code=ErrorCode.NONE if self.controller_id >= 0 else ErrorCode.NOT_LEADER_OR_FOLLOWER,
             leader_id=1,
             leader_epoch=7,
             high_watermark=10,

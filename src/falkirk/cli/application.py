@@ -36,6 +36,8 @@ class Command:
 COMMANDS: Final = (
     Command("features", "falkirk.cli.features.commands", "Feature levels, changed and explained (kafka-features)."),
     Command("groups", "falkirk.cli.groups.commands", "Consumer groups and their offsets (kafka-consumer-groups)."),
+    Command("quorum", "falkirk.cli.quorum.commands", "The quorum and its voters (kafka-metadata-quorum)."),
+    Command("brokers", "falkirk.cli.brokers.commands", "Registrations of brokers (kafka-cluster)."),
     Command("storage", "falkirk.cli.storage.commands", "What formatting a node needs to know (kafka-storage)."),
     Command("serve", "falkirk.cli.cluster.serve", "Run one node of a cluster (kafka-server-start).", is_group=False),
     Command("cluster", "falkirk.cli.cluster.commands", "Run a whole cluster on this machine."),

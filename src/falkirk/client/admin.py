@@ -8,6 +8,7 @@ async with AsyncAdmin(parse_servers("broker:9092"), ClientConfig()) as admin:
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
@@ -83,7 +84,7 @@ class AsyncAdmin:
     ) -> None:
         self._bootstrap = tuple(bootstrap)
         self.config = config
-        self._endpoint_type = endpoint_type
+        self.endpoint_type = endpoint_type
         self._connections: dict[Endpoint, NodeConnection] = {}
         # The newest of any node: clients ignore features of an older epoch.
         self._features: FeatureMetadata | None = None
@@ -131,17 +132,17 @@ class AsyncAdmin:
         """
         connection = await self.any_node()
         offered = (await connection.versions()).api_ranges
-        if self._endpoint_type is EndpointType.BROKER and _DESCRIBE_CLUSTER not in offered:
+        if self.endpoint_type is EndpointType.BROKER and _DESCRIBE_CLUSTER not in offered:
             return await _describe_by_metadata(connection)
-        request = DescribeClusterRequest(endpoint_type=self._endpoint_type.value)
+        request = DescribeClusterRequest(endpoint_type=self.endpoint_type.value)
         request.include_fenced_brokers = (
             include_fenced
-            and self._endpoint_type is EndpointType.BROKER
+            and self.endpoint_type is EndpointType.BROKER
             and _DESCRIBE_CLUSTER in offered
             and _WITH_FENCED in offered[_DESCRIBE_CLUSTER]
         )
         # A node without endpoint types is a broker's listener, or too old to list controllers.
-        wanted = _WITH_ENDPOINT_TYPE if self._endpoint_type is EndpointType.CONTROLLER else None
+        wanted = _WITH_ENDPOINT_TYPE if self.endpoint_type is EndpointType.CONTROLLER else None
         response = await connection.request(request, wanted=wanted, is_idempotent=True)
         assert isinstance(response, DescribeClusterResponse)
         if response.error_code != ErrorCode.NONE:
@@ -175,23 +176,22 @@ class AsyncAdmin:
         """Return the active controller, or the broker that forwards to it. Raises NoControllerError."""
         cluster = await self.describe_cluster()
         node = cluster.node(cluster.controller_id)
-        if node is None:
-            raise NoControllerError((await self.any_node()).endpoint)
-        return self.connection(node.endpoint)
+        if node is not None:
+            return self.connection(node.endpoint)
+        # A controller of a lift leads without a registration, so that no node lists it; only a leader describes.
+        for endpoint in self._bootstrap if self.endpoint_type is EndpointType.CONTROLLER else ():
+            with suppress(ClientError):
+                await _describe_quorum(self.connection(endpoint))
+                return self.connection(endpoint)
+        raise NoControllerError((await self.any_node()).endpoint)
+
+    async def deciding_node(self) -> NodeConnection:
+        """Return the active controller, or any broker: it forwards what it does not decide."""
+        return await (self.any_node() if self.endpoint_type is EndpointType.BROKER else self.controller())
 
     async def describe_quorum(self) -> QuorumDescription:
-        """Return the log end offsets of the replicas of the metadata log."""
-        node = await self._deciding_node()
-        requested = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
-        response = await node.request(DescribeQuorumRequest(topics=[requested]), is_idempotent=True)
-        assert isinstance(response, DescribeQuorumResponse)
-        error_code, message = response.error_code, response.error_message
-        if error_code == ErrorCode.NONE:
-            [partition] = response.topics[0].partitions
-            error_code, message = partition.error_code, partition.error_message
-        if error_code != ErrorCode.NONE:
-            raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code, message)
-        return QuorumDescription.of(partition, response.nodes)
+        """Return the replicas of the metadata log, and how far each is."""
+        return await _describe_quorum(await self.deciding_node())
 
     async def describe_features(self, node_id: int | None = None) -> FeatureMetadata:
         """Return the finalized features, and the supported features of one node: a bootstrap server, or the controller.
@@ -201,7 +201,7 @@ class AsyncAdmin:
         """
         if node_id is not None:
             return FeatureMetadata.of(await (await self._node(node_id)).refreshed_versions())
-        node = await self._deciding_node()
+        node = await self.deciding_node()
         self._features = FeatureMetadata.of(await node.refreshed_versions()).not_older_than(self._features)
         return self._features
 
@@ -238,7 +238,7 @@ class AsyncAdmin:
         clock = asyncio.get_running_loop().time
         backoff_s = self.config.retry_backoff_ms / 1000
         deadline_s = clock() + timeout_ms / 1000
-        is_routed, was_cut_off = self._endpoint_type is EndpointType.CONTROLLER, False
+        is_routed, was_cut_off = self.endpoint_type is EndpointType.CONTROLLER, False
         while True:
             remaining_ms = max(int((deadline_s - clock()) * 1000), 1)
             is_last = clock() + backoff_s >= deadline_s
@@ -254,10 +254,6 @@ class AsyncAdmin:
                     raise
                 was_cut_off |= isinstance(failure, ConnectionFailedError) and not validate_only
             await asyncio.sleep(backoff_s)
-
-    async def _deciding_node(self) -> NodeConnection:
-        """Return the active controller, or any broker: it forwards what it does not decide."""
-        return await (self.any_node() if self._endpoint_type is EndpointType.BROKER else self.controller())
 
     async def _update_target(self) -> NodeConnection:
         """Return any broker if it can forward to a quorum, else the controller."""
@@ -311,6 +307,19 @@ class AsyncAdmin:
         )
         assert isinstance(response, UpdateFeaturesResponse)
         return read_result(node.endpoint, updates, response)
+
+
+async def _describe_quorum(node: NodeConnection) -> QuorumDescription:
+    requested = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
+    response = await node.request(DescribeQuorumRequest(topics=[requested]), is_idempotent=True)
+    assert isinstance(response, DescribeQuorumResponse)
+    error_code, message = response.error_code, response.error_message
+    if error_code == ErrorCode.NONE:
+        [partition] = response.topics[0].partitions
+        error_code, message = partition.error_code, partition.error_message
+    if error_code != ErrorCode.NONE:
+        raise NodeRefusedError(node.endpoint, "DescribeQuorum", error_code, message)
+    return QuorumDescription.of(partition, response.nodes)
 
 
 async def _describe_by_metadata(connection: NodeConnection) -> ClusterDescription:

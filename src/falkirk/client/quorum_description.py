@@ -1,8 +1,8 @@
-"""The replicas of the metadata log, as the active controller describes them (KIP-595)."""
+"""The replicas of the metadata log, as the active controller describes them (KIP-595, KIP-836, KIP-853)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.protocol.endpoint import Endpoint
@@ -11,23 +11,69 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.protocol.messages.describe_quorum_response import Node, PartitionData
+    from falkirk.protocol.messages.describe_quorum_response import ReplicaState as WireReplicaState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaState:
+    """One replica, as of its last fetch. Times in ms by the leader's clock; None: never, or not reported.
+
+    `directory_id`: zero where it is unknown (kraft.version 0, servers before 3.9).
+    """
+
+    node_id: int
+    directory_id: bytes
+    log_end_offset: int
+    last_fetch_timestamp: int | None
+    last_caught_up_timestamp: int | None
+
+    @classmethod
+    def of(cls, state: WireReplicaState) -> ReplicaState:
+        """Convert a replica of the response."""
+        fetched, caught_up = state.last_fetch_timestamp, state.last_caught_up_timestamp
+        return cls(
+            node_id=state.replica_id,
+            directory_id=state.replica_directory_id,
+            log_end_offset=state.log_end_offset,
+            last_fetch_timestamp=None if fetched < 0 else fetched,
+            last_caught_up_timestamp=None if caught_up < 0 else caught_up,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumDescription:
-    """Log end offsets by node id, as of each replica's last fetch.
+    """Leader, voters and observers, in the order of the response.
 
-    `voter_endpoints`: the first listener of each voter, as far as it is known; servers before 3.9 report none.
-    `voter_directory_ids`: those that are known; all zeros where voters are static.
+    `voter_listeners`: endpoints by listener name, of each voter whose listeners are known; servers before 3.9 report
+    none.
     """
 
     leader_id: int
     leader_epoch: int
     high_watermark: int
-    voters: Mapping[int, int]
-    observers: Mapping[int, int]
-    voter_endpoints: Mapping[int, Endpoint]
-    voter_directory_ids: Mapping[int, bytes] = field(default_factory=dict)
+    voter_states: tuple[ReplicaState, ...]
+    observer_states: tuple[ReplicaState, ...]
+    voter_listeners: Mapping[int, Mapping[str, Endpoint]]
+
+    @property
+    def voters(self) -> Mapping[int, int]:
+        """The log end offset of each voter, by node id."""
+        return {each.node_id: each.log_end_offset for each in self.voter_states}
+
+    @property
+    def observers(self) -> Mapping[int, int]:
+        """The log end offset of each observer, by node id."""
+        return {each.node_id: each.log_end_offset for each in self.observer_states}
+
+    @property
+    def voter_endpoints(self) -> Mapping[int, Endpoint]:
+        """The first listener of each voter, as far as it is known."""
+        return {node_id: next(iter(listeners.values())) for node_id, listeners in self.voter_listeners.items()}
+
+    @property
+    def voter_directory_ids(self) -> Mapping[int, bytes]:
+        """The directory id of each voter; zero where voters are static."""
+        return {each.node_id: each.directory_id for each in self.voter_states}
 
     @classmethod
     def of(cls, partition: PartitionData, nodes: Iterable[Node]) -> QuorumDescription:
@@ -36,14 +82,11 @@ class QuorumDescription:
             leader_id=partition.leader_id,
             leader_epoch=partition.leader_epoch,
             high_watermark=partition.high_watermark,
-            voters={replica.replica_id: replica.log_end_offset for replica in partition.current_voters},
-            observers={replica.replica_id: replica.log_end_offset for replica in partition.observers},
-            voter_endpoints={
-                node.node_id: Endpoint(node.listeners[0].host, node.listeners[0].port)
+            voter_states=tuple(map(ReplicaState.of, partition.current_voters)),
+            observer_states=tuple(map(ReplicaState.of, partition.observers)),
+            voter_listeners={
+                node.node_id: {each.name: Endpoint(each.host, each.port) for each in node.listeners}
                 for node in nodes
                 if node.listeners
-            },
-            voter_directory_ids={
-                replica.replica_id: replica.replica_directory_id for replica in partition.current_voters
             },
         )

@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from falkirk.cli.console.cluster_connection import cluster_connection
 from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.kafka_tool import kafka_tool
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.terminal import print_text
 from falkirk.cli.features.changes_view import FeatureChanges, NothingToChange
-from falkirk.cli.features.connection import cluster_connection
 from falkirk.cli.features.description_view import FeatureDescription
 from falkirk.cli.features.kip_584_description_view import Kip584Description
 from falkirk.cli.features.updates import (
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     import typer
 
+    from falkirk.cli.console.cluster_connection import ClusterConnection
     from falkirk.cli.console.kafka_tool import KafkaTool
-    from falkirk.cli.features.connection import ClusterConnection
     from falkirk.client.feature_metadata import FeatureMetadata
     from falkirk.operations.feature_changes import RequestedChanges
 

@@ -1,4 +1,4 @@
-"""How `falkirk features` connects to a cluster: options before the command or after it, as in kafka-features."""
+"""How commands connect to a cluster: options before the command or after it, as Kafka's tools have them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""`falkirk quorum`."""

@@ -1,0 +1,81 @@
+"""`falkirk quorum` on real Kafka, beside kafka-metadata-quorum: static voters of 3.9, dynamic ones of 4.3."""
+
+import re
+
+import pytest
+from falkirk_program import falkirk
+from kafka_cluster import Clusters, KafkaCluster
+from kafka_tools import QUORUM, outputs
+from waiting import becomes
+
+pytestmark = pytest.mark.interop
+_CONTROLLER, _BROKER = ("controller",), ("broker",)
+
+
+def without_moment(text: str) -> list[str]:
+    """Lines of a description without its times and offsets, which are other ones a moment later."""
+    text = re.sub(r"(?m)^((?:HighWatermark|MaxFollowerLag(?:TimeMs)?): +)-?\d+$", r"\1<number>", text)
+    text = re.sub(r"\b\d{13}\b|\b\d+ ms ago +", "<time>", text)
+    text = re.sub(r"(?m)^(\d+ *\t\S+\t)\d+ *\t\d+ *\t", r"\1<end>\t<lag>\t", text)
+    return re.sub(r"<time> *", "<time>", text).split("\n")
+
+
+def describe(cluster: KafkaCluster, *options: str) -> None:
+    """Describe the quorum with both tools, by brokers and by controllers."""
+    controllers = ",".join(
+        f"127.0.0.1:{layout.controller_port}" for layout in cluster.layouts if layout.roles == _CONTROLLER
+    )
+    for servers in (["--bootstrap-server", cluster.bootstrap_servers], ["--bootstrap-controller", controllers]):
+        words = [*servers, "describe", *options]
+        [told] = outputs([QUORUM, *words])
+        ours = falkirk("quorum", *words)
+        assert ours.status == 0, ours
+        assert without_moment(ours.stdout.strip()) == without_moment(told.strip())
+
+
+@pytest.mark.full
+def test_static_voters_are_described_as_by_the_tool_and_cannot_be_changed(clusters: Clusters) -> None:
+    cluster = clusters.new("3.9.1", {1: _CONTROLLER, 2: _CONTROLLER, 11: _BROKER})
+    cluster.format()
+    cluster.start()
+    for options in (("--status",), ("--replication",), ("--replication", "--human-readable")):
+        describe(cluster, *options)
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+    directory = ["--controller-directory-id", "AAAAAAAAAAAAAAAAAAAAAw"]
+    refused = falkirk("quorum", *servers, "remove", "--controller-id", "2", *directory)
+    assert refused.status == 1
+    assert "Cluster doesn't support removing voter because the kraft.version feature is 0" in refused.stderr
+
+
+@pytest.mark.full
+def test_dynamic_voters_are_described_removed_and_added_as_by_the_tool(clusters: Clusters) -> None:
+    cluster = clusters.new("4.3.1", {1: _CONTROLLER, 2: _CONTROLLER, 3: _CONTROLLER, 11: _BROKER}, dynamic=True)
+    cluster.format()
+    cluster.start()
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+    for options in (("--status",), ("--replication",)):
+        describe(cluster, *options)
+
+    def members() -> tuple[set[int], set[int]]:
+        document = falkirk("quorum", *servers, "describe", "--json").document
+        return (
+            {each["node_id"] for each in document["voters"]},
+            {each["node_id"] for each in document["observers"]},
+        )
+
+    leader = falkirk("quorum", *servers, "describe", "--json").document["leader_id"]
+    removed = next(each for each in (1, 2, 3) if each != leader)
+    ended = falkirk("quorum", *servers, "remove", "--controller-id", str(removed))
+    assert (ended.status, ended.stdout[: len("Removed  KRaft")]) == (0, "Removed  KRaft"), ended
+    becomes(members, ({1, 2, 3} - {removed}, {removed, 11}))
+    file = str(cluster.nodes[removed].properties_file)
+    added = ["--command-config", file, "add-controller"]
+    [dry] = outputs([QUORUM, *servers, *added, "--dry-run"])
+    assert falkirk("quorum", *servers, *added, "--dry-run").stdout.strip() == dry.strip()
+    ended = falkirk("quorum", *servers, *added)
+    assert (ended.status, ended.stdout.strip()) == (0, dry.strip().replace("DRY RUN of adding", "Added")), ended
+    becomes(members, ({1, 2, 3}, {11}))
+    again = falkirk("quorum", *servers, *added)
+    assert again.status == 1
+    assert "DUPLICATE_VOTER: The voter id for ReplicaKey(" in again.stderr
+    describe(cluster, "--status")
