@@ -9,49 +9,97 @@ start of a node, before its first step, is not counted.
 
 import argparse
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from random import Random
+from typing import Any
 
-from falkirk.metadata.image.metadata_delta import MetadataDelta
-from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
+from falkirk.cli.cluster.serve import settle_memory
+from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_value_bytes
+from falkirk.metadata.image.metadata_image import MetadataImage
+from falkirk.metadata.image.partition import Partition
+from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
+from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.step import STEP_MS_MAX
+from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
-    FeatureLevelRecord,
+    AlterClientQuotasRequest,
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    CreateAclsRequest,
+    CreateTopicsRequest,
+    DeleteAclsRequest,
+    DeleteTopicsRequest,
+    ElectLeadersRequest,
+    MetadataRequest,
+    OffsetCommitKey,
+    OffsetCommitValue,
     PartitionRecord,
-    RegisterBrokerRecord,
     TopicRecord,
     UpdateFeaturesRequest,
 )
-from falkirk.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature
+from falkirk.protocol.messages.alter_client_quotas_request import EntityData, EntryData, OpData
+from falkirk.protocol.messages.alter_partition_reassignments_request import ReassignablePartition, ReassignableTopic
+from falkirk.protocol.messages.alter_partition_request import BrokerState as BrokerEpoch
+from falkirk.protocol.messages.alter_partition_request import PartitionData, TopicData
+from falkirk.protocol.messages.create_acls_request import AclCreation
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
+from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
-from falkirk.protocol.schema import WireMessage
+from falkirk.protocol.record import Record
 from falkirk.storage.memory_disk import MemoryDisk
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, FALKIRK_DOWNGRADE
+from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
-from falkirk.versions.release import Release
+from support.large_image import (
+    AWAY,
+    BROKERS,
+    LARGE_TOPIC,
+    LARGE_TOPIC_PARTITIONS,
+    RELEASE,
+    REPLICAS,
+    cluster_records,
+    directory,
+    image_of,
+    made_image,
+    uuid,
+)
 from support.line import print_step
 from support.stepped_cluster import (
     CONTROLLER_ID,
+    LOG_DIR,
+    NOW_MS,
     MeasuredNode,
     SteppedCluster,
-    endpoint_of,
     formatted_disk,
     snapshot_bytes,
 )
 
-RELEASE = Release.parse("4.3")
-BROKERS = 50
-REPLICAS = 3
-TOPICS_MAX = 10_000
-EACH_HAS_ELR = 100
-LARGE_TOPIC, LARGE_TOPIC_PARTITIONS = "large", 10_000
 UNSAFE = 3
 HOUR_MS = 3_600_000
 NO_REPLICAS_BROKER = 999
+FENCED_BROKER = 2
+ENTRIES = 10_000
+"""As many as one request may have: MAX_RECORDS_PER_USER_OP of Kafka's QuorumController."""
+QUOTAS = 5_000
+BATCH_RECORDS = 20
+OFFSETS_PER_GROUP = 10
+OFFSET_VERSION = 3
+TOPIC_RESOURCE, LITERAL, READ, ALLOW, ANY = 2, 3, 3, 3, 1
+PREFERRED = 0
+RETENTION = {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": "60000",
+}
 
 
 @dataclass
@@ -62,32 +110,30 @@ class Setup:
 
     @cached_property
     def image(self) -> MetadataImage:
-        delta = MetadataDelta(EMPTY)
-        count = 0
-        for count, record in enumerate(made_records(self.partitions), 1):  # noqa: B007 - how many there were
-            delta.replay(record)
-        return delta.apply(Provenance(count, 6, 0))
+        return made_image(self.partitions)
 
     @cached_property
     def snapshot(self) -> bytes:
         return snapshot_bytes(self.image)
 
-    def disk_with_image(self, node_id: int) -> MemoryDisk:
-        return formatted_disk(node_id, directory(node_id), snapshot=(self.image, self.snapshot))
-
-    def controller(self, cluster: SteppedCluster, **settings: int) -> MeasuredNode:
+    def controller(self, cluster: SteppedCluster, **settings: Any) -> MeasuredNode:  # Any: of NodeConfig
         """Start a controller with the image, and wait until it is active."""
-        all_settings = {"broker_session_timeout_ms": HOUR_MS, **settings}
-        node = cluster.add(CONTROLLER_ID, CONTROLLER, self.disk_with_image(CONTROLLER_ID), **all_settings)
-        gc.collect()
-        gc.freeze()  # as a node does once it has loaded: the image is not garbage
-        cluster.run_until(lambda: node.node.is_active_controller)
-        return node
+        return active_controller(cluster, self.image, self.snapshot, **settings)
+
+
+def active_controller(
+    cluster: SteppedCluster, image: MetadataImage, snapshot: bytes, **settings: Any
+) -> MeasuredNode:  # Any: of NodeConfig
+    disk = formatted_disk(CONTROLLER_ID, directory(CONTROLLER_ID), snapshot=(image, snapshot))
+    all_settings = {"broker_session_timeout_ms": HOUR_MS, **settings}
+    node = cluster.add(CONTROLLER_ID, CONTROLLER, disk, **all_settings)
+    settle_memory()
+    cluster.run_until(lambda: node.node.is_active_controller)
+    return node
 
 
 def activation(setup: Setup) -> None:
-    cluster = SteppedCluster(RELEASE)
-    show("a controller becomes active", setup.controller(cluster))
+    show("a controller becomes active", setup.controller(SteppedCluster(RELEASE)))
 
 
 def lowering_to_39(setup: Setup) -> None:
@@ -101,12 +147,9 @@ def lowering_to_37(setup: Setup) -> None:
 def lower(setup: Setup, level: str) -> None:
     cluster = SteppedCluster(RELEASE)
     node = setup.controller(cluster)
-    cluster.forget()
     levels = {METADATA_VERSION: MetadataVersion.parse(level).level, ELIGIBLE_LEADER_REPLICAS_VERSION: 0}
     updates = [FeatureUpdateKey(name, to, upgrade_type=UNSAFE) for name, to in levels.items()]
-    answer = cluster.ask(CONTROLLER_ID, CONTROLLER, UpdateFeaturesRequest(feature_updates=updates), 1)
-    check(answer)
-    show(f"lowering to {level}", node)
+    play(cluster, node, f"lowering to {level}", UpdateFeaturesRequest(feature_updates=updates), 1)
 
 
 def snapshot_written(setup: Setup) -> None:
@@ -122,12 +165,178 @@ def snapshot_loaded(setup: Setup) -> None:
     cluster = SteppedCluster(RELEASE)
     controller = setup.controller(cluster)
     cluster.forget()
-    disk = formatted_disk(NO_REPLICAS_BROKER, directory(NO_REPLICAS_BROKER))
-    broker = cluster.add(NO_REPLICAS_BROKER, BROKER, disk)
-    behind = setup.image.provenance.end_offset
-    cluster.run_until(lambda: broker.node.image.provenance.end_offset >= behind)
+    broker = start_broker(cluster, NO_REPLICAS_BROKER)
     show("a snapshot is fetched from a controller", controller)
     show("a broker without replicas fetches and loads it", broker)
+    cluster.forget()
+    cluster.ask(NO_REPLICAS_BROKER, BROKER, MetadataRequest(topics=None), 12)
+    show("a broker describes all topics", broker)
+
+
+def broker_fenced(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster)
+    play(cluster, node, "a broker is fenced", heartbeat(want_fence=True), 1)
+    play(cluster, node, "a broker is unfenced", heartbeat(want_fence=False), 1)
+
+
+def heartbeat(*, want_fence: bool) -> BrokerHeartbeatRequest:
+    return BrokerHeartbeatRequest(FENCED_BROKER, FENCED_BROKER, 10**9, want_fence=want_fence)
+
+
+def sessions_expired(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster, broker_session_timeout_ms=9_000)
+    cluster.forget()
+    cluster.run_until(lambda: all(broker.fenced for broker in node.node.image.cluster.brokers.values()))
+    show("the sessions of all brokers end", node)
+
+
+def broker_with_replicas(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    controller = setup.controller(cluster)
+    cluster.forget()
+    broker = start_broker(cluster, AWAY)
+    replicas = list(partitions_of(setup.image, AWAY))
+    show(f"a broker with {len(replicas):,} replicas starts", broker)
+    show(f"a broker with {len(replicas):,} replicas registers and is unfenced", controller)
+    join_isrs(cluster, controller.node.image)
+    for what in ("a broker becomes leader", "a broker is leader already"):
+        cluster.forget()
+        elected = ElectLeadersRequest(election_type=PREFERRED, topic_partitions=None)
+        cluster.ask(CONTROLLER_ID, CONTROLLER, elected, 2)
+        led = sum(partition.leader == AWAY for _, _, _, partition in partitions_of(controller.node.image, AWAY))
+        show(f"{what} of {led:,} partitions", broker)
+        show(f"{what} of {led:,} partitions: its controller", controller)
+
+
+def start_broker(cluster: SteppedCluster, broker_id: int, **settings: Any) -> MeasuredNode:  # Any: of NodeConfig
+    """Start a broker with an empty directory, and wait until it is unfenced."""
+    broker = cluster.add(broker_id, BROKER, formatted_disk(broker_id, directory(broker_id)), **settings)
+    await_running(cluster, broker)
+    return broker
+
+
+def await_running(cluster: SteppedCluster, broker: MeasuredNode) -> None:
+    def is_running() -> bool:
+        return broker.node.broker is not None and broker.node.broker.state is BrokerState.RUNNING
+
+    cluster.run_until(is_running)
+
+
+def partitions_of(image: MetadataImage, broker_id: int) -> Iterator[tuple[str, bytes, int, Partition]]:
+    """Yield topic, topic id, number and state of each partition with a replica on a broker."""
+    for topic in image.topics:
+        for partition_id, partition in topic.items():
+            if broker_id in partition.replicas:
+                yield topic.name, topic.topic_id, partition_id, partition
+
+
+def join_isrs(cluster: SteppedCluster, image: MetadataImage) -> None:
+    """Let the leaders of all its partitions add the broker that was away to their ISRs."""
+    epochs = {broker_id: broker.broker_epoch for broker_id, broker in image.cluster.brokers.items()}
+    proposed: dict[int, dict[bytes, list[PartitionData]]] = {}
+    for _, topic_id, partition_id, partition in partitions_of(image, AWAY):
+        isr = [BrokerEpoch(replica, epochs[replica]) for replica in (*partition.isr, AWAY)]
+        change = PartitionData(
+            partition_id, partition.leader_epoch, new_isr_with_epochs=isr, partition_epoch=partition.partition_epoch
+        )
+        proposed.setdefault(partition.leader, {}).setdefault(topic_id, []).append(change)
+    for leader, topics in proposed.items():
+        changes = [TopicData(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics.items()]
+        check(cluster.ask(CONTROLLER_ID, CONTROLLER, AlterPartitionRequest(leader, epochs[leader], changes), 3))
+
+
+def topic_changes(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster)
+    # The topic itself is a record, too.
+    create = CreateTopicsRequest([CreatableTopic("new", ENTRIES - 1, REPLICAS)])
+    play(cluster, node, f"a topic of {ENTRIES - 1:,} partitions is created", create, 7)
+    delete = DeleteTopicsRequest(topics=[DeleteTopicState(LARGE_TOPIC)])
+    play(cluster, node, f"a topic of {LARGE_TOPIC_PARTITIONS:,} partitions is deleted", delete, 6)
+
+
+def reassignment(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster)
+    others = [broker_id for broker_id in BROKERS if broker_id not in (AWAY, FENCED_BROKER)]
+    random = Random(3)
+    topics: dict[str, list[ReassignablePartition]] = {}
+    moved = list(islice(partitions_of(setup.image, FENCED_BROKER), ENTRIES))
+    for name, _, partition_id, _ in moved:
+        replicas = tuple(random.sample(others, REPLICAS))
+        topics.setdefault(name, []).append(ReassignablePartition(partition_id, replicas))
+    request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(*each) for each in topics.items()])
+    play(cluster, node, f"{len(moved):,} partitions are reassigned", request, 0)
+
+
+def access_changes(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster)
+    creations = [
+        AclCreation(TOPIC_RESOURCE, f"topic-{number}", LITERAL, "User:u", "*", READ, ALLOW) for number in range(ENTRIES)
+    ]
+    play(cluster, node, f"{ENTRIES:,} ACLs are created", CreateAclsRequest(creations), 3)
+    every = DeleteAclsFilter(ANY, None, ANY, None, None, ANY, ANY)
+    play(cluster, node, f"{ENTRIES:,} ACLs are deleted", DeleteAclsRequest([every]), 3)
+    entries = [
+        EntryData([EntityData("user", f"user-{number}")], [OpData("consumer_byte_rate", 1000.0)])
+        for number in range(QUOTAS)
+    ]
+    play(cluster, node, f"{QUOTAS:,} quotas are set", AlterClientQuotasRequest(entries), 1)
+
+
+def coordinator(setup: Setup) -> None:
+    """Load the offsets of groups, as many as there are partitions, and let all of them expire."""
+    records = [*cluster_records(range(AWAY, AWAY + 1)), TopicRecord("__consumer_offsets", uuid(3, 0))]
+    records.append(
+        PartitionRecord(
+            partition_id=0,
+            topic_id=uuid(3, 0),
+            replicas=(AWAY,),
+            isr=(AWAY,),
+            leader=-1,
+            leader_epoch=1,
+            directories=(directory(AWAY),),
+        )
+    )
+    image = image_of(records)
+    cluster = SteppedCluster(RELEASE)
+    active_controller(cluster, image, snapshot_bytes(image))
+    disk = formatted_disk(AWAY, directory(AWAY))
+    write_offsets(disk, setup.partitions)
+    broker = cluster.add(AWAY, BROKER, disk, properties=RETENTION)
+    cluster.run_until(lambda: measured_groups(broker).shards.get(HostState.ACTIVE, 0) == 1)
+    count = measured_groups(broker).offsets
+    print_node(f"{count:,} offsets of groups are loaded", broker)
+    cluster.forget()
+    cluster.run_until(lambda: not measured_groups(broker).offsets)
+    print_node(f"{count:,} offsets of groups expire", broker)
+
+
+def measured_groups(broker: MeasuredNode) -> GroupMeasurements:
+    assert broker.node.broker is not None
+    return measure_groups(broker.node.broker.groups)
+
+
+def write_offsets(disk: MemoryDisk, count: int) -> None:
+    path = f"{LOG_DIR}/__consumer_offsets-0"
+    disk.make_directory(path)
+    disk.write(f"{path}/partition.metadata", [format_partition_metadata(PartitionMetadata(topic_id=uuid(3, 0)))])
+    disk.write(f"{path}/leader-epoch-checkpoint", [b"0\n1\n0 0\n"])
+    records = [Record(number, NOW_MS, *offset_record(number)) for number in range(count)]
+    batches = (
+        build_batch(records[base : base + BATCH_RECORDS], base_offset=base, leader_epoch=0)
+        for base in range(0, count, BATCH_RECORDS)
+    )
+    disk.write(f"{path}/{0:020}.log", batches)
+
+
+def offset_record(number: int) -> tuple[bytes, bytes]:
+    key = OffsetCommitKey(f"group-{number // OFFSETS_PER_GROUP}", "read", number % OFFSETS_PER_GROUP)
+    value = OffsetCommitValue(number, leader_epoch=3, metadata="", commit_timestamp=NOW_MS)
+    return offset_key_bytes(key), offset_value_bytes(value, OFFSET_VERSION)
 
 
 PLAYS: dict[str, Callable[[Setup], None]] = {
@@ -136,6 +345,13 @@ PLAYS: dict[str, Callable[[Setup], None]] = {
     "lowering-3.7": lowering_to_37,
     "snapshot-written": snapshot_written,
     "snapshot-loaded": snapshot_loaded,
+    "broker-fenced": broker_fenced,
+    "sessions-expired": sessions_expired,
+    "broker-with-replicas": broker_with_replicas,
+    "topics": topic_changes,
+    "reassignment": reassignment,
+    "access": access_changes,
+    "coordinator": coordinator,
 }
 
 
@@ -149,74 +365,41 @@ def main() -> None:
     if unknown:
         parser.error(f"no such play: {', '.join(sorted(unknown))}")
     setup = Setup(arguments.partitions)
-    gc.disable()  # an image has no cycles
-    _ = setup.snapshot
-    gc.enable()
     for name in arguments.plays or PLAYS:
         PLAYS[name](setup)
         gc.unfreeze()
         gc.collect()
 
 
+def play(cluster: SteppedCluster, node: MeasuredNode, what: str, request: Any, version: int) -> None:  # Any: a message
+    """Send a controller a request, and print the longest step until all that follows is done."""
+    cluster.forget()
+    check(cluster.ask(CONTROLLER_ID, CONTROLLER, request, version))
+    show(what, node)
+
+
 def show(what: str, node: MeasuredNode) -> None:
-    longest = node.longest
-    partitions = sum(len(topic.partitions) for topic in node.node.image.topics)
-    print_step(f"{what}, {partitions:,} partitions", longest.seconds, work=longest.work, limit_s=STEP_MS_MAX / 1000)
+    print_node(f"{what}, {node.node.image.topics.partition_count:,} partitions", node)
 
 
-def check(answer: object) -> None:
-    """Raise RuntimeError if an answer is an error."""
-    if getattr(answer, "error_code", 0):
-        raise RuntimeError(f"{ErrorCode(answer.error_code).name}: {getattr(answer, 'error_message', '')}")
+def print_node(what: str, node: MeasuredNode) -> None:
+    print_step(what, node.longest.seconds, work=node.longest.work, limit_s=STEP_MS_MAX / 1000)
 
 
-def made_records(partitions: int) -> Iterator[WireMessage]:
-    """Yield the records of a cluster with about as many partitions; one topic has 10,000 of them."""
-    yield FeatureLevelRecord(METADATA_VERSION, RELEASE.latest_metadata_version.level)
-    yield FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, 1)
-    supported = [BrokerFeature(name, to.lowest, to.highest) for name, to in RELEASE.supported_features().items()]
-    supported.append(BrokerFeature(FALKIRK_DOWNGRADE, 0, 1))
-    for broker_id in range(1, BROKERS + 1):
-        endpoint = endpoint_of(broker_id, BROKER)
-        yield RegisterBrokerRecord(
-            broker_id=broker_id,
-            incarnation_id=uuid(1, broker_id),
-            broker_epoch=broker_id,
-            end_points=[BrokerEndpoint("PLAINTEXT", endpoint.host, endpoint.port, 0)],
-            features=supported,
-            rack=None,
-            fenced=False,
-            log_dirs=(directory(broker_id),),
-        )
-    large = min(LARGE_TOPIC_PARTITIONS, partitions // 2)
-    topics = min(TOPICS_MAX, (partitions - large) // 10)
-    sizes = {LARGE_TOPIC: large} | {f"topic-{number}": (partitions - large) // topics for number in range(topics)}
-    random = Random(1)
-    for number, (name, size) in enumerate(sizes.items()):
-        yield TopicRecord(name, uuid(3, number))
-        for partition_id in range(size):
-            replicas = tuple(random.sample(range(1, BROKERS + 1), REPLICAS))
-            has_elr = partition_id % EACH_HAS_ELR == 0
-            yield PartitionRecord(
-                partition_id=partition_id,
-                topic_id=uuid(3, number),
-                replicas=replicas,
-                isr=replicas[:2] if has_elr else replicas,
-                leader=replicas[0],
-                leader_epoch=5,
-                partition_epoch=9,
-                directories=tuple(directory(replica) for replica in replicas),
-                eligible_leader_replicas=replicas[2:] if has_elr else None,
-            )
+def check(answer: Any) -> None:  # Any: a response
+    """Raise RuntimeError if a response or a part of it is an error."""
+    for found in _errors(answer):
+        raise RuntimeError(f"{type(answer).__name__}: {ErrorCode(found.error_code).name}: {found}"[:500])
 
 
-def directory(node_id: int) -> bytes:
-    return uuid(2, node_id)
-
-
-def uuid(kind: int, number: int) -> bytes:
-    """Return an id that is none of the reserved ones, which begin with zeros."""
-    return bytes([0x4F, kind, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0]) + number.to_bytes(4, "big")
+def _errors(message: Any) -> Iterable[Any]:  # Any: parts of a response
+    if getattr(message, "error_code", 0):
+        yield message
+    for name in getattr(message, "__struct_fields__", ()):
+        value = getattr(message, name)
+        if isinstance(value, list):
+            for each in value:
+                yield from _errors(each)
 
 
 if __name__ == "__main__":

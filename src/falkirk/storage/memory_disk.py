@@ -22,6 +22,8 @@ class MemoryDisk:
         # rename keeps the file's list, so handles hold the list.
         self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
+        # Names in each directory, those without any left out.
+        self._names: dict[str, set[str]] = {}
 
     def list(self, directory: str) -> list[str]:
         """Names in a directory, sorted."""
@@ -30,9 +32,7 @@ class MemoryDisk:
             raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "no such directory", directory)
-        return sorted(
-            name for parent, name in map(_split, [*self._files, *self._directories]) if name and parent == path
-        )
+        return sorted(self._names.get(path, ()))
 
     def exists(self, path: str) -> bool:
         """Whether a file or directory exists."""
@@ -60,21 +60,23 @@ class MemoryDisk:
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        self._files[_normal(path)] = [b"".join(chunks)]
+        contents = [b"".join(chunks)]
+        self._made(path)
+        self._files[_normal(path)] = contents
 
     def append(self, path: str, data: bytes | bytearray | memoryview) -> None:
         """Append to a file."""
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        _append(self._files.setdefault(_normal(path), []), bytes(data))
+        _append(self._made(path), bytes(data))
 
     def open_log_file(self, path: str) -> MemoryLogFile:
         """Open a file for appending and reading."""
         self._check_parent(path)
         if self.is_directory(path):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
-        return MemoryLogFile(path, self._files.setdefault(_normal(path), []))
+        return MemoryLogFile(path, self._made(path))
 
     def truncate(self, path: str, size: int) -> None:
         """Truncate a file."""
@@ -88,6 +90,7 @@ class MemoryDisk:
             if new in self._directories:
                 raise IsADirectoryError(errno.EISDIR, "is a directory", target)
             self._files[new] = self._files.pop(old)
+            self._move_name(old, new)
         elif old in self._directories:
             self._rename_directory(old, new)
         else:
@@ -102,6 +105,7 @@ class MemoryDisk:
         else:
             self._pieces(path)
             del self._files[_normal(path)]
+        self._remove_name(_normal(path))
 
     def make_directory(self, path: str) -> None:
         """Make a directory and its parents."""
@@ -110,6 +114,7 @@ class MemoryDisk:
             if missing in self._files:
                 raise FileExistsError(errno.EEXIST, "is a file", path)
             self._directories.add(missing)
+            self._add_name(missing)
             missing = _split(missing)[0]
 
     def sync_directory(self, path: str) -> None:
@@ -129,6 +134,31 @@ class MemoryDisk:
             raise OSError(errno.ENOTEMPTY, "directory is not empty", new)
         self._directories = {_moved(path, old, new) for path in self._directories}
         self._files = {_moved(path, old, new): data for path, data in self._files.items()}
+        self._move_name(old, new)
+        self._names = {_moved(path, old, new): names for path, names in self._names.items()}
+
+    def _made(self, path: str) -> _Pieces:
+        """Return the content of a file, which is made if it does not exist."""
+        name = _normal(path)
+        pieces = self._files.get(name)
+        if pieces is None:
+            pieces = self._files[name] = []
+            self._add_name(name)
+        return pieces
+
+    def _add_name(self, path: str) -> None:
+        parent, name = _split(path)
+        self._names.setdefault(parent, set()).add(name)
+
+    def _remove_name(self, path: str) -> None:
+        parent, name = _split(path)
+        self._names[parent].remove(name)
+        if not self._names[parent]:
+            del self._names[parent]
+
+    def _move_name(self, old: str, new: str) -> None:
+        self._remove_name(old)
+        self._add_name(new)
 
     def _pieces(self, path: str) -> _Pieces:
         if self.is_directory(path):
