@@ -54,6 +54,19 @@ def test_a_bundle_reads_as_it_was_written(file):
     assert read_bundle(file) == BUNDLE
 
 
+def test_a_bundle_that_is_too_large_is_refused_before_it_is_read(file, monkeypatch):
+    size = sum(entry.file_size for entry in zipfile.ZipFile(file).infolist())
+    monkeypatch.setattr("falkirk.metadata.undo.undo_bundle.BUNDLE_BYTES_MAX", size)
+    assert read_bundle(file) == BUNDLE
+    monkeypatch.setattr("falkirk.metadata.undo.undo_bundle.BUNDLE_BYTES_MAX", size - 1)
+    with pytest.raises(BundleError, match=f"{size} bytes uncompressed"):
+        read_bundle(file)
+    monkeypatch.setattr("falkirk.logdir.bundle.BUNDLE_BYTES_MAX", file.stat().st_size - 1)
+    monkeypatch.setattr("pathlib.Path.read_bytes", None)
+    with pytest.raises(BundleError, match=f"{file}: {file.stat().st_size} bytes, a bundle has at most"):
+        read_bundle(file)
+
+
 def test_a_bundle_without_anything_reads_as_such(tmp_path):
     empty = Bundle(**{name: getattr(BUNDLE, name) for name in Bundle.__slots__} | {"objects": (), "groups": {}})
     write_file(tmp_path / "empty.zip", empty)

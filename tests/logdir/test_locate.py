@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from falkirk.logdir.errors import DifferentClustersError, NodeIsRunningError, NotALogDirError
+from falkirk.logdir.errors import DifferentClustersError, LinkedOutsideError, NodeIsRunningError, NotALogDirError
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.locks import hold_locks
 from falkirk.protocol.uuid import uuid_text
@@ -26,6 +26,28 @@ def test_log_directories_of_one_node_are_found_by_their_meta_properties(tmp_path
     assert first.metadata_dir.path.name == "d1"
     assert (second.node_id, second.metadata_dir) == (2, None)
     assert find_nodes([tmp_path]) == [first, second]
+
+
+@pytest.mark.parametrize("place", ["t-0", "t-0/00000000000000000000.log", "meta.properties.old", "t-0/gone"])
+def test_a_link_out_of_a_log_directory_is_refused_by_name(tmp_path, place):
+    outside = tmp_path / "outside"
+    (outside / "secret").mkdir(parents=True)
+    path = make_log_dir(tmp_path / "data" / "d0")
+    link = path / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside / ("missing" if place.endswith("gone") else "secret"))
+    with pytest.raises(LinkedOutsideError, match=f"^{link}: a symbolic link to {outside}/"):
+        find_nodes([tmp_path / "data"])
+
+
+def test_links_to_log_directories_and_inside_of_them_are_followed(tmp_path):
+    path = make_log_dir(tmp_path / "disk" / "d0")
+    (path / "t-0").mkdir()
+    (path / "t-0" / "linked").symlink_to(path / "meta.properties")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "d0").symlink_to(path)
+    [node] = find_nodes([tmp_path / "data"])
+    assert node.node_id == 1
 
 
 def test_a_directory_named_twice_is_taken_once(tmp_path):

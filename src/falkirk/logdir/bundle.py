@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.logdir.errors import LogDirError
 from falkirk.logdir.ledger import LEDGER_FILE
-from falkirk.metadata.undo.undo_bundle import Bundle, BundleFormatError, parse_bundle
+from falkirk.metadata.undo.undo_bundle import BUNDLE_BYTES_MAX, Bundle, BundleFormatError, parse_bundle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,9 @@ class BundleError(LogDirError):
 def read_bundle(path: Path) -> Bundle:
     """Read a bundle, of an offline downgrade or of a live one. Raises BundleError naming the file and what is wrong."""
     try:
+        size = path.stat().st_size
+        if size > BUNDLE_BYTES_MAX:
+            raise BundleError(f"{path}: {size} bytes, a bundle has at most {BUNDLE_BYTES_MAX}")
         return parse_bundle(path.read_bytes())
     except OSError as error:
         raise BundleError(f"{path}: {error.strerror or error}") from error

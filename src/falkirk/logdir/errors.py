@@ -11,6 +11,10 @@ class NotALogDirError(LogDirError):
     """A path that holds no Kafka log directory."""
 
 
+class LinkedOutsideError(LogDirError):
+    """A log directory with a symbolic link to something outside of it."""
+
+
 class InterruptedChangeError(LogDirError):
     """A directory with an unfinished change in place."""
 

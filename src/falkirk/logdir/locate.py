@@ -7,10 +7,16 @@ A path is a log directory, a folder of them (one level or two: `data`, or the OU
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from falkirk.logdir.errors import DifferentClustersError, InterruptedChangeError, NotALogDirError
+from falkirk.logdir.errors import (
+    DifferentClustersError,
+    InterruptedChangeError,
+    LinkedOutsideError,
+    NotALogDirError,
+)
 from falkirk.storage import meta_properties
 from falkirk.storage.log_dir_names import LIVE_MARKER, NEW_SUFFIX, OWN_SUFFIXES
 from falkirk.storage.meta_properties import MetaProperties, parse_meta_properties
@@ -60,7 +66,8 @@ def find_nodes(paths: list[Path]) -> list[NodeDirs]:
     """Return the nodes that the paths name, by rising id.
 
     Raises NotALogDirError if a path holds no log directory, DifferentClustersError if directories do not belong to one
-    cluster, or one node has two metadata partitions, InterruptedChangeError if there is an unfinished change in place.
+    cluster, or one node has two metadata partitions, InterruptedChangeError if there is an unfinished change in place,
+    LinkedOutsideError if a log directory has a symbolic link to something outside of it.
     """
     for unfinished in interrupted_log_dirs(paths):
         raise InterruptedChangeError(
@@ -156,7 +163,27 @@ def _search(path: Path, depth: int) -> list[Path]:
     return [found for folder in _children(path) for found in _search(folder, depth + 1)]
 
 
+def _refuse_links_outside(path: Path) -> None:
+    """Check a log directory and its partitions: whatever a link names there would be read and copied as a log."""
+    real = path.resolve()
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    target = (folder / entry.name).resolve()
+                    if not target.is_relative_to(real):
+                        raise LinkedOutsideError(
+                            f"{folder / entry.name}: a symbolic link to {target}, outside of the log directory; "
+                            "links are not followed"
+                        )
+                elif entry.is_dir():
+                    waiting.append(folder / entry.name)
+
+
 def _read_log_dir(path: Path) -> LogDir:
+    _refuse_links_outside(path)
     file = path / meta_properties.FILE_NAME
     meta = parse_meta_properties(file.read_bytes(), file=str(file))
     if meta.version == 0 or meta.node_id is None or meta.cluster_id is None:

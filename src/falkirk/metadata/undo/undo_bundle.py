@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 FORMAT: Final = 1
+# How large a bundle may be, as a file and uncompressed: some millions of objects.
+BUNDLE_BYTES_MAX: Final = 2 << 30
 
 # What reading a file that is no zip, or a damaged one, can end in (NotImplementedError: compressed in a way of others).
 _DAMAGE: Final = (
@@ -176,6 +178,10 @@ def _write(file: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -> None:
 
 
 def _read(file: zipfile.ZipFile) -> Bundle:
+    # A deflated entry may hold a thousand times its size; no more than what is declared is read.
+    size = sum(entry.file_size for entry in file.infolist())
+    if size > BUNDLE_BYTES_MAX:
+        raise BundleFormatError(f"{size} bytes uncompressed, a bundle has at most {BUNDLE_BYTES_MAX}")
     head = msgspec.json.decode(file.read("bundle.json"), type=_Head)
     if head.format != FORMAT:
         raise BundleFormatError(f"bundle format {head.format}, this falkirk reads {FORMAT}")
