@@ -83,8 +83,8 @@ class Cluster:
         yield from self.behind_snapshot
 
 
-def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -> Cluster:
-    """Read the metadata of all nodes.
+def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True, needs_majority: bool = True) -> Cluster:
+    """Read the metadata of all nodes. Without `needs_majority` the log that counts may be behind that of other voters.
 
     Raises NoMajorityError, CorruptFileError or DamagedLogError naming the file, and RecordError for a record that
     cannot be read or applied.
@@ -96,7 +96,7 @@ def read_cluster(disk: Disk, nodes: list[NodeDirs], *, check_crc: bool = True) -
     logs = {node_id: log for node_id, log in logs.items() if log.end_offset > 0 or log.snapshot is not None}
     problems = [problem for log in logs.values() for problem in log.problems]
     voters = find_voters(nodes, logs)
-    chosen = _choose(nodes, logs, voters)
+    chosen = _choose(nodes, logs, voters, needs_majority=needs_majority)
     with _no_cycle_search():
         loaded = _load(nodes, None if chosen is None else logs[chosen])
     if loaded.open_transaction is not None:
@@ -128,7 +128,9 @@ def find_voters(nodes: list[NodeDirs], logs: dict[int, MetadataLog]) -> Voters |
         raise DamagedLogError(str(error)) from error
 
 
-def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None) -> int | None:
+def _choose(
+    nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters | None, *, needs_majority: bool
+) -> int | None:
     """Choose the node whose log would win an election among the given voters.
 
     A log that was fetched from a running cluster is committed, and needs no majority.
@@ -139,7 +141,7 @@ def _choose(nodes: list[NodeDirs], logs: dict[int, MetadataLog], voters: Voters 
     if live:
         return max(live, key=lambda node_id: (logs[node_id].epoch, logs[node_id].end_offset))
     choice = choose_log(logs, voters)
-    if choice.has_majority is not False:
+    if choice.has_majority is not False or not needs_majority:
         return choice.node_id
     if voters is None:
         raise NoMajorityError(

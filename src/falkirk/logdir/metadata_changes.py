@@ -26,6 +26,7 @@ from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
 from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, QuorumState, format_quorum_state, parse_quorum_state
 from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
+from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -140,16 +141,28 @@ def _bootstrap_checkpoint(cluster: Cluster, log_dir: LogDir, new: NewMetadata) -
     if cluster.end_offset == 0:
         return b"".join(write_bootstrap_checkpoint(record_values(new.records), clock=lambda: 0))
     file = log_dir.path / BOOTSTRAP_CHECKPOINT
-    others: list[bytes] = []
-    if file.is_file():
-        for value in bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file))):
-            record, _ = decode_metadata_record(value)
-            if not isinstance(record, FeatureLevelRecord):
-                others.append(value)
-    levels = {METADATA_VERSION: new.metadata_version.level, **new.features}
+    old = file.read_bytes() if file.is_file() else None
+    return bootstrap_at_levels(old, {METADATA_VERSION: new.metadata_version.level, **new.features}, file=str(file))
+
+
+def bootstrap_at_levels(old: bytes | None, levels: Mapping[str, int], *, file: str) -> bytes:
+    """Return a bootstrap.checkpoint with these feature levels, and with the other records of the old one.
+
+    Raises CorruptFileError for the old one, which is `file`.
+    """
+    values = () if old is None else bootstrap_values(read_bootstrap_checkpoint(old, file=file))
+    others = [value for value in values if not isinstance(decode_metadata_record(value)[0], FeatureLevelRecord)]
     features = [
         encode_metadata_record(FeatureLevelRecord(name=name, feature_level=level), 0)
         for name, level in levels.items()
-        if name != "kraft.version"
+        if name != KRAFT_VERSION
     ]
     return b"".join(write_bootstrap_checkpoint([*features, *others], clock=lambda: 0))
+
+
+def bootstrap_levels(data: bytes, *, file: str) -> dict[str, int]:
+    """Return the feature levels in a bootstrap.checkpoint. Raises CorruptFileError."""
+    records = (
+        decode_metadata_record(value)[0] for value in bootstrap_values(read_bootstrap_checkpoint(data, file=file))
+    )
+    return {each.name: each.feature_level for each in records if isinstance(each, FeatureLevelRecord)}

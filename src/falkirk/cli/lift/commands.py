@@ -1,4 +1,4 @@
-"""`falkirk lift`: whether and how a running cluster of real Kafka can go to a lower level."""
+"""`falkirk lift`: whether and how a running cluster of real Kafka can go to a lower level, and nodes after it has."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from falkirk.cli.console.client_config import read_client_config
+from falkirk.cli.console.copy_progress import CopyProgress
 from falkirk.cli.console.exit_code import ExitCode
+from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.options import CommandConfigOption, JsonOption  # noqa: TC001 - Typer reads the annotations
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import working
 from falkirk.cli.lift.check_view import CheckView
+from falkirk.cli.lift.preparation_view import PreparationView
 from falkirk.client.config import parse_servers
 from falkirk.client.event_loop import run
 from falkirk.logdir.target import parse_target
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
+from falkirk.operations.lift_prepare import prepare_node
 from falkirk.operations.lift_properties import findings_of_file
+from falkirk.versions.configs.definition import ConfigError
 
 if TYPE_CHECKING:
     from falkirk.operations.lift_check import LiftCheck
+    from falkirk.operations.lift_prepare import Preparation
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -62,14 +68,22 @@ AcceptOption = Annotated[
     list[str] | None,
     typer.Option("--accept", metavar="KEY", help="Go on without this unsupported config; may be repeated."),
 ]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The server.properties of the stopped node.", show_default=False)
+]
+ReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--release",
+        metavar="RELEASE",
+        help="The Kafka release that will start; default: the oldest one that runs the level.",
+    ),
+]
+InPlaceOption = Annotated[
+    bool,
+    typer.Option("--in-place", help="Bring bootstrap.checkpoint to the level, in the directories, with a backup."),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="List every loss, not only the first ones of each kind.")]
-
-
-def _group() -> None:
-    """Keep `check` a command of its own: Typer makes the program of a single one."""
-
-
-app.callback()(_group)
 
 
 @app.command()
@@ -110,6 +124,31 @@ def check(
         found = check_lift(observation, logs, target, of_files=of_files, accepted=accept or ())
     choose_output(json=json).show(CheckView(found, is_kept=keep is not None, everything=everything))
     raise typer.Exit(_status(found))
+
+
+@app.command()
+def prepare(
+    file: FileArgument,
+    *,
+    release: ReleaseOption = None,
+    in_place: InPlaceOption = False,
+    json: JsonOption = False,
+) -> NoReturn:
+    """Check a stopped node's directories before an older binary starts on them.
+
+    Exit status: 0 if it can start, 1 if anything is in its way.
+    """
+    with CopyProgress("checking") as progress:
+        found = _prepared(file, release, in_place=in_place, progress=progress)
+    choose_output(json=json).show(PreparationView(found))
+    raise typer.Exit(ExitCode.DONE if found.is_ready else ExitCode.FAILED)
+
+
+def _prepared(file: Path, release: str | None, *, in_place: bool, progress: CopyProgress) -> Preparation:
+    try:
+        return prepare_node(file, release, in_place=in_place, begin=progress.begin, advance=progress.advance)
+    except ConfigError as error:
+        raise CommandFailedError(f"{file}: {error}") from error
 
 
 def _status(found: LiftCheck) -> ExitCode:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from falkirk.cli.console.copy_progress import CopyProgress
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import reading
-from falkirk.cli.logdir.progress import CopyProgress
 from falkirk.cli.logdir.views import (
     DifferenceView,
     DowngradeView,
