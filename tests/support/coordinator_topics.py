@@ -40,7 +40,10 @@ def create(network: NodeNetwork, broker_id: int, listener: str, topic: str, *, p
     client = network.client(broker_id, listener)
     answer = client.ask(CreateTopicsRequest([CreatableTopic(topic, partitions, 1)], 5000), 2)
     assert [each.error_code for each in answer.topics] == [0]
-    network.run_until(lambda: network.hosts[broker_id].running.image.topics.topic(topic))
+    node = network.hosts[broker_id].running
+    assert node.broker is not None
+    replicas = node.broker.replicas
+    network.run_until(lambda: node.image.topics.topic(topic) is not None and replicas.pending_offset is None)
 
 
 def write(

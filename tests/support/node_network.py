@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from slow_disk import SlowDisk
+
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.node.config.node_config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
@@ -140,6 +142,9 @@ class Host:
     facts: list[Fact] = field(default_factory=list)
     stop: Stop | None = None
     next_accepted_id: int = 0
+    # On a slow disk: until when the last step takes, and what it does at its end.
+    busy_until_ms: int = 0
+    late: list[Effect] = field(default_factory=list)
     starts: int = 0
     # How often the node that runs has told that it serves.
     times_started: int = 0
@@ -258,6 +263,8 @@ class NodeNetwork:
         host.times_started = 0
         host.stop = None
         host.inbox.clear()
+        host.late.clear()
+        host.busy_until_ms = self.now_ms
         host.node = Node(host.config, host.disk, Random(self.random.random()), self.now_ms)
         return host
 
@@ -349,28 +356,43 @@ class NodeNetwork:
             self._run_events()
 
     def _run_once(self, until_ms: int | None = None) -> None:
-        if any(host.inbox for host in self.running):
+        if any(host.inbox for host in self.running if not self._is_busy(host)):
             self._run_events()
             return
-        wakeups = [host.running.next_wakeup_ms for host in self.running]
+        wakeups = [host.busy_until_ms if self._is_busy(host) else host.running.next_wakeup_ms for host in self.running]
         next_ms = min((wakeup for wakeup in wakeups if wakeup is not None), default=self.now_ms + 1000)
         next_ms = max(next_ms, self.now_ms + 1)
         self.now_ms = next_ms if until_ms is None else min(next_ms, until_ms)
         for host in self.running:
-            self._step(host, [])
+            self._step(host)
 
     def _run_events(self) -> None:
         for host in self.running:
             if host.inbox:
-                events = list(host.inbox)
-                host.inbox.clear()
-                self._step(host, events)
+                self._step(host)
 
-    def _step(self, host: Host, events: list[Event]) -> None:
+    def _step(self, host: Host) -> None:
+        if host.node is None or self._is_busy(host):
+            return
+        events = list(host.inbox)
+        host.inbox.clear()
+        late, host.late = host.late, []
+        for effect in late:
+            self._execute(host, effect)
         if host.node is None:
             return
-        for effect in host.node.step(events, self.now_ms):
-            self._execute(host, effect)
+        disk = host.disk
+        syncs = disk.syncs if isinstance(disk, SlowDisk) else 0
+        effects = host.node.step(events, self.now_ms)
+        if isinstance(disk, SlowDisk) and disk.syncs > syncs:
+            host.busy_until_ms = self.now_ms + (disk.syncs - syncs) * disk.sync_ms
+            host.late = effects
+        else:
+            for effect in effects:
+                self._execute(host, effect)
+
+    def _is_busy(self, host: Host) -> bool:
+        return host.busy_until_ms > self.now_ms
 
     def _execute(self, host: Host, effect: Effect) -> None:
         end = (host.config.node_id, getattr(effect, "connection_id", 0))

@@ -31,6 +31,7 @@ from falkirk.protocol.record_batch import read_batches
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.log.read import FetchIsolation
 from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.memory_disk import MemoryDisk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,8 +54,10 @@ class ReplicaCluster:
         release: str = "4.3",
         properties: dict[str, str] | None = None,
         seed: int = 1,
+        make_disk: Callable[[], MemoryDisk] = MemoryDisk,
         **settings: Any,
     ) -> None:
+        self._make_disk = make_disk
         self.network = NodeNetwork(release=release, seed=seed)
         self.network.add_controllers(controllers, broker_session_timeout_ms=3_000)
         self.properties = {"replica.lag.time.max.ms": "5000", **(properties or {})}
@@ -73,7 +76,7 @@ class ReplicaCluster:
                 rack=rack,
                 properties=self.properties,
                 broker_heartbeat_interval_ms=500,
-                **settings,
+                **{"disk": self._make_disk(), **settings},
             )
             self.network.start(broker)
         self.run_until(lambda: all(self.is_running(broker) for broker in self.brokers))

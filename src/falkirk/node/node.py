@@ -463,7 +463,8 @@ class Node:
         if unregistration.is_over(now_ms):
             assert self._broker is not None
             with suppress(OSError):
-                self._broker.end_shutdown()
+                for _ in self._broker.end_shutdown():
+                    pass
             self._stop(Stop(1, unregistration.reason))
         return self._pop_effects()
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.cluster import ClusterImage
     from falkirk.node.broker.broker_role import BrokerRole
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import SlicedWork
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.raft.replica import RaftReplica
 
@@ -48,6 +49,7 @@ class Shutdown:
         self._run_quorum = run_quorum
         self._effects = effects
         self._is_leaving_quorum = False
+        self._closing: SlicedWork | None = None
 
     def begin(self) -> None:
         """Begin with the controlled shutdown of the broker, if there is one."""
@@ -77,7 +79,10 @@ class Shutdown:
         if not (raft.is_shut_down or is_last(*voters) or is_late):
             return None
         if broker is not None:
-            broker.end_shutdown()
+            if self._closing is None:
+                self._closing = self._step.works.start("close logs", broker.end_shutdown())
+            if not self._closing.is_finished:
+                return None
         failure = None if broker is None else broker.failure
         return Stop(0) if failure is None else Stop(1, failure)
 

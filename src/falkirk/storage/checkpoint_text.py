@@ -40,8 +40,17 @@ def parse_checkpoint(data: bytes, *, columns: int, file: str) -> list[tuple[int,
 
 def format_checkpoint(entries: Sequence[Iterable[object]]) -> bytes:
     """Write entries, their columns separated by a blank."""
-    lines = [str(_VERSION), str(len(entries)), *(" ".join(map(str, entry)) for entry in entries)]
-    return ("\n".join(lines) + "\n").encode()
+    return checkpoint_header(len(entries)) + checkpoint_lines(entries)
+
+
+def checkpoint_header(count: int) -> bytes:
+    """Return the lines before the entries."""
+    return f"{_VERSION}\n{count}\n".encode()
+
+
+def checkpoint_lines(entries: Iterable[Iterable[object]]) -> bytes:
+    """Return the lines of some entries."""
+    return "".join([" ".join(map(str, entry)) + "\n" for entry in entries]).encode()
 
 
 def _lines(data: bytes, file: str) -> list[tuple[int, str]]:

@@ -85,7 +85,7 @@ def test_a_closed_log_is_opened_and_closed_without_a_byte_that_changes(cluster):
         if epochs != log.leader_epochs.entries:
             left["leader-epoch-checkpoint"] = files["leader-epoch-checkpoint"]
         if snapshot is None:
-            left.pop(f"{log.log_end_offset:020d}.snapshot")
+            left.pop(f"{log.log_end_offset:020d}.snapshot", None)
         assert left == files
 
 

@@ -382,7 +382,7 @@ def test_the_manager_compacts_what_is_dirty_enough_and_remembers_it():
     assert parse_offset_checkpoint(disk.read(path), file=path).as_dict() == {PARTITION: 2}
     put(dirty, (b"b", b"1"))
     put(dirty, (b"x", b"active"))
-    manager.shutdown()
+    list(manager.shutdown_slices())
     again = open_manager(disk, config, clean=("/d1",))
     run(again, NOW + 60_000, NOW + 120_000)
     assert parse_offset_checkpoint(disk.read(path), file=path).as_dict() == {PARTITION: 4}

@@ -8,6 +8,7 @@ from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
+from falkirk.storage.log import log_directory
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
 from falkirk.storage.log.log_config import LogConfig
@@ -138,7 +139,7 @@ def test_what_was_closed_in_order_is_found_as_it_was(disk):
     append(log)
     append(log)
     log.increment_log_start_offset(1)
-    manager.shutdown()
+    list(manager.shutdown_slices())
     again = open_manager(disk, clean=DIRS).get(T0)
     assert (again.log_start_offset, again.high_watermark, again.log_end_offset, again.topic_id) == (1, 2, 2, TOPIC_ID)
     assert again.recovery.scanned_segments == 0
@@ -154,29 +155,29 @@ def test_after_an_unclean_stop_logs_are_scanned_from_the_recovery_point(disk):
 
 def test_logs_are_loaded_a_few_at_a_time(disk):
     manager = open_manager(disk)
-    partitions = [TopicPartition("t", index) for index in range(40)]
+    partitions = [TopicPartition("t", index) for index in range(10)]
     for partition in partitions:
         append(manager.get_or_create(partition, TOPIC_ID, CONFIG))
-    manager.shutdown()
+    list(manager.shutdown_slices())
     again = begin_manager(disk, clean=DIRS)
     assert [again.load_some() for _ in range(3)] == [False, False, True]
-    assert [again.get(partition).high_watermark for partition in partitions] == [1] * 40
+    assert [again.get(partition).high_watermark for partition in partitions] == [1] * 10
 
 
 def test_fewer_logs_are_loaded_at_once_if_they_are_scanned(disk):
     manager = open_manager(disk)
     for partition in (T0, T1, T2):
         append(manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE), value=bytes(MIB // 2))
-    assert begin_manager(disk, clean=DIRS).load_some(4 * MIB)
+    assert begin_manager(disk, clean=DIRS).load_some(13 * MIB)
     scanned = begin_manager(disk)
-    assert [scanned.load_some(4 * MIB) for _ in range(2)] == [False, True]
+    assert [scanned.load_some(13 * MIB) for _ in range(2)] == [False, True]
 
 
 def test_what_is_wanted_counts_when_all_is_loaded(disk):
     manager = open_manager(disk)
     for partition in (T0, T1):
         manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE)
-    manager.shutdown()
+    list(manager.shutdown_slices())
     wanted = {T0: ONE, T1: ONE}
     again = begin_manager(disk, clean=DIRS, wanted=lambda partition, _: wanted.get(partition))
     assert not again.load_some(1)
@@ -191,7 +192,7 @@ def test_what_is_wanted_counts_when_all_is_loaded(disk):
 def test_strays_are_put_aside_and_stay_there(disk):
     manager = open_manager(disk)
     manager.get_or_create(T0, TOPIC_ID, CONFIG)
-    manager.shutdown()
+    list(manager.shutdown_slices())
     again = open_manager(disk, clean=DIRS, wanted=None)
     assert again.get(T0) is None
     assert [stray.path for stray in again.strays] == ["/d1/t-0"]
@@ -202,7 +203,7 @@ def test_strays_are_put_aside_and_stay_there(disk):
     assert open_manager(disk).get(T0) is None
 
 
-def test_a_deleted_log_goes_after_its_delay_and_its_checkpoints_at_once(disk):
+def test_a_deleted_log_goes_after_its_delay(disk):
     manager = open_manager(disk, config=CONFIG)
     append(manager.get_or_create(T0, TOPIC_ID, CONFIG))
     manager.get_or_create(T1, TOPIC_ID, CONFIG, directory_id=ONE)
@@ -211,6 +212,9 @@ def test_a_deleted_log_goes_after_its_delay_and_its_checkpoints_at_once(disk):
     manager.delete(T0)
     assert manager.get(T0) is None
     run(manager, NOW + 30_001)
+    # The next one that is written anyway is without it.
+    assert checkpoint(disk, "/d1/replication-offset-checkpoint") == {T0: 1, T1: 0}
+    run(manager, NOW + 60_000)
     assert checkpoint(disk, "/d1/replication-offset-checkpoint") == {T1: 0}
     assert [name.endswith("-delete") for name in names(disk)] == [True, False]
     run(manager, NOW + 90_001)
@@ -435,7 +439,7 @@ def test_a_cut_is_checkpointed_before_anything_takes_the_place_of_what_was_there
     assert checkpoint(disk, "/d1/log-start-offset-checkpoint") == {}
     append(log)
     log.flush()
-    manager.shutdown()
+    list(manager.shutdown_slices())
     again = open_manager(disk, clean=DIRS).get(T0)
     append(again)
     again.truncate_to(1)
@@ -452,6 +456,60 @@ def test_logs_are_flushed_by_time_if_the_broker_looks(disk):
     assert log.recovery_point == 0
     run(manager, NOW + 2999)
     assert log.recovery_point == 1
+
+
+def many_logs(disk, monkeypatch, count=10):
+    """Return a manager whose checkpoints are written in steps of four logs."""
+    monkeypatch.setattr(log_directory, "LOGS_AT_ONCE", 4)
+    manager = open_manager(disk)
+    for index in range(count):
+        append(manager.get_or_create(TopicPartition("many", index), TOPIC_ID, CONFIG, directory_id=ONE))
+    run(manager, NOW + 30_000)
+    return manager
+
+
+def test_a_checkpoint_of_many_logs_is_written_in_steps(disk, monkeypatch):
+    manager = many_logs(disk, monkeypatch)
+    for log in manager.logs():
+        log.flush()
+    path = "/d1/recovery-point-offset-checkpoint"
+    before = checkpoint(disk, path)
+    ticks = 0
+    while checkpoint(disk, path) == before:
+        manager.tick(NOW + 90_000)
+        ticks += 1
+
+    assert ticks >= 3
+    assert checkpoint(disk, path) == {TopicPartition("many", index): 1 for index in range(10)}
+
+
+def test_a_cut_while_a_checkpoint_is_collected_is_in_it(disk, monkeypatch):
+    manager = many_logs(disk, monkeypatch)
+    for log in manager.logs():
+        log.flush()
+    directory = manager._directories["/d1"]
+    slices = directory.write_slices("recovery-point-offset-checkpoint")
+    next(slices)
+
+    manager.get(TopicPartition("many", 1)).truncate_to(0)
+    list(slices)
+
+    found = checkpoint(disk, "/d1/recovery-point-offset-checkpoint")
+    assert found == {TopicPartition("many", index): int(index != 1) for index in range(10)}
+
+
+def test_a_log_that_is_made_anew_while_a_checkpoint_is_collected_has_nothing_of_the_old_one(disk, monkeypatch):
+    manager = many_logs(disk, monkeypatch)
+    for log in manager.logs():
+        log.flush()
+    slices = manager._directories["/d1"].write_slices("recovery-point-offset-checkpoint")
+    next(slices)
+
+    manager.delete(TopicPartition("many", 1))
+    manager.get_or_create(TopicPartition("many", 1), b"u" * 16, CONFIG, directory_id=ONE)
+    list(slices)
+
+    assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint").get(TopicPartition("many", 1), 0) == 0
 
 
 def test_one_tick_is_short_however_many_logs_there_are(disk):

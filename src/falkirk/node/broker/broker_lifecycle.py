@@ -59,6 +59,7 @@ class BrokerState(Enum):
 class BrokerLifecycle:
     """Keeps this broker registered.
 
+    `applied_offset` returns the end offset of the metadata that is applied, to replicas and their files as well.
     `log_dirs`: ids of the directories that hold partitions; `cordoned_log_dirs` returns those that must get no new
     replicas now. `log_dir_failure_timeout_ms`: until when the controller must know of a failed one; None: no limit.
     """
@@ -69,6 +70,7 @@ class BrokerLifecycle:
         metadata: CommittedMetadata,
         channel: ActiveControllerChannel,
         *,
+        applied_offset: Callable[[], int],
         incarnation_id: bytes,
         log_dirs: Sequence[bytes],
         cordoned_log_dirs: Callable[[], tuple[bytes, ...]],
@@ -80,6 +82,7 @@ class BrokerLifecycle:
         self.broker_epoch = -1
         self._step = step
         self._metadata = metadata
+        self._applied_offset = applied_offset
         self._channel = channel
         self._incarnation_id = incarnation_id
         # Kafka orders uuids as two signed numbers.
@@ -149,7 +152,7 @@ class BrokerLifecycle:
         self._next_ms = min(self._next_ms, self._step.now_ms)
 
     def begin_unfencing(self) -> None:
-        """Ask to be unfenced from the next heartbeat on: the logs are loaded."""
+        """Ask to be unfenced from the next heartbeat on: the logs are loaded, the first image is applied."""
         self._is_ready_to_unfence = True
         self._next_ms = min(self._next_ms, self._step.now_ms + STARTING_INTERVAL_MS)
 
@@ -193,7 +196,7 @@ class BrokerLifecycle:
         return BrokerHeartbeatRequest(
             broker_id=self._step.config.node_id,
             broker_epoch=self.broker_epoch,
-            current_metadata_offset=self._metadata.applied_offset - 1,
+            current_metadata_offset=self._applied_offset() - 1,
             want_fence=not self._is_ready_to_unfence,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
             offline_log_dirs=self._reported_log_dirs,

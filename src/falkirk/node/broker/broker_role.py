@@ -32,7 +32,7 @@ from falkirk.versions.configs.server import definitions
 from falkirk.versions.negotiation import broker_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -69,6 +69,7 @@ class BrokerRole:
         config = step.config
         self.ranges = own_ranges
         self._step = step
+        self._metadata = metadata
         self._own_ranges = own_ranges
         self._clients = clients
         self._disk = disk
@@ -84,6 +85,7 @@ class BrokerRole:
             step,
             metadata,
             open_channel("heartbeat"),
+            applied_offset=self._applied_offset,
             incarnation_id=random_uuid(step.random),
             log_dirs=list(online.values()),
             cordoned_log_dirs=partial(_cordoned_directory_ids, config, metadata, online),
@@ -113,12 +115,17 @@ class BrokerRole:
         )
         # Set when loading begins.
         self._logs: LogManager | None = None
+        # The end offset of the image that must be applied before the broker asks to be unfenced; None: it has asked.
+        self._unfence_at: int | None = None
         self._fail_log_dirs(failed)
 
     def tick(self) -> None:
         """Do the periodic work. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
         if self._is_loading:
             self._load_logs()
+        if self._unfence_at is not None and self._applied_offset() >= self._unfence_at:
+            self._unfence_at = None
+            self._lifecycle.begin_unfencing()
         self._lifecycle.tick()
         self.replicas.context.broker_epoch = self.broker_epoch
         self.replicas.tick()
@@ -181,11 +188,11 @@ class BrokerRole:
         self._lifecycle.begin_shutdown()
         self.replicas.context.is_shutting_down = True
 
-    def end_shutdown(self) -> None:
-        """Close the logs and, last of all, write the clean shutdown files."""
+    def end_shutdown(self) -> Iterator[None]:
+        """Close the logs over several steps and, last of all, write the clean shutdown files."""
         self.groups.close()
         if self.replicas.is_started:
-            self.replicas.shutdown()
+            yield from self.replicas.shutdown_slices()
             self._fail_log_dirs(write_broker_epoch(self._disk, self._log_dirs.online, self.broker_epoch))
 
     def _change_ranges(self) -> None:
@@ -207,7 +214,7 @@ class BrokerRole:
         return self.state is BrokerState.RECOVERY and not self.replicas.is_started
 
     def _load_logs(self) -> None:
-        """Load some of the logs. Until all are loaded heartbeats ask to stay fenced."""
+        """Load some of the logs. Until all are loaded, and the image is applied, heartbeats ask to stay fenced."""
         if self._logs is None:
             clean, failed = remove_clean_shutdown_files(self._disk, self._log_dirs.online)
             self._fail_log_dirs(failed)
@@ -221,7 +228,12 @@ class BrokerRole:
             self.replicas.context.effects(fact)
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)
-        self._lifecycle.begin_unfencing()
+        self._unfence_at = self.replicas.image.provenance.end_offset
+
+    def _applied_offset(self) -> int:
+        """Return the end offset of what is applied, files included: what heartbeats report (KIP-631)."""
+        applied, pending = self._metadata.applied_offset, self.replicas.pending_offset
+        return applied if pending is None else min(applied, pending)
 
     def _fail_log_dirs(self, failed: Mapping[str, OSError]) -> None:
         """Take failed directories offline. Raises OSError for the metadata log's, which the node cannot do without."""

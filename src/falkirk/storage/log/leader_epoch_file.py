@@ -26,11 +26,13 @@ class LeaderEpochFile:
         """May be changed while the log is loaded; `save` writes what came of it."""
 
     def save(self) -> None:
-        """Write the file if it differs from the cache."""
+        """Write the file if it differs from the cache. The first one is empty, and not synced, as in Kafka."""
         epochs = self.cache.to_leader_epochs()
-        if self._on_disk is None or epochs.entries != self._on_disk.entries:
+        if self._on_disk is None and not epochs.entries:
+            self._disk.open_log_file(self._path).close()
+        elif self._on_disk is None or epochs.entries != self._on_disk.entries:
             self._disk.write(self._path, [leader_epochs.format_leader_epochs(epochs)])
-            self._on_disk = epochs
+        self._on_disk = epochs
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Record that `epoch` starts at `start_offset`."""

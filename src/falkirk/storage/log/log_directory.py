@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.storage.checkpoint_text import checkpoint_header, checkpoint_lines
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.offset_checkpoints import (
     CLEANER_FILE_NAME,
@@ -17,30 +18,35 @@ from falkirk.storage.offset_checkpoints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.unified_log import UnifiedLog
+
+LOGS_AT_ONCE: Final = 2048
+"""How many logs of a checkpoint are gone through in one step: some milliseconds."""
 
 
 class LogDirectory:
     """An online directory. `logs` are all online logs in it, future ones too.
 
-    A checkpoint is written only if it changed. `must_write` is set when a log was removed: until then the checkpoints
-    name it, and a new log of the same name must not inherit its offsets.
+    A checkpoint is written only if it changed. One may name logs that were removed, until it is written again; a new
+    log of the same name must not inherit their offsets (`forget_former`).
     """
 
     def __init__(self, disk: Disk, path: str, directory_id: bytes) -> None:
         self.path = path
         self.directory_id = directory_id
         self.logs: dict[UnifiedLog, None] = {}
-        self.must_write = False
         self.rolled: dict[UnifiedLog, None] = {}
         """Logs with segments that are to be flushed, for they have become full."""
         self.cleaner_offsets: dict[tuple[str, int], int] = {}
         """Up to where logs are compacted."""
         self._disk = disk
         self._written: dict[str, Mapping[tuple[str, int], int]] = {}
+        # What `write_slices` has found so far; replaced by an empty one if that has become wrong.
+        self._collected: dict[str, dict[tuple[str, int], int]] = {}
 
     def add(self, log: UnifiedLog) -> None:
         """Add a log."""
@@ -60,24 +66,28 @@ class LogDirectory:
         self._written[name] = offsets
         return offsets
 
-    def write_checkpoint(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Replace one of the four files."""
-        if self._written.get(name) == offsets:
-            return
-        entries = tuple(
-            PartitionOffset(topic=topic, partition=partition, offset=offset)
-            for (topic, partition), offset in offsets.items()
-        )
-        data = format_offset_checkpoint(OffsetCheckpoint(entries=entries))
-        self._disk.write(f"{self.path}/{name}", [data])
-        self._written[name] = offsets
-
     def write_of_logs(self, name: str) -> None:
         """Replace one of the three files that are made from the logs: recovery points, log starts, high watermarks."""
+        for _ in self.write_slices(name):
+            pass
+
+    def write_slices(self, name: str) -> Iterator[None]:
+        """Do the same over several steps, some logs in each."""
         offset_of = _OFFSETS[name]
-        self.write_checkpoint(
-            name, {log.topic_partition: offset for log in self.logs if (offset := offset_of(log)) is not None}
-        )
+        self._collected[name] = {}
+        while (offsets := self._collected.get(name)) is not None:
+            chunks, logs = [], list(self.logs)
+            for at in range(0, len(logs), LOGS_AT_ONCE):
+                some = (log for log in logs[at : at + LOGS_AT_ONCE] if log in self.logs)
+                found = {log.topic_partition: offset_of(log) for log in some}
+                known = {partition: offset for partition, offset in found.items() if offset is not None}
+                offsets.update(known)
+                chunks.append(checkpoint_lines((*partition, offset) for partition, offset in known.items()))
+                if len(logs) > LOGS_AT_ONCE:
+                    yield
+            if self._collected.get(name) is offsets:
+                del self._collected[name]
+                self._write(name, offsets, [checkpoint_header(len(offsets)), *chunks])
 
     def read_cleaner_offsets(self) -> None:
         """Read the cleaner's checkpoint, without logs that no longer exist."""
@@ -87,16 +97,29 @@ class LogDirectory:
 
     def write_cleaner_offsets(self) -> None:
         """Write the cleaner's checkpoint."""
-        self.write_checkpoint(CLEANER_FILE_NAME, dict(self.cleaner_offsets))
+        entries = tuple(
+            PartitionOffset(topic=topic, partition=partition, offset=offset)
+            for (topic, partition), offset in self.cleaner_offsets.items()
+        )
+        data = format_offset_checkpoint(OffsetCheckpoint(entries=entries))
+        self._write(CLEANER_FILE_NAME, dict(self.cleaner_offsets), [data])
 
     def write_all(self) -> None:
         """Write all checkpoints."""
-        # Without any compaction there is no file.
-        if self.cleaner_offsets or CLEANER_FILE_NAME in self._written:
-            self.write_cleaner_offsets()
+        self._write_known_cleaner_offsets()
         for name in _OFFSETS:
             self.write_of_logs(name)
-        self.must_write = False
+
+    def forget_former(self, partition: TopicPartition) -> None:
+        """Write all checkpoints if one of them names a partition, whose log is about to be created.
+
+        After a crash the checkpoint of an earlier log of that name would truncate the new one.
+        """
+        for name, offsets in self._collected.items():
+            if partition in offsets:
+                self._collected[name] = {}
+        if any(partition in offsets for offsets in self._written.values()):
+            self.write_all()
 
     def log_was_truncated(self, log: UnifiedLog) -> None:
         """Rewrite checkpoints with offsets that a log no longer has.
@@ -111,6 +134,8 @@ class LogDirectory:
             (RECOVERY_POINT_FILE_NAME, log.recovery_point),
             (LOG_START_FILE_NAME, log.log_start_offset),
         ):
+            if self._collected.get(name, {}).get(partition, 0) > offset:
+                self._collected[name] = {}
             if self._written.get(name, {}).get(partition, 0) > offset:
                 self.write_of_logs(name)
 
@@ -123,11 +148,24 @@ class LogDirectory:
         rolled, self.rolled = self.rolled, {}
         return rolled
 
-    def close(self) -> None:
-        """Close the logs, and write all checkpoints."""
-        for log in self.logs:
+    def close_slices(self) -> Iterator[None]:
+        """Close the logs, one in each step, and write all checkpoints."""
+        for log in list(self.logs):
             log.close()
-        self.write_all()
+            yield
+        for name in _OFFSETS:
+            yield from self.write_slices(name)
+        self._write_known_cleaner_offsets()
+
+    def _write_known_cleaner_offsets(self) -> None:
+        # Without any compaction there is no file.
+        if self.cleaner_offsets or CLEANER_FILE_NAME in self._written:
+            self.write_cleaner_offsets()
+
+    def _write(self, name: str, offsets: Mapping[tuple[str, int], int], chunks: Iterable[bytes]) -> None:
+        if self._written.get(name) != offsets:
+            self._disk.write(f"{self.path}/{name}", chunks)
+            self._written[name] = offsets
 
 
 def _log_start(log: UnifiedLog) -> int | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_directory import LogDirectory
     from falkirk.storage.partition_directory import PartitionDirectory
 
-LOG_BYTES: Final = 1 << 20
+LOG_BYTES: Final = 4 << 20
 """The fixed cost of opening a log, in bytes that could be scanned meanwhile: a dozen system calls, some syncs."""
 
 

@@ -53,6 +53,8 @@ class LogHousekeeping:
         # Log and the offset up to which to flush it; None: write the recovery points next.
         self._to_flush: deque[tuple[UnifiedLog, int] | None] = deque()
         self._to_write: deque[tuple[str, str]] = deque()
+        # The log directory of the checkpoint that is being written, and its slices.
+        self._writing: tuple[str, Iterator[None]] | None = None
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
         # How many more may be deleted in this step.
         self._segments_left = 0
@@ -91,7 +93,7 @@ class LogHousekeeping:
                 task.begin()
         self._check_some()
         self._flush_some()
-        self._write_one()
+        self._write_some()
         self._deletions.run(now_ms)
         if self._cleaner is not None:
             self._cleaner.run(now_ms)
@@ -104,9 +106,9 @@ class LogHousekeeping:
     @property
     def _has_begun(self) -> bool:
         return (
-            bool(self._to_check or self._to_flush or self._to_write)
+            bool(self._to_check or self._to_flush or self._to_write or self._writing)
             or self._deletions.has_begun
-            or any(directory.must_write or directory.rolled for directory in self._directories.values())
+            or any(directory.rolled for directory in self._directories.values())
         )
 
     def _logs(self) -> Iterator[UnifiedLog]:
@@ -145,19 +147,26 @@ class LogHousekeeping:
     def _write_everywhere(self, name: str) -> None:
         self._to_write.extend((path, name) for path in self._directories if (path, name) not in self._to_write)
 
-    def _write_one(self) -> None:
-        directory = next((each for each in self._directories.values() if each.must_write), None)
+    def _write_some(self) -> None:
+        """Go on with a checkpoint, or begin with the next one."""
+        if self._writing is None:
+            if not self._to_write:
+                return
+            path, name = self._to_write.popleft()
+            directory = self._directories.get(path)
+            if directory is None:
+                return
+            self._writing = path, directory.write_slices(name)
+        path, slices = self._writing
         try:
-            if directory is not None:
-                directory.write_all()
-            elif self._to_write:
-                path, name = self._to_write.popleft()
-                directory = self._directories.get(path)
-                if directory is not None:
-                    directory.write_of_logs(name)
+            if path in self._directories:
+                next(slices)
+                return
+        except StopIteration:
+            pass
         except OSError as error:
-            assert directory is not None
-            self._failed(directory.path, error)
+            self._failed(path, error)
+        self._writing = None
 
     def _check_some(self) -> None:
         self._segments_left = _SEGMENTS_AT_ONCE

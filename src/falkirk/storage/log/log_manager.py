@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_cut import LogCut
 
 LOADED_BYTES: Final = 16 << 20
-"""How much is loaded in one step: some 16 logs, or fewer that must be scanned."""
+"""How much is loaded in one step: some 4 logs, or fewer that must be scanned."""
 _UNIQUE_ID_BYTES: Final = 16
 
 
@@ -209,7 +209,6 @@ class LogManager:
         source, target = (self._directories[log_dir_of(log.directory)] for log in (current, future))
         if partition in source.cleaner_offsets:
             target.cleaner_offsets[partition] = source.cleaner_offsets[partition]
-            target.must_write = True
         self._forget(source, current)
         current.close_files()
         self._put_aside(current, DirectoryState.DELETE)
@@ -254,15 +253,15 @@ class LogManager:
         """When `tick` has something to do."""
         return self._now_ms if self._failed else self._housekeeping.next_wakeup_ms
 
-    def shutdown(self) -> None:
-        """Close all logs and write all checkpoints; the clean-shutdown file is the caller's.
+    def shutdown_slices(self) -> Iterator[None]:
+        """Close all logs, one in each step, and write all checkpoints; the clean-shutdown file is the caller's.
 
-        It must not be written into a directory that `pop_failed` returns.
+        It must not be written into a directory that `pop_failed` returns. Nothing else may be called meanwhile.
         """
         self._housekeeping.stop()
         for directory in list(self._directories.values()):
             try:
-                directory.close()
+                yield from directory.close_slices()
             except OSError as error:
                 self._fail(directory.path, error)
 
@@ -346,9 +345,7 @@ class LogManager:
         *,
         is_future: bool,
     ) -> UnifiedLog:
-        if directory.must_write:
-            # After a crash the checkpoint of an earlier log of that name would truncate this one.
-            directory.write_all()
+        directory.forget_former(partition)
         name = self._suffixed(partition, DirectoryState.FUTURE) if is_future else _plain(partition)
         log = UnifiedLog.open(
             self._disk,
@@ -369,7 +366,6 @@ class LogManager:
     def _forget(self, directory: LogDirectory, log: UnifiedLog) -> None:
         del directory.logs[log]
         directory.cleaner_offsets.pop(log.topic_partition, None)
-        directory.must_write = True
 
     def _put_aside(self, log: UnifiedLog, state: DirectoryState) -> None:
         log.rename(self._suffixed(log.topic_partition, state))

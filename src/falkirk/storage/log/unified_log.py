@@ -425,7 +425,8 @@ class UnifiedLog:
     def close(self) -> None:
         """Flush, trim the indexes, and write a producer snapshot, for a clean shutdown."""
         self._producers.end_offset = self.log_end_offset
-        self._local.snapshots.write(self._producers, is_synced=True)
+        if self.log_end_offset > self.log_start_offset:
+            self._local.snapshots.write(self._producers, is_synced=True)
         self.segments.active.write_indexes()
         self._local.has_new_names = True
         self.flush()

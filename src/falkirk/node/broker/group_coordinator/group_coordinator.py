@@ -17,7 +17,6 @@ from falkirk.coordinator.runtime.context import ShardContext
 from falkirk.coordinator.runtime.counters import GroupCounters
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.broker.group_coordinator.group_settings import group_settings
 from falkirk.node.broker.group_coordinator.hosted_shard import HostContext, HostedShard, HostState
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.coordinator.runtime.outcome import Producer, Token
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topics import TopicsDelta
@@ -93,6 +93,8 @@ class GroupCoordinator:
         self._hosts: dict[int, HostedShard] = {}
         # Shards that were used in this step.
         self._touched: dict[int, HostedShard] = {}
+        # Partitions that this broker leads in the image, and whose replica is not applied yet.
+        self._elected: dict[int, tuple[TopicIdPartition, Partition]] = {}
         # When each partition's next timer is due.
         self._wakeups: Timers[int, int] = Timers()
         self._is_started = False
@@ -106,7 +108,11 @@ class GroupCoordinator:
     def start(self, image: MetadataImage) -> None:
         """Begin to coordinate, after the logs are opened."""
         self._is_started = True
-        self.on_metadata(MetadataDelta.between(EMPTY, image), image)
+        self._apply_image(image)
+        topic = image.topics.topic(CONSUMER_OFFSETS)
+        for number, partition in () if topic is None else topic.items():
+            self._follow(TopicIdPartition(topic.topic_id, topic.name, number), partition)
+        self._step.wake()
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Load or unload shards as leaderships change, and pass changes of topics to shards."""
@@ -132,6 +138,8 @@ class GroupCoordinator:
 
     def tick(self) -> None:
         """Run timers that are due, and load a piece of the logs."""
+        for key, partition in list(self._elected.values()):
+            self._follow(key, partition)
         while (number := self._wakeups.pop_due(self._step.now_ms)) is not None:
             host = self._hosts.get(number)
             if host is not None:
@@ -161,6 +169,7 @@ class GroupCoordinator:
         hosts, self._hosts = self._hosts, {}
         self._touched.clear()
         self._loading.clear()
+        self._elected.clear()
         for host in hosts.values():
             host.close()
 
@@ -272,6 +281,7 @@ class GroupCoordinator:
 
     def _elect(self, delta: TopicsDelta) -> None:
         if CONSUMER_OFFSETS in delta.deleted.values():
+            self._elected.clear()
             for number in list(self._hosts):
                 self._resign(number)
         for topic in delta.changed.values():
@@ -282,6 +292,7 @@ class GroupCoordinator:
     def _follow(self, key: TopicIdPartition, partition: Partition) -> None:
         """Load or unload a partition's shard as its leader changes."""
         number = key.partition
+        self._elected.pop(number, None)
         if partition.leader != self._step.config.node_id:
             self._resign(number)
             return
@@ -294,6 +305,9 @@ class GroupCoordinator:
         elif host is not None and partition.leader_epoch == host.leader_epoch:
             return
         self._resign(number)
+        if self._context.replicas.is_pending(key):
+            self._elected[number] = key, partition
+            return
         self._hosts[number] = HostedShard(key, partition.leader_epoch, self._context)
 
     def _resign(self, number: int) -> None:

@@ -25,6 +25,7 @@ class ReplicationContext:
     def __init__(self, step: Step, effects: Callable[[Effect], None]) -> None:
         self._step = step
         self.wake = step.wake
+        self.works = step.works
         self.random = step.random
         self.config: NodeConfig = step.config
         self.settings = ReplicationSettings.of(step.config)

@@ -15,17 +15,21 @@ if TYPE_CHECKING:
 
 
 class HostedPartitions:
-    """Partitions by name; `offline` has the topic ids of those whose directory has failed."""
+    """Partitions by name; `offline` has the topic ids of those whose directory has failed.
+
+    `are_behind`: changes of the image are not applied yet.
+    """
 
     def __init__(self, context: ReplicationContext) -> None:
         self._context = context
         self.online: dict[TopicPartition, HostedPartition] = {}
         self.offline: dict[TopicPartition, bytes] = {}
+        self.are_behind = False
 
     def find(self, key: TopicPartition) -> HostedPartition | ErrorCode:
         """Return a partition, or the error if it is not hosted here."""
         partition = self.online.get(key)
-        if partition is not None:
+        if partition is not None and not (self.are_behind and self._is_of_deleted_topic(partition)):
             return partition
         if key in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
@@ -33,6 +37,11 @@ class HostedPartitions:
             # Known, but not here (yet): the client must refresh its metadata.
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _is_of_deleted_topic(self, partition: HostedPartition) -> bool:
+        """Return whether a replica only waits to be deleted; there may be a new topic of the name."""
+        topic = self._context.image.topics.topic(partition.topic_partition.topic)
+        return topic is None or topic.topic_id != partition.topic_id
 
     def outcome(self, key: TopicPartition, required_offset: int) -> ErrorCode | None:
         """Return the outcome for records that end before an offset; None while not all in-sync replicas have them."""

@@ -1,19 +1,25 @@
-"""Applies changes of the image to replicas (Kafka's ReplicaManager.applyDelta): create, lead, follow, delete."""
+"""Applies changes of the image to replicas (Kafka's ReplicaManager.applyDelta): create, lead, follow, delete.
+
+A slice is bounded by the number of replicas and by the syncs that they need: the broker heartbeats, and answers, while
+it creates thousands of logs on a slow disk. A replica whose change is not applied yet is not led by this broker:
+requests get the errors of a broker that has not seen the change.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.partition import UNASSIGNED
 from falkirk.node.broker.replication.hosted_partition import HostedPartition
-from falkirk.node.broker.replication.local_changes import directory_of, local_changes
+from falkirk.node.broker.replication.local_changes import PendingChanges, directory_of, has_moved
 from falkirk.node.broker.replication.replica_log_dirs import log_dir_of
 from falkirk.node.broker.replication.topic_log_configs import TopicLogConfigs
 from falkirk.node.effects import Fact
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -23,17 +29,29 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.directory_assignments import DirectoryAssignments
     from falkirk.node.broker.replication.future_replicas import FutureReplicas
     from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.broker.replication.local_changes import LocalChange
     from falkirk.node.broker.replication.log_dir_moves import LogDirMoves
     from falkirk.node.broker.replication.replica_fetchers import ReplicaFetchers
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.broker.replication.waits import Waits
-    from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.node.sliced_work import SlicedWork
+    from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
 
 
+READ_AT_ONCE: Final = 1024
+"""How many changed partitions of an image a slice goes through."""
+WORK_AT_ONCE: Final = 128
+"""The work of a slice, in replicas that only change in memory: some 2 ms."""
+# In the same unit, by the syncs that it takes: a slow disk needs 10 ms and more for one.
+WORK_OF_LOG: Final = 96
+WORK_OF_EPOCH: Final = 64
+WORK_OF_RENAME: Final = 32
+
+
 class ReplicaChanges:
-    """`logs` is set before anything is applied."""
+    """Applies changes in slices, in their order. `logs` is set before anything is applied."""
 
     logs: LogManager
 
@@ -62,28 +80,38 @@ class ReplicaChanges:
         self._futures = futures
         self._assignments = assignments
         self._log_failed = log_failed
+        self._pending = PendingChanges(context.node_id)
+        self._work: SlicedWork | None = None
+
+    def begin(self, image: MetadataImage) -> None:
+        """Apply the first image: what one slice does at once, the rest in further steps."""
+        self._pending.add_all(image.topics)
+        self._go_on()
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Apply a change of the image."""
+        """Apply a change of the image: what one slice does at once, the rest in further steps."""
         if delta.topics is not None:
-            changes = local_changes(delta.topics, self._context.node_id)
-            # Deletions first: a topic of the same name may be recreated.
-            for key in changes.deleted:
-                self._delete(key)
-            for key, state in changes.led:
-                self._lead(key, state)
-            for key, state in changes.followed:
-                self._follow(key, state)
-            version = image.features.metadata_version
-            if version is not None and version.directory_assignment_supported:
-                for key, directory_id in changes.moved:
-                    self._report_directory(key, directory_id)
+            self._pending.add(delta.topics, delta.image.provenance.end_offset)
+            self._go_on()
         if delta.configs is not None:
             topics = {partition.topic_partition.topic for partition in self._partitions}
             changed = set(self.configs.changed(delta.configs, image.configs, topics))
             for log in self.logs.logs() if changed else ():
                 if log.topic_partition.topic in changed:
                     log.config = self.configs.of(image.configs, log.topic_partition.topic)
+
+    def is_pending(self, key: TopicIdPartition) -> bool:
+        """Return whether a replica may have a change that is not applied yet."""
+        return key in self._pending
+
+    @property
+    def pending_offset(self) -> int | None:
+        """The end offset of the last image that is applied as a whole; None if all are."""
+        return self._pending.start_offset
+
+    def stop(self) -> None:
+        """Drop what is not applied yet: the broker stops."""
+        self._pending.clear()
 
     def take_offline(self, log_dir: str) -> None:
         """Take the replicas in a failed directory offline."""
@@ -95,26 +123,68 @@ class ReplicaChanges:
             if partition.log is not None and log_dir_of(partition.log) == log_dir:
                 self._mark_offline(partition)
 
+    # --- Slices
+
+    def _go_on(self) -> None:
+        """Do a slice now, unless earlier changes are still being applied: most changes need no more."""
+        if self._work is None or self._work.is_finished:
+            self._do_slice()
+            if self._pending:
+                self._work = self._context.works.start("apply replica changes", self._slices())
+
+    def _slices(self) -> Iterator[None]:
+        while self._pending:
+            self._do_slice()
+            yield
+
+    def _do_slice(self) -> None:
+        if self._pending.read_some(READ_AT_ONCE):
+            left = WORK_AT_ONCE
+            while left > 0 and (change := self._pending.pop()) is not None:
+                left -= self._apply_one(change)
+        self._partitions.are_behind = bool(self._pending)
+
+    def _apply_one(self, change: LocalChange) -> int:
+        """Bring a replica to its newest state; return how much of a slice that took."""
+        key, node_id = change.key, self._context.node_id
+        image = self._context.image
+        topic = image.topics.topic_by_id(key.topic_id)
+        state = None if topic is None else topic.partition(key.partition)
+        if state is None or node_id not in state.replicas:
+            return self._delete(key)
+        work = 1
+        if change.before is None or change.before.partition_epoch != state.partition_epoch:
+            work = self._lead(key, state) if state.leader == node_id else self._follow(key, state)
+        version = image.features.metadata_version
+        is_reported = version is not None and version.directory_assignment_supported
+        if is_reported and has_moved(change.before, state, node_id):
+            self._report_directory(key, directory_of(state, node_id))
+        return work
+
     # --- Inside
 
-    def _delete(self, key: TopicIdPartition) -> None:
-        name = key.topic_partition
-        self._fetchers.stop(name)
-        self._partitions.offline.pop(name, None)
-        partition = self._partitions.online.pop(name, None)
-        if partition is None:
-            return
-        log, future = partition.log, partition.future_log
-        partition.close()
-        self._futures.stop(name)
-        self._assignments.forget(key)
+    def _delete(self, key: TopicIdPartition) -> int:
+        name, work = key.topic_partition, 1
+        if self._partitions.offline.get(name) == key.topic_id:
+            del self._partitions.offline[name]
+        partition = self._partitions.online.get(name)
+        if partition is not None and partition.topic_id == key.topic_id:
+            self._fetchers.stop(name)
+            del self._partitions.online[name]
+            partition.close()
+            self._futures.stop(name)
+            self._assignments.forget(key)
         self._waits.touch(name)
-        for is_future, gone in ((False, log), (True, future)):
-            if gone is not None:
+        # A replica that was loaded and never led nor followed has a log, too.
+        for is_future in (False, True):
+            log = self.logs.get(name, is_future=is_future)
+            if log is not None and log.topic_id in {key.topic_id, ZERO_UUID}:
+                work += WORK_OF_RENAME
                 try:
                     self.logs.delete(name, is_future=is_future)
                 except OSError as error:
-                    self._log_failed(gone, error)
+                    self._log_failed(log, error)
+        return work
 
     def _report_directory(self, key: TopicIdPartition, directory_id: bytes) -> None:
         """Report a replica's directory to the controller, if the image has another one."""
@@ -125,18 +195,23 @@ class ReplicaChanges:
         if actual != directory_id:
             self._assignments.assign(key, actual)
 
-    def _lead(self, key: TopicIdPartition, state: PartitionState) -> None:
+    def _lead(self, key: TopicIdPartition, state: PartitionState) -> int:
         self._fetchers.stop(key.topic_partition)
+        work = self._work_of_log(key.topic_partition)
         partition = self._get_or_create(key)
         log = None if partition is None else self._log(partition, state)
         if partition is not None and log is not None:
+            if log.latest_epoch is None or log.latest_epoch < state.leader_epoch:
+                work += WORK_OF_EPOCH
             try:
                 partition.make_leader(state, log)
             except OSError as error:
                 self._log_failed(log, error)
         self._waits.touch(key.topic_partition)
+        return work
 
-    def _follow(self, key: TopicIdPartition, state: PartitionState) -> None:
+    def _follow(self, key: TopicIdPartition, state: PartitionState) -> int:
+        work = self._work_of_log(key.topic_partition)
         partition = self._get_or_create(key)
         log = None if partition is None else self._log(partition, state)
         if partition is not None and log is not None:
@@ -148,6 +223,10 @@ class ReplicaChanges:
             elif is_new_epoch:
                 self._fetchers.follow(partition)
         self._waits.touch(key.topic_partition)
+        return work
+
+    def _work_of_log(self, name: TopicPartition) -> int:
+        return 1 if self.logs.get(name) is not None else WORK_OF_LOG
 
     def _get_or_create(self, key: TopicIdPartition) -> HostedPartition | None:
         """Return the partition; None if its directory has failed."""

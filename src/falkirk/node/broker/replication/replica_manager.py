@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.image.metadata_delta import MetadataDelta
-from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.broker.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.broker.replication.appends import Appends
@@ -24,8 +22,9 @@ from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition, PartitionFetched
@@ -96,7 +95,7 @@ class ReplicaManager:
         self._fail_log_dirs()
         image = self.context.image
         logs.cordoned_log_dirs = cordoned_log_dirs(self.context.config, image.configs)
-        self.on_metadata(MetadataDelta.between(EMPTY, image), image)
+        self._changes.begin(image)
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Apply a new image: lead, follow, create, move and delete replicas."""
@@ -105,6 +104,15 @@ class ReplicaManager:
             if delta.configs is not None:
                 self.logs.cordoned_log_dirs = cordoned_log_dirs(self.context.config, image.configs)
             self._changes.apply(delta, image)
+
+    def is_pending(self, key: TopicIdPartition) -> bool:
+        """Return whether a replica may have a change of the image that is not applied yet."""
+        return self._changes.is_pending(key)
+
+    @property
+    def pending_offset(self) -> int | None:
+        """The end offset of the last image that is applied to all replicas; None if the newest one is."""
+        return self._changes.pending_offset if self.is_started else None
 
     def tick(self) -> None:
         """Do the periodic work: expired waits, lagging followers, fetches, checkpoints, housekeeping of logs.
@@ -157,12 +165,13 @@ class ReplicaManager:
         )
         return min(time for time in times if time is not None)
 
-    def shutdown(self) -> None:
-        """Stop following, and close the logs."""
+    def shutdown_slices(self) -> Iterator[None]:
+        """Stop following, and close the logs over several steps."""
         self._fetchers.close()
+        self._changes.stop()
         if self.is_started:
             self.is_started = False
-            self.logs.shutdown()
+            yield from self.logs.shutdown_slices()
             self._fail_log_dirs()
 
     # --- Requests

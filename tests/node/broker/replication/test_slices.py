@@ -1,0 +1,192 @@
+"""A broker with a slow disk applies many changes of its replicas: in slices, while it heartbeats and answers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from replica_cluster import ReplicaCluster
+from slow_disk import SlowDisk
+
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import CreateTopicsRequest
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from node_network import Host
+
+    from falkirk.metadata.image.metadata_image import MetadataImage
+
+pytestmark = pytest.mark.slow
+
+# A slice may need the syncs of a new log and of a leader's epoch; a step, those of the metadata log, too.
+SYNCS_IN_A_STEP = 12
+
+
+def a_cluster(sync_ms: int, brokers: int = 2) -> ReplicaCluster:
+    return ReplicaCluster(brokers=brokers, make_disk=partial(SlowDisk, sync_ms))
+
+
+def begin_create(cluster: ReplicaCluster, topic: str, partitions: int, factor: int = 2) -> None:
+    """Create a topic, and wait only until the controller has it."""
+    created = CreatableTopic(name=topic, num_partitions=partitions, replication_factor=factor)
+    client = cluster.client(cluster.up[0])
+    client.send(CreateTopicsRequest([created], 30_000, validate_only=False), 5)
+    cluster.run_until(lambda: topic in known(cluster).topics.by_name)
+
+
+def known(cluster: ReplicaCluster) -> MetadataImage:
+    """Return the image of the active controller."""
+    active = cluster.network.active
+    assert active is not None
+    return active.running.image
+
+
+def topic_ids(cluster: ReplicaCluster, broker: int) -> dict[str, bytes]:
+    """Return the ids of the topics that a broker knows."""
+    topics = cluster.network.hosts[broker].running.image.topics
+    return {topic.name: topic.topic_id for topic in topics}
+
+
+def are_made(cluster: ReplicaCluster, topic: str, partitions: int) -> bool:
+    return all(
+        not isinstance(cluster.replicas(broker).log(TopicPartition(topic, index)), ErrorCode)
+        for broker in cluster.brokers
+        for index in range(partitions)
+    )
+
+
+class LongestStep:
+    """The syncs of the step that needed the most, since it was made."""
+
+    def __init__(self, host: Host) -> None:
+        disk = host.disk
+        assert isinstance(disk, SlowDisk)
+        self.syncs = 0
+        step = host.running.step
+
+        def counted(*arguments):
+            before = disk.syncs
+            effects = step(*arguments)
+            self.syncs = max(self.syncs, disk.syncs - before)
+            return effects
+
+        host.running.step = counted
+
+
+@pytest.mark.parametrize(("sync_ms", "partitions"), [(10, 1_000), (20, 500), (50, 200)])
+def test_brokers_that_create_many_logs_on_slow_disks_are_not_fenced(sync_ms, partitions):
+    cluster = a_cluster(sync_ms)
+    longest = [LongestStep(cluster.network.hosts[broker]) for broker in cluster.brokers]
+
+    begin_create(cluster, "t", partitions)
+    cluster.run_until(lambda: are_made(cluster, "t", partitions), within_ms=300_000)
+    cluster.run(10_000)
+
+    assert cluster.network.facts("broker-fenced") == []
+    assert max(each.syncs for each in longest) <= SYNCS_IN_A_STEP
+    assert cluster.produce("t", b"one", index=partitions - 1) == 0
+
+
+def test_what_heartbeats_report_is_what_is_applied_to_files():
+    cluster = a_cluster(sync_ms=10)
+    begin_create(cluster, "t", 100)
+    cluster.run(200)
+    broker = cluster.network.hosts[101].running.broker
+    assert broker is not None
+    pending = broker.replicas.pending_offset
+    assert pending is not None
+    assert pending < cluster.network.hosts[101].running.image.provenance.end_offset
+    assert broker._lifecycle._heartbeat().current_metadata_offset == pending - 1
+
+    cluster.run_until(lambda: are_made(cluster, "t", 100), within_ms=60_000)
+    cluster.run(1_000)
+
+    assert broker.replicas.pending_offset is None
+    end_offset = cluster.network.hosts[101].running.raft.high_watermark
+    assert broker._lifecycle._heartbeat().current_metadata_offset == end_offset - 1
+
+
+def test_a_partition_is_not_led_before_its_change_is_applied():
+    cluster = a_cluster(sync_ms=10, brokers=1)
+    begin_create(cluster, "t", 100, factor=1)
+    cluster.run_until(lambda: "t" in topic_ids(cluster, 101))
+
+    assert cluster.produce("t", b"early", index=99) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    cluster.run_until(lambda: are_made(cluster, "t", 100), within_ms=60_000)
+    assert cluster.produce("t", b"late", index=99) == 0
+    assert cluster.values(101, "t", 99) == [b"late"]
+
+
+def test_a_topic_that_is_deleted_and_made_anew_meanwhile_has_nothing_of_the_old_one():
+    cluster = a_cluster(sync_ms=10, brokers=1)
+    cluster.create("t", partitions=20, factor=1)
+    assert cluster.produce("t", b"old", index=19) == 0
+    begin_create(cluster, "slow", 50, factor=1)
+    old_id = cluster.partition(101, "t", 19).topic_id
+
+    cluster.delete("t")
+    begin_create(cluster, "t", 20, factor=1)
+    cluster.run_until(lambda: topic_ids(cluster, 101).get("t", old_id) != old_id)
+    hosted = cluster.replicas(101).partitions.online[TopicPartition("t", 19)]
+    assert hosted.topic_id == old_id, "it is not deleted yet"
+    assert cluster.produce("t", b"early", index=19) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    cluster.run_until(lambda: are_made(cluster, "slow", 50) and are_made(cluster, "t", 20), within_ms=60_000)
+    assert cluster.partition(101, "t", 19).topic_id != old_id
+    assert cluster.produce("t", b"new", index=19) == 0
+    assert cluster.values(101, "t", 19) == [b"new"]
+
+
+def test_a_broker_is_fenced_until_its_first_image_is_applied():
+    cluster = a_cluster(sync_ms=10)
+    cluster.create("t", partitions=60, factor=2)
+    cluster.network.shut_down(102)
+    begin_create(cluster, "more", 60, factor=1)
+    cluster.reassign("t", [101], 0)
+    cluster.run(1_000)
+
+    cluster.network.start(102)
+    cluster.run_until(lambda: not known(cluster).cluster.brokers[102].fenced, within_ms=60_000)
+
+    assert cluster.replicas(102).pending_offset is None
+    assert all(isinstance(cluster.partition(102, "t", index).topic_id, bytes) for index in range(1, 60))
+
+
+def test_a_broker_with_many_partitions_stops_in_order_and_starts_in_short_steps():
+    cluster = a_cluster(sync_ms=1)
+    cluster.create("t", partitions=300, factor=2)
+    for index in range(0, 300, 50):
+        assert cluster.produce("t", b"kept", index=index) == 0
+    host = cluster.network.hosts[102]
+    longest = LongestStep(host)
+
+    cluster.network.shut_down(102)
+
+    assert longest.syncs <= SYNCS_IN_A_STEP
+    assert host.stop is not None
+    assert host.stop.exit_code == 0
+    assert host.disk.exists("/d0/.kafka_cleanshutdown")
+    cluster.network.start(102)
+    longest = LongestStep(host)
+    cluster.run_until(lambda: cluster.is_running(102), within_ms=60_000)
+    assert longest.syncs <= SYNCS_IN_A_STEP
+    assert cluster.log(102, "t", 50).recovery.scanned_segments == 0
+    assert cluster.values(102, "t", 50) == [b"kept"]
+
+
+def test_topics_with_many_partitions_are_deleted_in_short_steps():
+    cluster = a_cluster(sync_ms=1, brokers=1)
+    cluster.create("t", partitions=300, factor=1)
+    longest = LongestStep(cluster.network.hosts[101])
+
+    cluster.delete("t")
+    cluster.run_until(lambda: not cluster.replicas(101).partitions.online, within_ms=60_000)
+    # Until the files go, too.
+    cluster.run(90_000)
+
+    assert longest.syncs <= 2 * SYNCS_IN_A_STEP
+    assert not [name for name in cluster.network.hosts[101].disk.list("/d0") if name.startswith("t-")]
