@@ -19,6 +19,7 @@ from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.coordinator.runtime.context import ShardContext
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol import codec, messages
 from falkirk.protocol.consumer_protocol import decode_embedded, encode_embedded
 from falkirk.protocol.coordinator_record import encode_key, encode_value
@@ -194,7 +195,7 @@ class MixedWorld(ConsumerWorld):
         """Let another coordinator load the log, or what compaction left of it."""
         self._answer_all(list(self.waiting), ErrorCode.NOT_COORDINATOR)
         self._load(self.context.now_ms, self.entries() if entries is None else entries)
-        self.apply(self.shard.loaded())
+        self.apply(exhaust(self.shard.loaded()))
 
     def _refuse(self, outcome: Outcome) -> list[Reply]:
         assert self.refusal is not None

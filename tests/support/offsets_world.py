@@ -15,6 +15,7 @@ from falkirk.coordinator.runtime.context import ShardContext
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -82,7 +83,7 @@ class OffsetsWorld:
         self.log: list[LogEntry] = []
         self.written: list[CoordinatorRecord] = []
         self.shard = empty_shard(release, kind, settings=self.settings)
-        self.apply(self.shard.loaded())
+        self.apply(exhaust(self.shard.loaded()))
 
     @property
     def context(self) -> ShardContext:
@@ -219,6 +220,12 @@ class OffsetsWorld:
                 self.shard.replay(record, data, offset=entry.offset, producer=producer)
         return outcome.replies
 
+    def finish_slices(self) -> None:
+        """Do the rest of what takes many slices."""
+        slices = self.context.slices
+        while slices:
+            self.apply(slices.pop(next(iter(slices)))())
+
     def pass_time(self, ms: int) -> None:
         """Advance the clock; timers fire when they are due."""
         end = self.context.now_ms + ms
@@ -228,6 +235,7 @@ class OffsetsWorld:
             action = timers.pop_due(self.context.now_ms)
             assert action is not None
             self.apply(action())
+            self.finish_slices()
         self.context.now_ms = end
 
     def reloaded(self, entries: Iterable[LogEntry] | None = None, release: str | None = None) -> "OffsetsWorld":
@@ -239,7 +247,7 @@ class OffsetsWorld:
             other.release, self.kind, now_ms=self.context.now_ms, settings=self.settings, topics=self.topics
         )
         assert load(other.shard, self.log if entries is None else entries) is None
-        other.apply(other.shard.loaded())
+        other.apply(exhaust(other.shard.loaded()))
         return other
 
     @property

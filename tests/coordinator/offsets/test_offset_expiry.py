@@ -85,20 +85,54 @@ def test_a_group_without_offsets_and_members_goes_at_the_next_check():
     assert world.reloaded([*log.entries, *world.log]).context.groups == {}
 
 
-def test_a_large_round_is_gone_through_in_pieces():
+def test_a_large_round_is_gone_through_in_slices():
     world = OffsetsWorld()
     for group in range(3):
-        for partition in range(600):
+        for partition in range(400):
             _put(world, str(group), partition)
     world.context.now_ms += 2 * WEEK_MS
+    action = world.context.timers.pop_due(world.context.now_ms)
+    assert action is not None
     sizes = []
-    while (action := world.context.timers.pop_due(world.context.now_ms)) is not None:
+    while action is not None:
         outcome = action()
         sizes.append(len(outcome.records))
         world.apply(outcome)
-    assert sizes == [1202, 601]
+        # The rest is not due as a timer, which would run in the same step.
+        assert world.context.timers.pop_due(world.context.now_ms) is None
+        action = world.context.slices.pop("offsets-expire", None)
+    assert sizes == [250, 250, 250, 250, 203, 0]
     assert world.context.groups == {}
     assert world.context.timers.next_due_ms == world.context.now_ms + CHECK_MS
+
+
+def test_slices_are_short_though_nothing_expires():
+    world = OffsetsWorld()
+    for partition in range(5_000):
+        _put(world, GROUP, partition)
+    world.context.now_ms += CHECK_MS
+    action = world.context.timers.pop_due(world.context.now_ms)
+    slices = 0
+    while action is not None:
+        assert not action().records
+        slices += 1
+        action = world.context.slices.pop("offsets-expire", None)
+    assert slices == 4
+    assert len(world.offsets()) == 5_000
+
+
+def test_an_offset_that_is_committed_anew_between_two_slices_stays_and_so_does_its_group():
+    world = OffsetsWorld()
+    for partition in range(300):
+        _put(world, GROUP, partition)
+    world.context.now_ms += 2 * WEEK_MS
+    action = world.context.timers.pop_due(world.context.now_ms)
+    assert action is not None
+    world.apply(action())
+    assert world.commit(7, 299) == 0
+    world.finish_slices()
+    assert world.offsets() == {("t", 299): 7}
+    assert list(world.context.groups) == [GROUP]
 
 
 def _put(world, group, partition):

@@ -5,7 +5,7 @@
         failure = loader.apply_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
     failure = loader.finish()
     loader.unknown_types                    # types that were skipped, to be logged once per type and partition
-    outcome = shard.loaded()
+    outcome = exhaust(shard.loaded())
 
 `coordinator.prediction` decides what a release cannot load, here as everywhere: a PartitionLoad judges each record
 before the shard gets it. Offset commits, the bulk of the topic, are judged and kept as bytes.

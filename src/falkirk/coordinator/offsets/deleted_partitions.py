@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 
 
-_TIMER: Final = "offsets-of-deleted-partitions"
-_RECORDS_MAX: Final = 1_000
+_SLICE: Final = "offsets-of-deleted-partitions"
+_LOOKED_AT_MAX: Final = 2_000
+_RECORDS_MAX: Final = 250
 
 
 class DeletedPartitions:
@@ -30,7 +31,7 @@ class DeletedPartitions:
         self._left: deque[tuple[str, bytes, bytes | None]] = deque()
 
     def delete(self, partitions: Iterable[tuple[str, int]]) -> Outcome:
-        """Return the tombstones of the first offsets; a timer continues with the others."""
+        """Return the tombstones of the first offsets; further slices continue with the others."""
         positions = dict.fromkeys(offset_position(topic, partition) for topic, partition in partitions)
         store = self._store
         for group_id, offsets in store.committed.items():
@@ -45,12 +46,14 @@ class DeletedPartitions:
 
     def _go_on(self) -> Outcome:
         records: list[CoordinatorRecord] = []
-        while self._left and len(records) < _RECORDS_MAX:
+        looked_at = 0
+        while self._left and len(records) < _RECORDS_MAX and looked_at < _LOOKED_AT_MAX:
+            looked_at += 1
             group_id, position, value = self._left.popleft()
             if self._store.get(group_id, position) is value and (
                 value is not None or self._store.is_pending(group_id, position)
             ):
                 records.append(offset_tombstone(group_id, position))
         if self._left:
-            self._context.timers.schedule(_TIMER, self._context.now_ms, self._go_on)
+            self._context.slices[_SLICE] = self._go_on
         return Outcome(records=records) if records else NOTHING

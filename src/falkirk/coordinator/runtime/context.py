@@ -27,7 +27,8 @@ class ShardContext:
 
     `feature_levels`: the finalized ones (`group.version`, `metadata.version` ...). `group_configs`: those of the
     resource type GROUP, by group, as text. `is_tolerant`: load what the release does not know as KIP-915 asks.
-    `topic_matchers`: those of all shards of a node.
+    `topic_matchers`: those of all shards of a node. `slices`: by name the next slice of work that is too long for one
+    step; the driver runs one of them in a step.
     """
 
     release: Release
@@ -41,5 +42,6 @@ class ShardContext:
     is_tolerant: bool = False
     groups: dict[str, Group] = field(default_factory=dict)
     timers: Timers[str, Action] = field(default_factory=Timers)
+    slices: dict[str, Action] = field(default_factory=dict)
     counters: GroupCounters = field(default_factory=GroupCounters)
     topic_matchers: TopicMatchers = field(default_factory=TopicMatchers)

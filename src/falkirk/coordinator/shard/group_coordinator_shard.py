@@ -2,7 +2,7 @@
 
     shard = GroupCoordinatorShard(context)
     loader = PartitionLoader(shard)                           # replays the log; then
-    outcome = shard.loaded()
+    outcome = exhaust(shard.loaded())
     context.now_ms = now_ms
     outcome = shard.join_group(client, request, token)        # an Outcome: `outcome.py` says how to handle it
     shard.replay(record, data, offset=17, producer=None)      # as soon as a record of it has an offset
@@ -12,7 +12,7 @@ Groups of types that are not coordinated here are answered as Kafka answers for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.classic.description import describe
 from falkirk.coordinator.classic.group import ClassicGroup
@@ -38,7 +38,7 @@ from falkirk.protocol.messages.leave_group_response import MemberResponse
 from falkirk.protocol.messages.list_groups_response import ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
     from falkirk.coordinator.runtime.client import ClientContext
     from falkirk.coordinator.runtime.context import ShardContext
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     )
     from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
     from falkirk.protocol.schema import WireStruct
+
+GROUPS_AT_ONCE: Final = 500
+"""How many groups begin to be coordinated in one slice: some 10 ms."""
 
 
 class GroupCoordinatorShard:
@@ -234,16 +237,18 @@ class GroupCoordinatorShard:
         """Apply a transaction marker."""
         self.offsets.store.end_transaction(producer_id, is_commit=is_commit)
 
-    def loaded(self) -> Outcome:
-        """Begin to coordinate the loaded groups: start members' sessions and pending work."""
+    def loaded(self) -> Generator[None, None, Outcome]:
+        """Begin to coordinate the loaded groups, some in each slice: start members' sessions and pending work."""
         replies: list[Reply] = []
-        for group in list(self.context.groups.values()):
+        for number, group in enumerate(list(self.context.groups.values()), 1):
             if isinstance(group, ClassicGroup):
                 outcome = self.classic.loaded(group)
                 assert not outcome.records, "a rebalance begins with time to join"
                 replies += outcome.replies
             elif isinstance(group, ConsumerGroup):
                 self.consumer.loaded(group)
+            if number % GROUPS_AT_ONCE == 0:
+                yield
         self.offsets.expiry.start()
         if self.context.is_tolerant or self._rules.any_value_makes_consumer_group:
             # Others would fail at such tombstones when they load.

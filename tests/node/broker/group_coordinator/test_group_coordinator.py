@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from group_cluster import GroupCluster, commit_errors, commit_request
 
+from falkirk.coordinator.shard import group_coordinator_shard
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
 from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 from falkirk.node.handlers.produce import ADMIN_CLIENT_ID
@@ -327,3 +328,53 @@ def test_what_a_timer_cannot_write_is_told_once_and_tried_less_and_less_often():
     assert host is not None
     assert host.shard is not None
     assert not host.shard.context.groups["g"].members
+
+
+def steps_that_append(cluster, broker, group_id):
+    """Watch a broker; return a list that gets the number of offsets records of each step that appends some."""
+    node = cluster.network.hosts[broker].running
+    log = cluster.log(broker, CONSUMER_OFFSETS, cluster.partition_of(group_id))
+    appended, step = [], node.step
+
+    def counted(*arguments):
+        before = log.log_end_offset
+        effects = step(*arguments)
+        if log.log_end_offset > before:
+            appended.append(log.log_end_offset - before)
+        return effects
+
+    node.step = counted
+    return appended
+
+
+def test_the_offsets_of_a_large_deleted_topic_go_some_in_each_step():
+    cluster = a_cluster(brokers=1)
+    cluster.create("large", partitions=100, factor=1)
+    groups = [group_id for group_id in map(str, range(100)) if cluster.partition_of(group_id) == 0][:7]
+    for group_id in groups:
+        cluster.commit(group_id, {("large", index): 1 for index in range(100)})
+    appended = steps_that_append(cluster, 101, groups[0])
+
+    cluster.delete("large")
+    cluster.run(1_000)
+
+    assert appended == [250, 250, 200]
+    assert all(cluster.fetch_offsets(group_id) == {} for group_id in groups)
+
+
+def test_many_groups_are_loaded_some_in_each_step_and_not_before_all_are(monkeypatch):
+    monkeypatch.setattr(group_coordinator_shard, "GROUPS_AT_ONCE", 2)
+    cluster = a_cluster()
+    groups = [group_id for group_id in map(str, range(100)) if cluster.partition_of(group_id) == 0][:7]
+    for group_id in groups:
+        cluster.commit(group_id, {("t", 0): 1})
+    cluster.kill(cluster.coordinator(groups[0]))
+    cluster.wait_for_leader(CONSUMER_OFFSETS, *cluster.brokers, index=0)
+    broker = cluster.state(CONSUMER_OFFSETS, 0).leader
+    host = cluster.host(broker, groups[0])
+    assert host is not None
+    states = []
+    cluster.run_until(lambda: states.append(host.state) or host.state is HostState.ACTIVE)
+
+    assert states[:3] == [HostState.LOADING] * 3
+    assert [cluster.fetch_offsets(group_id) for group_id in groups] == [{("t", 0): 1}] * 7

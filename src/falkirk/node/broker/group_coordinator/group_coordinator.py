@@ -6,7 +6,6 @@ groups.complete()        # before the step ends: append what was decided
 
 from __future__ import annotations
 
-from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     from falkirk.node.step import Step
     from falkirk.protocol.schema import WireStruct
 
-PIECE_BYTES: Final = 128 * 1024
-"""How much of the logs is loaded in one step: replaying it takes some ten milliseconds."""
+TIMERS_MAX: Final = 200
+"""The timers of all shards that run in one step."""
 _INT32_MIN: Final = -(1 << 31)
 
 
@@ -78,14 +77,13 @@ class GroupCoordinator:
         self._is_consumer_protocol_configured = self.kind is not CoordinatorKind.OLD and GroupType.CONSUMER in protocols
         codec = static_value(config.properties, config.release, "offsets.topic.compression.codec")
         assert isinstance(codec, int), "a number"
-        self._loading: deque[HostedShard] = deque()
         self._context = HostContext(
             step=step,
             replicas=replicas,
             effects=effects,
             make_shard=self._new_shard,
             enter=self._enter,
-            begin_loading=self._begin_loading,
+            touch=self._touch,
             encoder=RecordEncoder(config.release),
             compression=Compression(codec),
             commit_timeout_ms=self.settings.offsets_commit_timeout_ms,
@@ -137,22 +135,15 @@ class GroupCoordinator:
         self._step.wake()
 
     def tick(self) -> None:
-        """Run timers that are due, and load a piece of the logs."""
+        """Run timers that are due."""
         for key, partition in list(self._elected.values()):
             self._follow(key, partition)
-        while (number := self._wakeups.pop_due(self._step.now_ms)) is not None:
+        left = TIMERS_MAX
+        while left > 0 and (number := self._wakeups.pop_due(self._step.now_ms)) is not None:
             host = self._hosts.get(number)
             if host is not None:
-                host.run_timers()
+                left -= host.run_timers(left)
                 self._touch(host)
-        bytes_left = PIECE_BYTES
-        while self._loading and bytes_left > 0:
-            host = self._loading[0]
-            if host.state is HostState.LOADING:
-                bytes_left -= host.load_piece(bytes_left)
-                self._touch(host)
-            if host.state is not HostState.LOADING:
-                self._loading.popleft()
 
     def complete(self) -> None:
         """Append what the step has decided."""
@@ -168,7 +159,6 @@ class GroupCoordinator:
         self._is_started = False
         hosts, self._hosts = self._hosts, {}
         self._touched.clear()
-        self._loading.clear()
         self._elected.clear()
         for host in hosts.values():
             host.close()
@@ -176,7 +166,7 @@ class GroupCoordinator:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When the next `tick` is due; None if nothing is scheduled."""
-        if self._loading or self._touched:
+        if self._touched:
             return self._step.now_ms
         return self._wakeups.next_due_ms
 
@@ -324,10 +314,6 @@ class GroupCoordinator:
 
     def _touch(self, host: HostedShard) -> None:
         self._touched[host.key.partition] = host
-
-    def _begin_loading(self, host: HostedShard) -> None:
-        self._loading.append(host)
-        self._step.wake()
 
     def _new_shard(self) -> GroupCoordinatorShard:
         config = self._step.config

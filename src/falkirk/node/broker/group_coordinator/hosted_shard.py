@@ -26,7 +26,7 @@ from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.answers import PartitionProduced
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import SlicedWork
     from falkirk.node.step import Step
     from falkirk.protocol.compression import Compression
     from falkirk.protocol.schema import WireStruct
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
     Done = Callable[[WireStruct | ErrorCode], None]
 
-TIMERS_MAX: Final = 1_000
-"""The timers of one shard that run in one step."""
+PIECE_BYTES: Final = 128 * 1024
+"""How much of a log is loaded in one step: replaying it takes some ten milliseconds."""
 FAULTS_MAX: Final = 3
 """How often a shard is dropped in one leadership before it is given up."""
 _LEADER_ONLY: Final = 1
@@ -63,8 +64,8 @@ class HostState(enum.StrEnum):
 class HostContext:
     """What all hosted shards of a broker share.
 
-    `begin_loading` gets a shard whose log must be read; `enter` brings a shard's context up to the time of the step and
-    the newest metadata.
+    `touch` gets a shard that must end the step; `enter` brings a shard's context up to the time of the step and the
+    newest metadata.
     """
 
     step: Step
@@ -72,7 +73,7 @@ class HostContext:
     effects: Callable[[Effect], None]
     make_shard: Callable[[], GroupCoordinatorShard]
     enter: Callable[[GroupCoordinatorShard], None]
-    begin_loading: Callable[[HostedShard], None]
+    touch: Callable[[HostedShard], None]
     encoder: RecordEncoder
     compression: Compression
     commit_timeout_ms: int
@@ -88,7 +89,9 @@ class HostedShard:
         self._context = context
         self._partition = key.topic_partition
         self._shard: GroupCoordinatorShard | None = None
+        # Set while the log is read.
         self._load: ShardLoad | None = None
+        self._work: SlicedWork | None = None
         self._load_began_ms = 0
         self._faults = 0
         self._next_token = 0
@@ -107,37 +110,12 @@ class HostedShard:
         """Start with an empty shard, and read the log."""
         context = self._context
         self.state = HostState.LOADING
-        self._shard = context.make_shard()
-        self._load = ShardLoad(self._shard)
+        self._shard = shard = context.make_shard()
+        self._load = load = ShardLoad(shard)
         self._load_began_ms = context.step.now_ms
         self._pending = PendingBatch(context.compression)
         self._replies = []
-        context.begin_loading(self)
-
-    def load_piece(self, bytes_max: int) -> int:
-        """Read a piece of the log, and return its size; at the end of the log the shard becomes active."""
-        load, shard = self._load, self._shard
-        assert load is not None, "it is loading"
-        assert shard is not None, "it is loading"
-        log = self._context.replicas.leader_log(self._partition)
-        if isinstance(log, ErrorCode):
-            self._fail(load.next_offset, log.name)
-            return 0
-        before = load.bytes_read
-        try:
-            failure = load.read_piece(log, bytes_max)
-        except OSError as error:
-            self._context.replicas.disk_failed(log, error)
-            self._fail(load.next_offset, str(error))
-            return 0
-        except Exception:  # noqa: BLE001 - a fault of ours costs this partition's groups, not the node
-            self._fail(load.next_offset, format_exc())
-            return 0
-        if failure is not None:
-            self._fail(failure.offset, failure.reason)
-        elif load.is_done:
-            self._begin(shard, load)
-        return load.bytes_read - before
+        context.step.works.start(f"load {self._partition}", self._load_slices(shard, load))
 
     def close(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Unload the shard; waiting operations get the error."""
@@ -173,18 +151,19 @@ class HostedShard:
         is_loading = self.state is HostState.LOADING
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NOT_COORDINATOR
 
-    def run_timers(self) -> None:
-        """Run the timers that are due."""
-        for _ in range(TIMERS_MAX):
+    def run_timers(self, timers_max: int) -> int:
+        """Run timers that are due; return how many."""
+        for number in range(timers_max):
             shard = self.shard
             if shard is None:
-                return
+                return number
             now_ms = self._context.step.now_ms
             self._context.enter(shard)
             action = shard.context.timers.pop_due(now_ms)
             if action is None:
-                return
+                return number
             self._run(action)
+        return timers_max
 
     def topics_changed(self, changed: Collection[str], deleted: Sequence[tuple[str, int]]) -> None:
         """Pass changed topics and deleted (topic, partition) pairs to the shard."""
@@ -226,21 +205,71 @@ class HostedShard:
 
     def end_step(self) -> None:
         """Append what the step has decided; its responses wait until that is committed."""
+        shard = self.shard
+        if shard is not None and shard.context.slices and (self._work is None or self._work.is_finished):
+            works = self._context.step.works
+            self._work = works.start(f"work in {self._partition}", self._work_slices(shard))
         if self._flush() is not NO_ERROR or not self._replies:
             return
         replies, self._replies = self._replies, []
         self._when_committed(partial(self._answer_all, replies))
 
+    # --- Slices
+
+    def _load_slices(self, shard: GroupCoordinatorShard, load: ShardLoad) -> Iterator[None]:
+        """Read the log; then begin with its groups. Both end if the shard is closed, or loaded again."""
+        while self._load is load and not load.is_done:
+            self._read_piece(load)
+            yield
+        loaded = shard.loaded()
+        while self._load is load:
+            self._context.enter(shard)
+            try:
+                next(loaded)
+            except StopIteration as end:
+                self._begin(load, end.value)
+                self._context.touch(self)
+                return
+            except Exception:  # noqa: BLE001 - as below
+                self._fail(load.next_offset, format_exc())
+                return
+            yield
+
+    def _read_piece(self, load: ShardLoad) -> None:
+        log = self._context.replicas.leader_log(self._partition)
+        if isinstance(log, ErrorCode):
+            self._fail(load.next_offset, log.name)
+            return
+        try:
+            failure = load.read_piece(log, PIECE_BYTES)
+        except OSError as error:
+            self._context.replicas.disk_failed(log, error)
+            self._fail(load.next_offset, str(error))
+            return
+        except Exception:  # noqa: BLE001 - a fault of ours costs this partition's groups, not the node
+            self._fail(load.next_offset, format_exc())
+            return
+        if failure is not None:
+            self._fail(failure.offset, failure.reason)
+
+    def _work_slices(self, shard: GroupCoordinatorShard) -> Iterator[None]:
+        """Go on with the shard's own work, as long as there is any."""
+        slices = shard.context.slices
+        while self.shard is shard and slices:
+            self._run(slices.pop(next(iter(slices))))
+            self._context.touch(self)
+            yield
+
     # --- Inside
 
-    def _begin(self, shard: GroupCoordinatorShard, load: ShardLoad) -> None:
+    def _begin(self, load: ShardLoad, outcome: Outcome) -> None:
         self.state = HostState.ACTIVE
         self._load = None
         duration_ms = self._context.step.now_ms - self._load_began_ms
         self._emit("info", "group-coordinator-loaded", {"records": load.record_count, "ms": duration_ms})
         for type_, count in sorted(load.unknown_types.items()):
             self._emit("warning", "unknown-records-skipped", {"record_type": type_, "records": count})
-        self._run(shard.loaded)
+        self._run(lambda: outcome)
         deleted, self._deleted = self._deleted, []
         if deleted:
             self.topics_changed((), deleted)
