@@ -10,7 +10,7 @@ from falkirk.coordinator.records.offset_commit import offset_topic_partition
 from falkirk.coordinator.runtime.outcome import NOTHING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from falkirk.coordinator.offsets.offset_store import OffsetStore
     from falkirk.coordinator.runtime.context import ShardContext
@@ -81,7 +81,7 @@ class OffsetExpiry:
             looked_at += 1
         yield records
 
-    def _deletion_records(self, group: Group) -> list[CoordinatorRecord]:
+    def _deletion_records(self, group: Group) -> Sequence[CoordinatorRecord]:
         """Return the records that delete a group all of whose offsets expire, if nothing else keeps it."""
         if not group.is_empty or self._store.has_open_transactions(group.group_id):
             return []

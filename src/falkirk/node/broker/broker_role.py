@@ -32,7 +32,7 @@ from falkirk.versions.configs.server import definitions
 from falkirk.versions.negotiation import broker_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.client_connections import ClientConnections
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.startup.log_directories import LogDirectories
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.storage.disk import Disk
@@ -188,7 +189,7 @@ class BrokerRole:
         self._lifecycle.begin_shutdown()
         self.replicas.context.is_shutting_down = True
 
-    def end_shutdown(self) -> Iterator[None]:
+    def end_shutdown(self) -> Slices:
         """Close the logs over several steps and, last of all, write the clean shutdown files."""
         self.groups.close()
         if self.replicas.is_started:

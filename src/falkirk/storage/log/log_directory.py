@@ -18,11 +18,13 @@ from falkirk.storage.offset_checkpoints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.unified_log import UnifiedLog
+
+    Slices = Generator[None, None, None]
 
 LOGS_AT_ONCE: Final = 2048
 """How many logs of a checkpoint are gone through in one step: some milliseconds."""
@@ -71,7 +73,7 @@ class LogDirectory:
         for _ in self.write_slices(name):
             pass
 
-    def write_slices(self, name: str) -> Iterator[None]:
+    def write_slices(self, name: str) -> Slices:
         """Do the same over several steps, some logs in each."""
         offset_of = _OFFSETS[name]
         self._collected[name] = {}
@@ -79,7 +81,7 @@ class LogDirectory:
             chunks, logs = [], list(self.logs)
             for at in range(0, len(logs), LOGS_AT_ONCE):
                 some = (log for log in logs[at : at + LOGS_AT_ONCE] if log in self.logs)
-                found = {log.topic_partition: offset_of(log) for log in some}
+                found: dict[tuple[str, int], int | None] = {log.topic_partition: offset_of(log) for log in some}
                 known = {partition: offset for partition, offset in found.items() if offset is not None}
                 offsets.update(known)
                 chunks.append(checkpoint_lines((*partition, offset) for partition, offset in known.items()))
@@ -148,7 +150,7 @@ class LogDirectory:
         rolled, self.rolled = self.rolled, {}
         return rolled
 
-    def close_slices(self) -> Iterator[None]:
+    def close_slices(self) -> Slices:
         """Close the logs, one in each step, and write all checkpoints."""
         for log in list(self.logs):
             log.close()

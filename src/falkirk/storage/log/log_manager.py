@@ -21,7 +21,7 @@ from falkirk.storage.partition_directory import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.topic_partition import TopicPartition
@@ -253,7 +253,7 @@ class LogManager:
         """When `tick` has something to do."""
         return self._now_ms if self._failed else self._housekeeping.next_wakeup_ms
 
-    def shutdown_slices(self) -> Iterator[None]:
+    def shutdown_slices(self) -> Generator[None, None, None]:
         """Close all logs, one in each step, and write all checkpoints; the clean-shutdown file is the caller's.
 
         It must not be written into a directory that `pop_failed` returns. Nothing else may be called meanwhile.

@@ -108,8 +108,9 @@ class GroupCoordinator:
         self._is_started = True
         self._apply_image(image)
         topic = image.topics.topic(CONSUMER_OFFSETS)
-        for number, partition in () if topic is None else topic.items():
-            self._follow(TopicIdPartition(topic.topic_id, topic.name, number), partition)
+        if topic is not None:
+            for number, partition in topic.items():
+                self._follow(TopicIdPartition(topic.topic_id, topic.name, number), partition)
         self._step.wake()
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:

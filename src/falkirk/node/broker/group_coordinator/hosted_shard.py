@@ -26,7 +26,7 @@ from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.answers import PartitionProduced
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
-    from falkirk.node.sliced_work import SlicedWork
+    from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.node.step import Step
     from falkirk.protocol.compression import Compression
     from falkirk.protocol.schema import WireStruct
@@ -216,7 +216,7 @@ class HostedShard:
 
     # --- Slices
 
-    def _load_slices(self, shard: GroupCoordinatorShard, load: ShardLoad) -> Iterator[None]:
+    def _load_slices(self, shard: GroupCoordinatorShard, load: ShardLoad) -> Slices:
         """Read the log; then begin with its groups. Both end if the shard is closed, or loaded again."""
         while self._load is load and not load.is_done:
             self._read_piece(load)
@@ -252,7 +252,7 @@ class HostedShard:
         if failure is not None:
             self._fail(failure.offset, failure.reason)
 
-    def _work_slices(self, shard: GroupCoordinatorShard) -> Iterator[None]:
+    def _work_slices(self, shard: GroupCoordinatorShard) -> Slices:
         """Go on with the shard's own work, as long as there is any."""
         slices = shard.context.slices
         while self.shard is shard and slices:

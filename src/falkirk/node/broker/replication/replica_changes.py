@@ -19,7 +19,7 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replica_fetchers import ReplicaFetchers
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.broker.replication.waits import Waits
-    from falkirk.node.sliced_work import SlicedWork
+    from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -132,7 +132,7 @@ class ReplicaChanges:
             if self._pending:
                 self._work = self._context.works.start("apply replica changes", self._slices())
 
-    def _slices(self) -> Iterator[None]:
+    def _slices(self) -> Slices:
         while self._pending:
             self._do_slice()
             yield

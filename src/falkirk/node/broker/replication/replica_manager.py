@@ -22,7 +22,7 @@ from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
     from falkirk.node.connections.outbound_connections import OutboundConnections
+    from falkirk.node.sliced_work import Slices
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.append import AppendOrigin
     from falkirk.storage.log.log_manager import LogManager
@@ -165,7 +166,7 @@ class ReplicaManager:
         )
         return min(time for time in times if time is not None)
 
-    def shutdown_slices(self) -> Iterator[None]:
+    def shutdown_slices(self) -> Slices:
         """Stop following, and close the logs over several steps."""
         self._fetchers.close()
         self._changes.stop()
