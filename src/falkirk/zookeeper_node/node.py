@@ -242,7 +242,7 @@ class ZooKeeperNode:
             supported_features=self.config.supported_features,
             finalized=features.levels,
             features_epoch=features.epoch,
-            brokers=membership.brokers.brokers,
+            brokers=membership.counted_brokers,
             controller_id=membership.role.controller_id,
             supports_features=self.config.inter_broker_protocol.supports_features,
             internal_topics=self.config.release.internal_topics,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from znodes import KAFKA, hostile, read_or_refused
 
-from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, ResourceType
+from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
 from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.requests.request_context import Principal, RequestContext
-from falkirk.metadata.zookeeper.acl_znode import decode_acls
+from falkirk.metadata.zookeeper.acl_znode import PREFIXED_CLUSTER_ACLS_PATH, acls_image, decode_acls
 from falkirk.metadata.zookeeper.errors import ZnodeError
 
 PATH = "/kafka-acl/Cluster/kafka-cluster"
@@ -20,12 +20,12 @@ def acls(*entries, **members):
 
 def may(image, user, operation, host="10.0.0.1"):
     context = RequestContext(api_key=57, api_version=0, principal=Principal("User", user), client_host=host)
-    return Authorizer.of(image).is_allowed(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+    return Authorizer.of(acls_image(image)).is_allowed(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 def test_what_kafka_was_told_decides():
     image = decode_acls(KAFKA["acls"].encode())
-    assert len(image.acls) == 4
+    assert len(image) == 4
     assert may(image, "admin", AclOperation.ALTER)
     assert may(image, "admin", AclOperation.DESCRIBE)
     assert not may(image, "admin", AclOperation.CREATE)
@@ -36,17 +36,23 @@ def test_what_kafka_was_told_decides():
 @given(hostile(KAFKA["acls"]))
 def test_whatever_stands_there_is_read_or_refused(data):
     image = read_or_refused(lambda: decode_acls(data), PATH)
-    assert image is None or all(acl.resource_name == CLUSTER_NAME for acl in image.acls.values())
+    assert image is None or all(acl.resource_name == CLUSTER_NAME for acl in image)
+
+
+def test_prefixed_acls_are_of_their_own_znode():
+    data = json.dumps({"version": 1, "acls": [ENTRY]}).encode()
+    kinds = [decode_acls(data, path)[0].pattern_type for path in (PATH, PREFIXED_CLUSTER_ACLS_PATH)]
+    assert kinds == [PatternType.LITERAL, PatternType.PREFIXED]
 
 
 def test_an_empty_znode_has_no_acl():
-    assert not decode_acls(b"").acls
-    assert not acls().acls
+    assert not decode_acls(b"")
+    assert not acls()
 
 
 @pytest.mark.parametrize("name", ["ClusterAction", "CLUSTERACTION"])
 def test_operations_have_the_names_of_kafka(name):
-    (acl,) = acls(ENTRY | {"operation": name, "permissionType": "Deny"}).acls.values()
+    (acl,) = acls(ENTRY | {"operation": name, "permissionType": "Deny"})
     assert (acl.operation, acl.permission_type) == (AclOperation.CLUSTER_ACTION, AclPermissionType.DENY)
     assert (acl.principal, acl.host) == ("User:alice", "*")
 

@@ -55,6 +55,29 @@ def test_brokers_are_told_with_the_listener_where_the_request_came_in(shared: Zo
     assert answer.controller_id == 1
 
 
+def test_a_broker_that_lacks_a_finalized_feature_is_ignored_and_not_listed() -> None:
+    network = ZooKeeperNetwork()
+    network.start(1, falkirk_supported_features="gc:1-2")
+    registration = {
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "endpoints": ["PLAINTEXT://node3:9092"],
+        "jmx_port": -1,
+        "host": "node3",
+        "timestamp": "1",
+        "port": 9092,
+    }
+    for broker_id, more in (
+        (3, {"version": 4}),
+        (4, {"version": 5, "features": {"gc": {"min_version": 1, "max_version": 9}}}),
+        (5, {"version": 5, "features": {"gc": {"min_version": 1, "max_version": 1}}}),
+    ):
+        write_by_hand(network.ensemble, f"/brokers/ids/{broker_id}", json.dumps(registration | more).encode())
+    network.settle()
+    assert [fact.fields["brokers"] for fact in network.hosts[1].told("brokers-ignored")][-1] == [3, 4, 5]
+    answer = network.client(1).ask(MetadataRequest(), 12)
+    assert [one.node_id for one in answer.brokers] == [1]
+
+
 def test_names_that_cannot_be_are_told_apart_and_each_is_told_once(shared: ZooKeeperNetwork) -> None:
     names = ["a/b", "__consumer_offsets", "t", "t"]
     answer = shared.client(1).ask(MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names]), 12)

@@ -92,6 +92,17 @@ def test_without_acls_only_super_users_may() -> None:
     assert lower_as(network, "admin", "a") == ErrorCode.NONE
 
 
+def test_a_prefixed_acl_that_denies_counts() -> None:
+    network = secured()
+    path = ""
+    for name in ("kafka-acl-extended", "prefixed", "Cluster"):
+        path = f"{path}/{name}"
+        write_by_hand(network.ensemble, path, b"")
+    write_by_hand(network.ensemble, f"{path}/kafka-cluster", acls(ALICE_DOES_NOT))
+    network.settle()
+    assert lower_as(network, "alice", "b") == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
 def test_changes_of_acls_are_followed() -> None:
     network = secured()
     write_by_hand(network.ensemble, ACLS, acls(ALICE_DOES_NOT))

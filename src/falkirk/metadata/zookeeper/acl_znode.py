@@ -1,4 +1,7 @@
-"""The znode of the ACLs of the cluster, as Kafka's AclAuthorizer keeps them: `/kafka-acl/Cluster/kafka-cluster`.
+"""The znodes of the ACLs of the cluster, as Kafka's AclAuthorizer keeps them.
+
+Literal ones are in `/kafka-acl/Cluster/kafka-cluster`, prefixed ones (KIP-290) below `/kafka-acl-extended/prefixed`.
+Kafka accepts no other name for the cluster.
 
 `{"acls":[{"principal":"User:admin","permissionType":"Allow","host":"*","operation":"Alter"}],"version":1}`
 """
@@ -14,34 +17,38 @@ from falkirk.metadata.image.acls import Acl, AclsImage
 from falkirk.metadata.zookeeper.znode_json import read_object, read_version, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from enum import IntEnum
 
     from falkirk.metadata.zookeeper.znode_json import ZnodeObject
 
 CLUSTER_ACLS_PATH: Final = f"/kafka-acl/Cluster/{CLUSTER_NAME}"
+PREFIXED_CLUSTER_ACLS_PATH: Final = f"/kafka-acl-extended/prefixed/Cluster/{CLUSTER_NAME}"
 
 _VERSIONS: Final = range(1, 2)
 _ID_BYTES: Final = 16
 
 
-def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> AclsImage:
-    """Decode the ACLs of the cluster; an empty znode has none, as in Kafka.
-
-    The ids are made up: in ZooKeeper ACLs have none. Raises ZnodeError.
+def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> tuple[Acl, ...]:
+    """Decode the ACLs of one of the two znodes; an empty znode has none, as in Kafka. Raises ZnodeError.
 
     Differs from Kafka: an unknown operation or permission is an error, where Kafka keeps an ACL without effect; a DENY
     that cannot be read must not be ignored.
     """
     if not data:
-        return AclsImage()
+        return ()
     znode = read_object(data, path)
     read_version(znode, _VERSIONS)
-    acls = [_acl(entry) for entry in znode.parts("acls", "ACL")]
+    pattern_type = PatternType.PREFIXED if path == PREFIXED_CLUSTER_ACLS_PATH else PatternType.LITERAL
+    return tuple(_acl(entry, pattern_type) for entry in znode.parts("acls", "ACL"))
+
+
+def acls_image(acls: Iterable[Acl]) -> AclsImage:
+    """Return the image of ACLs; their ids are made up, because in ZooKeeper they have none."""
     return AclsImage(Map({index.to_bytes(_ID_BYTES, "big"): acl for index, acl in enumerate(acls)}))
 
 
-def _acl(entry: ZnodeObject) -> Acl:
+def _acl(entry: ZnodeObject, pattern_type: PatternType) -> Acl:
     principal = entry.text("principal")
     principal_type, colon, name = principal.partition(":")
     if not (principal_type and colon and name):
@@ -49,7 +56,7 @@ def _acl(entry: ZnodeObject) -> Acl:
     return Acl(
         resource_type=ResourceType.CLUSTER,
         resource_name=CLUSTER_NAME,
-        pattern_type=PatternType.LITERAL,
+        pattern_type=pattern_type,
         principal=principal,
         host=entry.text("host"),
         operation=_number(entry, "operation", _OPERATIONS),

@@ -1,15 +1,22 @@
 """The ACLs that Kafka's AclAuthorizer keeps in ZooKeeper, watched.
 
-A malformed znode changes nothing: the last valid ACLs stay in force.
+There is a znode for literal ACLs and one for prefixed ones. A malformed znode changes nothing: its last valid ACLs stay
+in force.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.authorizer import Authorizer
-from falkirk.metadata.image.acls import AclsImage
-from falkirk.metadata.zookeeper.acl_znode import CLUSTER_ACLS_PATH, decode_acls
+from falkirk.metadata.zookeeper.acl_znode import (
+    CLUSTER_ACLS_PATH,
+    PREFIXED_CLUSTER_ACLS_PATH,
+    acls_image,
+    decode_acls,
+)
 from falkirk.metadata.zookeeper.errors import ZnodeError
 from falkirk.node.effects import Fact
 from falkirk.zookeeper_node.session.exchange import SessionState
@@ -17,17 +24,20 @@ from falkirk.zookeeper_node.session.operations import GetData, Znode
 from falkirk.zookeeper_node.session.watched_znode import WatchedZnode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from falkirk.metadata.image.acls import Acl
     from falkirk.node.effects import Effect
     from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
     from falkirk.zookeeper_node.session.operations import Children, Failed
     from falkirk.zookeeper_node.session.retries import Retries
     from falkirk.zookeeper_node.session.session import Session
 
+_PATHS: Final = (CLUSTER_ACLS_PATH, PREFIXED_CLUSTER_ACLS_PATH)
+
 
 class ClusterAcls:
-    """`authorizer` uses the last valid reading; `fault`: what is malformed in the last one."""
+    """`authorizer` uses the last valid readings; `faults`: what is malformed in the last ones, by path."""
 
     def __init__(
         self,
@@ -42,39 +52,51 @@ class ClusterAcls:
         self._config = config
         self._on_change = on_change
         self._effects = effects
-        self.authorizer = self._authorizer(AclsImage())
-        self.fault: ZnodeError | None = None
-        self.is_known = False
-        self._watched = WatchedZnode(
-            session, retries, GetData(CLUSTER_ACLS_PATH, watch=True), on_read=self._apply, failed=failed
-        )
+        self.authorizer = self._authorizer(())
+        self.faults: dict[str, ZnodeError] = {}
+        self._acls: dict[str, tuple[Acl, ...]] = {}
+        self._watched = [
+            WatchedZnode(session, retries, GetData(path, watch=True), on_read=partial(self._apply, path), failed=failed)
+            for path in _PATHS
+        ]
         session.on_state(self._state_changed)
 
+    @property
+    def fault(self) -> ZnodeError | None:
+        """What is malformed in one of the last readings."""
+        return next(iter(self.faults.values()), None)
+
+    @property
+    def is_known(self) -> bool:
+        """True if both znodes were read, and valid, at some time."""
+        return len(self._acls) == len(_PATHS)
+
     def read(self) -> None:
-        """Read the znode again."""
-        self._watched.read()
+        """Read the znodes again."""
+        for watched in self._watched:
+            watched.read()
 
     def _state_changed(self, state: SessionState) -> None:
         if state in {SessionState.CONNECTED, SessionState.READ_ONLY}:
             self.read()
 
-    def _apply(self, znode: Znode | Children | None) -> None:
+    def _apply(self, path: str, znode: Znode | Children | None) -> None:
         assert znode is None or isinstance(znode, Znode), "its data was asked for"
         try:
-            acls = AclsImage() if znode is None else decode_acls(znode.data)
+            acls = () if znode is None else decode_acls(znode.data, path)
         except ZnodeError as error:
-            if str(error) != str(self.fault):
+            if str(error) != str(self.faults.get(path)):
                 self._effects(Fact("error", "acls-unreadable", {"reason": str(error)}))
-            self.fault = error
+            self.faults[path] = error
         else:
-            self.fault = None
-            self.is_known = True
-            self.authorizer = self._authorizer(acls)
+            self.faults.pop(path, None)
+            self._acls[path] = acls
+            self.authorizer = self._authorizer(chain.from_iterable(self._acls.values()))
         self._on_change()
 
-    def _authorizer(self, acls: AclsImage) -> Authorizer:
+    def _authorizer(self, acls: Iterable[Acl]) -> Authorizer:
         return Authorizer.of(
-            acls,
+            acls_image(acls),
             super_users=self._config.super_users,
             allow_everyone=self._config.allow_everyone_if_no_acl_found,
             # ACLs with address ranges came with KRaft.

@@ -146,6 +146,21 @@ class ClusterMembership:
         return self._registration.is_registered
 
     @property
+    def counted_brokers(self) -> Mapping[int, BrokerZnode]:
+        """The registered brokers, by id, without those that the controller ignores: they lack a finalized feature.
+
+        Source: KIP-584, incompatible broker lifetime race condition.
+        """
+        state, brokers = self.features.state, self.brokers.brokers
+        if not self._supports_features or state is None:
+            return brokers
+        return {
+            broker_id: znode
+            for broker_id, znode in brokers.items()
+            if not incompatibilities(znode.features or {}, state)
+        }
+
+    @property
     def finalized_features(self) -> KnownFeatures:
         """The finalized features as clients see them."""
         state, epoch = self.features.state, self.features.epoch
