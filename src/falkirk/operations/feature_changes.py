@@ -15,6 +15,7 @@ from falkirk.metadata.zookeeper.feature_update import decide_update
 from falkirk.metadata.zookeeper.finalized_features import FeatureState, FinalizedRange
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,11 +69,15 @@ class RequestedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateOutcome:
-    """The result of updates or of their dry run. `note`: a sentence on who decided, if it was not the controller."""
+    """The result of updates or of their dry run. `note`: a sentence on who decided, if it was not the controller.
+
+    `is_ledger_ours`: the controller refuses without a reason of its own, and losses were computed from the metadata.
+    """
 
     updates: Mapping[str, FeatureUpdate]
     result: UpdateFeaturesResult
     note: str | None = None
+    is_ledger_ours: bool = False
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -83,9 +88,16 @@ class UpdateOutcome:
     def would_lose_data(self) -> bool:
         """True if downgrades were refused for their losses, and nothing else blocks them."""
         details = self.result.details
-        if details is None or not details.losses or details.blockers:
+        if details is None or not details.losses or details.blockers or self.is_ledger_ours:
             return False
         return any(map(self.is_refused_downgrade, self.failed))
+
+    @property
+    def lacks_ledger(self) -> bool:
+        """True if a server that itemises nothing refused to lower metadata.version."""
+        update = self.updates.get(METADATA_VERSION)
+        is_lowering = update is not None and update.upgrade_type is not UpgradeType.UPGRADE
+        return is_lowering and METADATA_VERSION in self.failed and self.result.details is None
 
     def is_refused_downgrade(self, feature: str) -> bool:
         """Return whether a safe downgrade of the feature was refused."""

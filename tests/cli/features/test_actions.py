@@ -6,7 +6,11 @@ import pytest
 from feature_servers import FeatureServers, feature_answer
 from feature_updates import TOGETHER, a_controller, decide
 
+from falkirk.cli.features.changes_view import FeatureChanges
+from falkirk.client.feature_update import FeatureUpdate, FeatureUpdateFailure, UpdateFeaturesResult
 from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse
+from falkirk.operations.feature_changes import UpdateOutcome
+from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot, encode_details
 from falkirk.protocol.messages import TopicRecord, UpdateFeaturesResponse
@@ -487,3 +491,32 @@ def test_nothing_is_waited_for_after_a_dry_run_or_a_refusal(falkirk):
     cluster = waiting([(10, 4)], [30])
     cluster.answers = [refused()]
     assert waited(falkirk, cluster).exit_code == 1
+
+
+# --- refusals of real Kafka's controllers
+
+
+def test_a_dry_run_that_a_server_without_ledgers_refuses_says_what_falkirk_could_do(falkirk):
+    cluster = described()
+    cluster.answers = [UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message="It refuses.")]
+    answer = asked(falkirk, cluster, "downgrade", "--metadata", "3.9", "--dry-run")
+    assert answer.exit_code == 1
+    assert "What would be lost is not known: " in answer.stderr
+    assert "falkirk can lower it: `falkirk lift check --to 3.9-IV0` shows" in answer.stderr
+
+
+def test_a_ledger_of_our_own_is_printed_with_one_reason_for_all():
+    failure = FeatureUpdateFailure(ErrorCode.INVALID_UPDATE_VERSION, "It refuses.")
+    updates = dict.fromkeys(["group.version", "metadata.version"], FeatureUpdate(1, UpgradeType.SAFE_DOWNGRADE))
+    details = FeatureUpdateDetails(losses=[LOSS], blockers=[{"text": "broker 1 is gone"}])
+    result = UpdateFeaturesResult(endpoint=Endpoint("c", 1), values=dict.fromkeys(updates, failure), details=details)
+    outcome = UpdateOutcome(updates=updates, result=result, is_ledger_ours=True)
+    view = FeatureChanges(command="downgrade", outcome=outcome, is_dry_run=True)
+    assert list(view.text()) == [
+        "Can not downgrade group.version to 1. It refuses.",
+        "Can not downgrade metadata.version to 1. Refused for the same reason.",
+        "  in the way: broker 1 is gone",
+        "  lost: user alice: SCRAM is gone",
+    ]
+    assert view.document()["losses"] == [LOSS]
+    assert not outcome.would_lose_data, "nothing but the server's refusal is known to be in the way"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from falkirk.cli.console.cluster_connection import cluster_connection
@@ -190,9 +192,15 @@ async def _update(
     cluster: ClusterConnection, updates: Mapping[str, FeatureUpdate], options: ChangeOptions
 ) -> UpdateOutcome:
     async with cluster.admin() as admin:
-        return await update_features(
+        outcome = await update_features(
             admin, updates, is_dry_run=options.is_dry_run, forced_snapshot=options.forced_snapshot
         )
+        if not options.is_dry_run or not outcome.lacks_ledger:
+            return outcome
+        from falkirk.operations.refused_lowering import with_ledger  # noqa: PLC0415 - for real Kafka's controllers
+
+        with TemporaryDirectory(prefix="falkirk-ledger-") as folder:
+            return await with_ledger(admin, outcome, Path(folder))
 
 
 async def _wait(cluster: ClusterConnection, updates: Mapping[str, FeatureUpdate], timeout_s: float) -> WaitView:

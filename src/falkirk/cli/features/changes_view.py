@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.cli.console.failure import CommandFailedError, DataWouldBeLostError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNSAFE_FEATURE_DOWNGRADE: Final = "UNSAFE_FEATURE_DOWNGRADE"
 # Its offsets stay, so it is not lost.
 _DRAINED: Final = "drained"
+_SAME_REASON: Final = "Refused for the same reason."
 _DETAILS: Final = ("losses", "inaccessible", "blockers", "undo_bundle")
 
 
@@ -39,14 +40,21 @@ class FeatureChanges:
 
     def text(self) -> Iterator[str]:
         """Yield a line for each feature, then what is lost or no longer accessible."""
+        outcomes = self.outcome.result.values
+        if self.outcome.is_ledger_ours:
+            outcomes = _with_reasons_once(outcomes)
         if self.before is None:
-            for feature, failure in self.outcome.result.values.items():
+            for feature, failure in outcomes.items():
                 yield self._line(feature, failure)
         else:
-            yield from change_lines(self.outcome.updates, self.before, self.outcome.result.values)
+            yield from change_lines(self.outcome.updates, self.before, outcomes)
         details = self.outcome.result.details
-        if details is None or self.failure is not None:
+        # A server of falkirk's has its losses and blockers in the reason.
+        if details is None or (self.failure is not None and not self.outcome.is_ledger_ours):
             return
+        if self.outcome.is_ledger_ours:
+            for blocker in details.blockers:
+                yield f"  in the way: {blocker.get('text') if isinstance(blocker, dict) else blocker}"
         for item in details.losses:
             yield f"  {_DRAINED if item.get('kind') == CONSUMER_GROUP else 'lost'}: {item.get('detail')}"
         for item in details.inaccessible:
@@ -132,6 +140,20 @@ class NothingToChange:
             **dict.fromkeys(_DETAILS),
             "waited": None if self.waited is None else self.waited.document(),
         }
+
+
+def _with_reasons_once(
+    outcomes: Mapping[str, FeatureUpdateFailure | None],
+) -> dict[str, FeatureUpdateFailure | None]:
+    """Return the outcomes with a reason in full where it is first: version 2 of the API has one for all features."""
+    known: set[str] = set()
+    shown: dict[str, FeatureUpdateFailure | None] = {}
+    for feature, failure in outcomes.items():
+        is_repeated = failure is not None and failure.message in known
+        shown[feature] = replace(failure, message=_SAME_REASON) if failure and is_repeated else failure
+        if failure is not None:
+            known.add(failure.message)
+    return shown
 
 
 def change_lines(
