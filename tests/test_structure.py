@@ -34,7 +34,7 @@ UNUSED: dict[str, str] = {
 
 # Words with another one in the field: reported, requested, received, reason.
 REPLACED_WORDS = re.compile(
-    r"(^|_)(un)?(told|asked|who|why|took)(_|$)|(Told|Asked|Took)([A-Z]|$)|^_?takes?(_(in|over|note|first|final))?$"
+    r"(^|_)(un)?(told|asked|who|why|took)(_|$)|(Told|Asked|Took)([A-Z]|$)|^_?takes?(_(in|over|note|first|final|offline))?$"
 )
 # `take` is Arrow's and numpy's, `why` the name of a column.
 KEPT_NAMES = {"take", "why"}

@@ -70,7 +70,7 @@ def masked(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-def asked_of_falkirk(words: Sequence[str]) -> tuple[int, str, str]:
+def run_falkirk(words: Sequence[str]) -> tuple[int, str, str]:
     """Run `falkirk features` in this process."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:

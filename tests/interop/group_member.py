@@ -49,8 +49,8 @@ class GroupMember:
         deadline = time.monotonic() + _PATIENCE_S
         while not self.problems and not self._has_all(acked):
             read = [len(self.read[number]) for number in range(len(acked))]
-            told = f"{read} of {[*map(len, acked)]} read, {dict(self._committed)} committed"
-            assert time.monotonic() < deadline, told
+            reported = f"{read} of {[*map(len, acked)]} read, {dict(self._committed)} committed"
+            assert time.monotonic() < deadline, reported
             time.sleep(_POLL_S)
         assert self.problems == []
 
@@ -101,13 +101,13 @@ class GroupMember:
             # Perhaps committed, perhaps not: the coordinator was about to move.
             if error.args[0].code() != ck.KafkaError._NO_OFFSET:
                 return False
-            done = self._told()
+            done = self._reported()
         for partition in done:
             if partition.error is None and partition.offset >= 0:
                 self._committed[partition.partition] = partition.offset
         return bool(done) and all(partition.error is None for partition in done)
 
-    def _told(self) -> list[ck.TopicPartition]:
+    def _reported(self) -> list[ck.TopicPartition]:
         """The coordinator's offsets: an earlier commit may have succeeded though its response was lost."""
         try:
             return self._consumer.committed(self._consumer.assignment(), timeout=_ANSWER_S)

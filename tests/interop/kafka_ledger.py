@@ -47,14 +47,14 @@ def expected_answers(before: Document, ledger: Document) -> Document:
     answers = deepcopy(before)
     answers["features"] = {name: level for name, level in ledger["features"]["after"].items() if level > 0}
     _without_configs(answers, ledger["inaccessible"])
-    told = {group["group"]: group for group in ledger["groups"]}
+    reported = {group["group"]: group for group in ledger["groups"]}
     groups = answers["groups"]["groups"]
-    if told.keys() != groups.keys():
-        raise UnexplainedLossError(f"groups of one side only: {sorted(told.keys() ^ groups.keys())}")
-    seen = {name: _seen(groups[name], group, release) for name, group in told.items()}
+    if reported.keys() != groups.keys():
+        raise UnexplainedLossError(f"groups of one side only: {sorted(reported.keys() ^ groups.keys())}")
+    seen = {name: _seen(groups[name], group, release) for name, group in reported.items()}
     answers["groups"]["groups"] = {name: group for name, group in seen.items() if group is not None}
-    asked = [*answers["groups"]["groups"], *(name for name in before["configs"] if name.startswith("group:"))]
-    if asked and release < _GROUP_CONFIGS_FROM:
+    requested = [*answers["groups"]["groups"], *(name for name in before["configs"] if name.startswith("group:"))]
+    if requested and release < _GROUP_CONFIGS_FROM:
         answers["unsupported"]["configs of groups"] = "InvalidRequestException"
     if release < _GROUP_CONFIG_LIST_FROM:
         answers["unsupported"][_GROUP_CONFIG_LIST] = "UnsupportedVersionException"
@@ -79,11 +79,11 @@ def _without_configs(answers: Document, inaccessible: Iterable[Document]) -> Non
             del configs[resource]
 
 
-def _seen(before: Document, told: Document, release: tuple[int, ...]) -> Document | None:
+def _seen(before: Document, reported: Document, release: tuple[int, ...]) -> Document | None:
     """One group as the target reports it; None if it does not list it."""
-    lost = told["lost"]
+    lost = reported["lost"]
     if "committed_offsets" in lost or "pending_offsets" in lost:
-        raise UnexplainedLossError(f"offsets of a group are not served: {told}")
+        raise UnexplainedLossError(f"offsets of a group are not served: {reported}")
     group = deepcopy(before)
     if "group" in lost:
         if not group.get("committed"):

@@ -23,14 +23,14 @@ def ask(cluster: KafkaCluster, *, like: Document | None = None) -> Document:
 
 def leadership(cluster: KafkaCluster) -> Document:
     """Leaders, in-sync replicas, live brokers, and voters."""
-    told: Document = answers(cluster.running_servers, "--sections", "leadership")["leadership"]
-    return told
+    reported: Document = answers(cluster.running_servers, "--sections", "leadership")["leadership"]
+    return reported
 
 
 def producers(cluster: KafkaCluster) -> Document:
     """Each partition's producers with their epochs and last sequence numbers."""
-    told: Document = answers(cluster.running_servers, "--sections", "producers")["producers"]
-    return told
+    reported: Document = answers(cluster.running_servers, "--sections", "producers")["producers"]
+    return reported
 
 
 def newest_checkpoint(cluster: KafkaCluster, node_id: int = 1) -> Path:

@@ -28,8 +28,8 @@ class ToolEnded:
 
 def run_tools(*commands: Sequence[str], release: str = CLIENT_RELEASE, timeout_s: float = 180) -> list[ToolEnded]:
     """Run the tools one after the other, whether or not one fails."""
-    told = json.loads(run_program("Tools", [json.dumps(commands)], release=release, timeout_s=timeout_s))
-    return [ToolEnded(tuple(one["command"]), one["status"], one["output"]) for one in told]
+    reported = json.loads(run_program("Tools", [json.dumps(commands)], release=release, timeout_s=timeout_s))
+    return [ToolEnded(tuple(one["command"]), one["status"], one["output"]) for one in reported]
 
 
 def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str]:

@@ -119,28 +119,28 @@ def knows_groups(cluster: MixedCluster) -> bool:
     return not cluster.nodes[REAL].release.startswith("3.")
 
 
-def assert_same(cluster: MixedCluster, asked: Iterable[tuple[WireMessage, int]]) -> None:
-    asked = list(asked)
-    assert_alike(cluster, asked, asked)
+def assert_same(cluster: MixedCluster, requested: Iterable[tuple[WireMessage, int]]) -> None:
+    requested = list(requested)
+    assert_alike(cluster, requested, requested)
 
 
 def assert_alike(
-    cluster: MixedCluster, asked: list[tuple[WireMessage, int]], asked_of_ours: list[tuple[WireMessage, int]]
+    cluster: MixedCluster, requested: list[tuple[WireMessage, int]], asked_of_ours: list[tuple[WireMessage, int]]
 ) -> None:
     """The second list is for our broker: it may name other brokers."""
-    real = responses(cluster, REAL, OURS, asked)
+    real = responses(cluster, REAL, OURS, requested)
     ours = responses(cluster, OURS, REAL, asked_of_ours)
     different = [
         f"{type(message).__name__} v{version}: {difference}"
-        for (message, version), theirs, own in zip(asked, real, ours, strict=True)
+        for (message, version), theirs, own in zip(requested, real, ours, strict=True)
         for difference in differences(theirs, own)
     ]
     assert different == [], "\n".join(different)
 
 
-def responses(cluster: MixedCluster, own: int, other: int, asked: list[tuple[WireMessage, int]]) -> Any:
+def responses(cluster: MixedCluster, own: int, other: int, requested: list[tuple[WireMessage, int]]) -> Any:
     """The responses of a broker, with its id as `own` and the other one's as `other`."""
-    text = json.dumps(questions.ask(port(cluster, own), asked))
+    text = json.dumps(questions.ask(port(cluster, own), requested))
     for number, name in ((own, "own"), (other, "other")):
         text = text.replace(f"expected {number}", f"expected {name}").replace(f"received {number}", f"received {name}")
         # In answers about changes, which have the type before the name.

@@ -28,10 +28,10 @@ def test_a_real_broker_answers_as_ours_and_as_it_did(name: str, clusters: Cluste
     cluster.format()
     with cluster.running():
         asker = SocketAsker(cluster.layouts[0].broker_port)
-        told = Story(release, asker).steps()
+        reported = Story(release, asker).steps()
         asker.close()
     if name in KEPT and update_golden:
-        write_golden(release, told)
+        write_golden(release, reported)
     if name in KEPT:
-        assert told == golden(release)
-    assert unexpected(release, ours=Story(release, NetworkAsker(name)).steps(), real=told) == []
+        assert reported == golden(release)
+    assert unexpected(release, ours=Story(release, NetworkAsker(name)).steps(), real=reported) == []

@@ -76,8 +76,8 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
     assert "SupportedMaxVersion: 3.9-IV0 FinalizedVersionLevel: 3.9-IV0" in story
     assert "acked records are there, each of them once." in story
     assert "All 560 orders are committed, as the consumers were told; none of these came twice." in story
-    told = story.partition("gone what the ledger told beforehand:")[2]
-    assert [f"broker {number}: {loss}" in told for number in (1, 2, 3)] == [True, True, True]
+    reported = story.partition("gone what the ledger told beforehand:")[2]
+    assert [f"broker {number}: {loss}" in reported for number in (1, 2, 3)] == [True, True, True]
     assert "All is well." in story
     assert "metadata.version 3.9-IV0 -> 4.3-IV0, done" in story
     assert "2 clusters, 2 of them changed" in story

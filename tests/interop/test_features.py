@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from falkirk_node import OurCluster
-from feature_calls import FeatureCall, asked_of_falkirk, masked, recorded_calls
+from feature_calls import FeatureCall, masked, recorded_calls, run_falkirk
 from feature_differences import LOWEST_LEVEL, OF_OUR_NODES, OF_OUR_TOOL, REFUSALS, difference, documented
 from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from kafka_tools import FEATURES, run_tools
@@ -62,7 +62,7 @@ def test_falkirk_tells_of_real_nodes_what_the_releases_own_tool_told(clusters: C
     cluster = formatted(clusters.new(release, dynamic=dynamic), arguments)
     calls = [call for call in recorded_calls(release, state) if not is_of_tables(call)]
     with cluster.running():
-        answers = [asked_of_falkirk(as_tool_of(call, call.arguments(cluster))) for call in calls]
+        answers = [run_falkirk(as_tool_of(call, call.arguments(cluster))) for call in calls]
     check(calls, answers, OF_OUR_TOOL)
 
 
@@ -95,14 +95,14 @@ def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
     cluster.start()
 
     def ask(*words: str) -> tuple[int, str, str]:
-        return asked_of_falkirk(["--bootstrap-server", cluster.bootstrap_servers, *words])
+        return run_falkirk(["--bootstrap-server", cluster.bootstrap_servers, *words])
 
     dry, refused = ask(*lower, "--dry-run"), ask(*lower, "--json")
     done = ask(*lower, "--unsafe", "--wait")
     # As they are at this very moment: the command has said that there is nothing to wait for.
     levels_on_disks = [levels_on_disk(layout.log_dirs[0]) for layout in cluster.layouts]
     controller = f"127.0.0.1:{cluster.layouts[2].controller_port}"
-    raised = asked_of_falkirk(["--bootstrap-controller", controller, "upgrade-all", "--json"])
+    raised = run_falkirk(["--bootstrap-controller", controller, "upgrade-all", "--json"])
     document = json.loads(refused[1])
     assert (dry[0], refused[0]) == (3, 3)
     assert document["features"][0]["error"]["name"] == "UNSAFE_FEATURE_DOWNGRADE"
@@ -122,8 +122,8 @@ def test_what_only_nodes_of_ours_tell(tmp_path, clusters: Clusters):
     assert "3.7.2, 3.8.1, 3.9.1" in lines[6]
     assert [line.partition(":")[0] for line in lines[7:]] == ["  node N"] * 3
     assert levels_on_disks == [{16}] * 3
-    told = [(one["feature"], one["before"], one["level"]) for one in json.loads(raised[1])["features"]]
-    assert (raised[0], told) == (0, [("metadata.version", 16, 21)])
+    reported = [(one["feature"], one["before"], one["level"]) for one in json.loads(raised[1])["features"]]
+    assert (raised[0], reported) == (0, [("metadata.version", 16, 21)])
 
 
 def levels_on_disk(log_dir: Path) -> set[int]:
@@ -154,12 +154,12 @@ def is_of_tool(call: FeatureCall) -> bool:
 
 def undoing(call: FeatureCall) -> list[list[str]]:
     """Return the calls that take a node of ours back to where the real one stayed, which refused."""
-    asked = re.search(r"metadata\.version to (\d+)\.", call.stdout)
+    requested = re.search(r"metadata\.version to (\d+)\.", call.stdout)
     was_refused = any(refusal in call.stdout for refusal in REFUSALS)
-    if "--dry-run" in call.words or not was_refused or asked is None or int(asked[1]) < LOWEST_LEVEL:
+    if "--dry-run" in call.words or not was_refused or requested is None or int(requested[1]) < LOWEST_LEVEL:
         return []
-    told = re.search(r"downgrade from (\d+) to", call.stdout)
-    level = int(told[1]) if told else Release.parse(call.release).latest_metadata_version.level
+    reported = re.search(r"downgrade from (\d+) to", call.stdout)
+    level = int(reported[1]) if reported else Release.parse(call.release).latest_metadata_version.level
     return [["upgrade", "--feature", f"metadata.version={level}"]]
 
 

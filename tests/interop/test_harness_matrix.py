@@ -99,9 +99,9 @@ def test_an_open_transaction_and_filler_topics_can_be_asked_for(clusters: Cluste
             cluster.bootstrap_servers,
             *("--steps", "topics,data,open-transaction", "--filler-topics", "40", "--filler-partitions", "3"),
         )
-        told = ask(cluster)
+        reported = ask(cluster)
     assert set(made["steps_ms"]) == {"topics", "data", "filler", "open-transaction"}
-    assert sum(name.startswith("filler-") for name in told["topics"]) == 40
-    assert [one["state"] for one in told["transactions"]["transactions"].values()] == ["Ongoing"]
-    held_back = [name for name, ends in told["offsets"].items() if ends["latest_committed"] < ends["latest"]]
+    assert sum(name.startswith("filler-") for name in reported["topics"]) == 40
+    assert [one["state"] for one in reported["transactions"]["transactions"].values()] == ["Ongoing"]
+    held_back = [name for name, ends in reported["offsets"].items() if ends["latest_committed"] < ends["latest"]]
     assert {name.partition("-")[0] for name in held_back} == {"transactions"}

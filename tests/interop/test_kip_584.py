@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from feature_calls import asked_of_falkirk
+from feature_calls import run_falkirk
 from kafka_cluster import Clusters
 
 pytestmark = pytest.mark.interop
@@ -23,7 +23,7 @@ def test_real_brokers_are_described_and_updated_in_the_kips_words(clusters: Clus
     cluster.format(release_version="3.7-IV1")
 
     def ask(*words: str) -> tuple[int, list[str], list[str]]:
-        status, out, err = asked_of_falkirk(["--bootstrap-server", cluster.bootstrap_servers, *words])
+        status, out, err = run_falkirk(["--bootstrap-server", cluster.bootstrap_servers, *words])
         return status, out.splitlines(), err.splitlines()
 
     with cluster.running():

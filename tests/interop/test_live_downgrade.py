@@ -63,8 +63,8 @@ class Downgrading:
         planned = self.lowering(level, "--dry-run")
         self.losses += [one for one in planned["losses"] if one not in self.losses]
         # What is not accessible at one level is still there, and told again on the way to the next.
-        told = {(one["kind"], one["key"]) for one in self.inaccessible}
-        self.inaccessible += [one for one in planned["inaccessible"] if (one["kind"], one["key"]) not in told]
+        reported = {(one["kind"], one["key"]) for one in self.inaccessible}
+        self.inaccessible += [one for one in planned["inaccessible"] if (one["kind"], one["key"]) not in reported]
 
     def lower(self, level: str) -> None:
         """Lower all features to those of a release, by the forced snapshot; every live node then has it."""
@@ -108,11 +108,11 @@ class Downgrading:
         assert differences(expected_answers(self.before, ledger), self._ask()) == []
 
     def _ask(self) -> Document:
-        told = ask(self.cluster)
+        reported = ask(self.cluster)
         for section in ("topics", "configs", "offsets", "messages"):
-            told[section] = {name: one for name, one in told[section].items() if LOAD_TOPICS not in name}
-        told["groups"]["groups"].pop(GOES_ON, None)
-        return told
+            reported[section] = {name: one for name, one in reported[section].items() if LOAD_TOPICS not in name}
+        reported["groups"]["groups"].pop(GOES_ON, None)
+        return reported
 
 
 def started(clusters: Clusters, home: Path, **settings: str) -> MixedCluster:

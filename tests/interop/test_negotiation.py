@@ -132,15 +132,17 @@ def test_a_connection_that_outlives_a_node_speaks_with_the_next_release_as_that_
     release = Release.parse(node.release)
     for listener in LISTENERS:
         connection = caller.connection(endpoint(node, listener))
-        asked = DescribeClusterRequest(endpoint_type=1 if listener is Listener.BROKER else 2)
-        answer = caller.runner.run(connection.request(asked, is_idempotent=True))
+        requested = DescribeClusterRequest(endpoint_type=1 if listener is Listener.BROKER else 2)
+        answer = caller.runner.run(connection.request(requested, is_idempotent=True))
         assert isinstance(answer, DescribeClusterResponse)
         assert (answer.error_code, answer.cluster_id) == (0, node.cluster_id)
-        told = caller.runner.run(connection.versions())
-        assert told.api_ranges == advertised_ranges_of(release, listener)
+        reported = caller.runner.run(connection.versions())
+        assert reported.api_ranges == advertised_ranges_of(release, listener)
         if release.api_ranges(listener)[18].highest >= 4:
-            assert told.supported_features == release.supported_features()
-        assert told.finalized_features["metadata.version"].max_version_level == release.latest_metadata_version.level
+            assert reported.supported_features == release.supported_features()
+        assert (
+            reported.finalized_features["metadata.version"].max_version_level == release.latest_metadata_version.level
+        )
 
 
 def test_the_cluster_is_described_by_brokers_and_by_controllers(node: KafkaCluster, caller: Caller) -> None:
@@ -179,11 +181,11 @@ def test_the_command_tells_what_the_release_has(node: KafkaCluster) -> None:
     for listener, option in zip(LISTENERS, ("--bootstrap-server", "--bootstrap-controller"), strict=True):
         where = endpoint(node, listener)
         document = falkirk("api-versions", option, str(where), "--client-release", node.release, "--json").document
-        (told,) = document["nodes"]
-        assert (told["id"], told["port"], told["error"]) == (1, where.port, None)
-        ranges = {api["key"]: SupportedRange(api["min_version"], api["max_version"]) for api in told["apis"]}
+        (reported,) = document["nodes"]
+        assert (reported["id"], reported["port"], reported["error"]) == (1, where.port, None)
+        ranges = {api["key"]: SupportedRange(api["min_version"], api["max_version"]) for api in reported["apis"]}
         assert ranges == advertised_ranges_of(release, listener)
-        assert all(api["usable_version"] == api["max_version"] for api in told["apis"])
+        assert all(api["usable_version"] == api["max_version"] for api in reported["apis"])
         assert document["features"]["finalized"]["metadata.version"] == release.latest_metadata_version.level
 
 

@@ -27,10 +27,10 @@ def describe(cluster: KafkaCluster, *options: str) -> None:
     )
     for servers in (["--bootstrap-server", cluster.bootstrap_servers], ["--bootstrap-controller", controllers]):
         words = [*servers, "describe", *options]
-        [told] = outputs([QUORUM, *words])
+        [reported] = outputs([QUORUM, *words])
         ours = falkirk("quorum", *words)
         assert ours.status == 0, ours
-        assert without_moment(ours.stdout.strip()) == without_moment(told.strip())
+        assert without_moment(ours.stdout.strip()) == without_moment(reported.strip())
 
 
 @pytest.mark.full

@@ -64,7 +64,7 @@ def in_sync(topic: str) -> Any:
 
 def independent_of_broker(answers: dict[str, Any]) -> dict[str, Any]:
     """Remove what depends on which broker answers: those before 4.0 know no group configs."""
-    configs = {name: told for name, told in answers["configs"].items() if not name.startswith("group:")}
+    configs = {name: reported for name, reported in answers["configs"].items() if not name.startswith("group:")}
     return answers | {"configs": configs, "unsupported": {}}
 
 
@@ -200,7 +200,7 @@ def test_kafkas_tools_work_through_brokers(cluster: MixedCluster, tmp_path: Path
 
 def test_kafkas_tools_work_through_controllers(cluster: MixedCluster) -> None:
     controllers = ["--bootstrap-controller", cluster.bootstrap_controllers]
-    told = outputs(
+    reported = outputs(
         [
             CONFIGS,
             *controllers,
@@ -233,7 +233,7 @@ def test_kafkas_tools_work_through_controllers(cluster: MixedCluster) -> None:
             "max.connections",
         ],
     )
-    _, configs, _, acls, _, no_acls, status, replication, features, reassignments, _ = told
+    _, configs, _, acls, _, no_acls, status, replication, features, reassignments, _ = reported
     assert "max.connections=1000" in configs
     assert "principal=User:tool, host=*, operation=READ, permissionType=ALLOW" in acls
     assert no_acls.strip() == ""

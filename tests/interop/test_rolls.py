@@ -45,10 +45,10 @@ def roll_up_and_down(cluster: RollingCluster, path: Sequence[str], libraries: Se
 
 def ask(cluster: RollingCluster) -> dict[str, Any]:  # Any: a JSON document
     """Everything that the nodes tell, except for the topics of running clients."""
-    told = answers(cluster.bootstrap_servers, "--sections", SECTIONS, "--scram", cluster.scram_servers)
+    reported = answers(cluster.bootstrap_servers, "--sections", SECTIONS, "--scram", cluster.scram_servers)
     for section in ("topics", "configs", "offsets", "messages"):
-        told[section] = {name: one for name, one in told[section].items() if LOAD_TOPICS not in name}
-    return told
+        reported[section] = {name: one for name, one in reported[section].items() if LOAD_TOPICS not in name}
+    return reported
 
 
 def with_min_insync_replicas(before: dict[str, Any]) -> dict[str, Any]:  # Any: a JSON document

@@ -96,7 +96,7 @@ def test_a_controller_of_ours_votes_with_real_ones(clusters: Clusters, tmp_path:
     becomes(lambda: in_step(outputs([*command, "describe", "--replication"])[0]), {1, 2, 3})
 
 
-def in_step(told: str) -> set[int]:
+def in_step(reported: str) -> set[int]:
     """The voters that have fetched within the last seconds, so that they lag by little."""
-    rows = [row.split() for row in told.splitlines()[1:]]
+    rows = [row.split() for row in reported.splitlines()[1:]]
     return {int(row[0]) for row in rows if int(row[3]) < LAG_MAX and int(row[2]) > 0}

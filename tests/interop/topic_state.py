@@ -59,13 +59,13 @@ def _lagging(port: int) -> dict[str, set[int]]:
     }
 
 
-def _topics(told: MetadataResponse) -> dict[str, dict[int, PartitionState]]:
+def _topics(reported: MetadataResponse) -> dict[str, dict[int, PartitionState]]:
     return {
         topic.name or "": {
             one.partition_index: PartitionState(one.leader_id, tuple(one.replica_nodes), frozenset(one.isr_nodes))
             for one in topic.partitions
         }
-        for topic in told.topics
+        for topic in reported.topics
     }
 
 

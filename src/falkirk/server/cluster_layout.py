@@ -183,7 +183,7 @@ def _properties(directory: Path, layout: ClusterLayout, node: NodeLayout, releas
         "log.dirs": str(node_home(directory, node) / "data"),
     }
     if node.broker_port is None:
-        # A controller alone has no listener that brokers speak to each other on.
+        # A node that is only a controller has no inter-broker listener.
         del properties["inter.broker.listener.name"]
     return properties | _replication(len(layout.brokers), release)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from falkirk.node.events import ConnectionEvent
 
 PIECE_BYTES_MIN: Final = 4096
-# An event that brings no bytes is some work all the same.
+# The cost of an event without bytes.
 _EVENT_BYTES: Final = 64
 _LENGTH_BYTES: Final = 4
 

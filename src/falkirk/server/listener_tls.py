@@ -38,7 +38,7 @@ class ListenerTls:
         others = {name for name in met if name is not None and protocols.get(name) in TLS_PROTOCOLS}
         if not own and not others:
             return cls()
-        # Here and not above: whoever has no TLS need not wait for it to be loaded.
+        # Imported late: a node without TLS starts faster.
         from falkirk.client import tls  # noqa: PLC0415
 
         def server(name: str) -> ssl.SSLContext:

@@ -129,7 +129,7 @@ class LocalCluster:
         async with AsyncExitStack() as admins:
             brokers = [await admins.enter_async_context(AsyncAdmin((server,), _CLIENT)) for server in servers]
             while True:
-                # What the one knows that knows least: an answer of any broker is to be right from now on.
+                # The broker that is furthest behind: after this, any broker answers correctly.
                 joined = min([await _alive_brokers(broker) for broker in brokers])
                 if joined != reported:
                     reported = joined

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from falkirk.server.serve import MakeNode
 
 LOG_FILE: Final = "server.log"
-# Where the last line of a node's log is looked for.
+# How much of the end of a node's log is searched for its last line.
 _LAST_BYTES: Final = 8 * 1024
 
 
@@ -45,7 +45,7 @@ class NodeProcesses:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
-                # Ctrl-C in a terminal is for whoever started the cluster, who stops the nodes in order.
+                # A group of its own: on Ctrl-C the parent stops the nodes in order.
                 start_new_session=True,
             )
         return NodeProcess(process, home / LOG_FILE)

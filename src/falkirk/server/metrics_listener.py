@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from falkirk.server.step_meter import StepMeter
 
 PATH: Final = "/metrics"
-# A scrape has some hundred bytes of headers, takes a moment, and few ask.
+# A scrape has a few hundred bytes of headers and is answered at once; few clients scrape.
 HEAD_BYTES_MAX: Final = 16 * 1024
 SCRAPE_TIMEOUT_S: Final = 10.0
 SCRAPES_MAX: Final = 16
@@ -44,13 +44,13 @@ async def serve_metrics(
     listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts, meter: StepMeter
 ) -> asyncio.Server:
     """Answer scrapes on a bound socket, on this loop, which is the node's."""
-    # Who wants no metrics does not pay for the library when it starts.
+    # Imported late: a node without metrics starts without the library.
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
 
     from falkirk.server.metrics import NodeMetrics  # noqa: PLC0415
 
-    # No registry of the whole process: several nodes may share it.
+    # Not the registry of the process: several nodes may run in it.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(NodeMetrics(measure, updates, meter))
 
@@ -75,13 +75,13 @@ class _Scrapes:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._open) == SCRAPES_MAX:
-            # A scrape takes a moment: the connection that has been there longest is none.
+            # A scrape is short, so the oldest connection is not one.
             oldest = next(iter(self._open))
             del self._open[oldest]
             oldest.transport.abort()
         self._open[writer] = None
         try:
-            # What a scraper does wrong, or not at all, is no fault of the node's.
+            # A faulty or silent scraper must not affect the node.
             with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(SCRAPE_TIMEOUT_S):
                     head = await reader.readuntil(b"\r\n\r\n")

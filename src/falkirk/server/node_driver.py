@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from falkirk.server.step_meter import StepMeter
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
-# How much of what came is heard in one step, on listeners of controllers and on all others each: as much as takes a
-# moment. A few hundred bytes may be a few small requests, or a batch that uncompresses to many MiB.
+# How many received bytes one step processes, for controller listeners and for all others each. It adapts to the time
+# that a step takes: a few hundred bytes may be some small requests, or a batch that uncompresses to many MiB.
 STEP_BYTES_MAX: Final = 128 * 1024
 _FIRST_STEP_BYTES: Final = 16 * 1024
 _STEP_BYTES_MIN: Final = 1024
 _LONG_STEP_MS: Final = 100
 _SHORT_STEP_MS: Final = 20
-# A handshake takes two or three round trips.
+# Ample for a handshake of two or three round trips.
 HANDSHAKE_TIMEOUT_S: Final = 30.0
 _SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
 _IDLE: Final = "nothing came or went for connections.max.idle.ms"
@@ -56,7 +56,7 @@ _LINGER_S: Final = 1.0
 class DrivenNode(Protocol):
     """The node to run: `falkirk.node.node.Node`, one on ZooKeeper, or a stand-in."""
 
-    # Any: a node on ZooKeeper hears and wants what others do not; events and effects of all are as in `falkirk.node`.
+    # Any: a node on ZooKeeper has events and effects of its own beside those of `falkirk.node`.
     def step(self, events: Sequence[Any], now_ms: int) -> Sequence[Any]:
         """Process events and return effects."""
         ...
@@ -111,12 +111,12 @@ class NodeDriver:
         self._tls = ListenerTls() if tls is None else tls
         self._loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
-        # What connections tell that the node has opened, and what no connection tells.
+        # Events of connections that the node has opened, and events that belong to no connection.
         self._events: list[Event | ZooKeeperEvent] = []
         self._controller_listeners = controller_listeners
         self._zookeeper = zookeeper
         self._lanes = tuple(EventLane(_FIRST_STEP_BYTES, node.missing_bytes) for _ in range(2))
-        # Connections that are not read from before the node has heard what they sent.
+        # Connections that are paused until the node has processed what they sent.
         self._held: set[int] = set()
         self._is_step_due = False
         self._wakeup: asyncio.TimerHandle | None = None
@@ -124,16 +124,16 @@ class NodeDriver:
         self._idle = IdleConnections(max_idle_ms)
         self._connect_timeout_s = connect_timeout_ms / 1000
         self._idle_check: asyncio.TimerHandle | None = None
-        # Those that the node knows, by id; connections that it has closed are not among them.
+        # Connections that the node knows, by id, without those that it has closed.
         self._peers: dict[int, Peer] = {}
-        # All that stand, those that are being closed included.
+        # All open connections, including those that are being closed.
         self._standing: set[Peer] = set()
         self._none_standing = asyncio.Event()
         self._connecting: dict[int, asyncio.Task[None]] = {}
-        # Those that the node wants and that shake hands, by id; and all whose handshake has something to do.
+        # Outbound connections during their handshake, by id; and handshakes that must go on.
         self._shaking: dict[int, Peer] = {}
         self._handshakes: deque[Peer] = deque()
-        # The node chooses odd numbers.
+        # Ids of outbound connections are odd; the node chooses them.
         self._next_id = 2
 
     async def run(self) -> Stop:

@@ -92,7 +92,7 @@ class OpenedNode(Generic[C]):
             self.log.write_bug(error)
             return Stop(1, f"{type(error).__name__}: {error}")
         finally:
-            # All of them: uvloop's loop does not end while one listens.
+            # Close all of them: uvloop's loop does not end while a server listens.
             for server in servers:
                 server.close()
             if zookeeper is not None:
@@ -141,7 +141,7 @@ def _stop_on_signals(log: FactLog, driver: NodeDriver) -> None:
 
     def on_signal(number: signal.Signals) -> None:
         nonlocal must_stop
-        log.write(Fact("info", "asked to stop", {"signal": number.name}))
+        log.write(Fact("info", "shutdown requested", {"signal": number.name}))
         if must_stop:
             driver.stop(Stop(1, f"{number.name} for the second time: the node has not ended its work"))
         must_stop = True

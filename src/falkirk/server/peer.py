@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from falkirk.server.tls_session import TlsSession
 
-# Beyond this the peer is no longer read from.
+# Reading from the peer pauses beyond this.
 WRITE_BUFFER_BYTES: Final = 1024 * 1024
-# Beyond this it is cut off: only answers to requests that were read already can add up to it.
+# The connection is closed beyond this; only responses to requests that were already read count.
 UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -53,21 +53,21 @@ class Peer(asyncio.Protocol):
         self.connection_id = connection_id
         self.listener = listener
         self.host = ""
-        # Whether it is counted among the connections that were let in.
+        # Whether it counts for the connection limits.
         self.is_admitted = False
-        # When the handshake must be done.
+        # The deadline of the handshake.
         self.handshake_deadline: asyncio.TimerHandle | None = None
         self._tls = tls
         self._observer = observer
         self._transport: Transport | None = None
         self._cut_off: str | None = None
-        # Why it is not read from: it does not read, or is not heard for now.
+        # Why reading is paused: the peer does not read, or the node is busy.
         self._is_full = False
         self._is_held = False
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Report the connection to the observer."""
-        # A cast: uvloop's transports are none of asyncio's classes.
+        # A cast, because uvloop's transports do not inherit asyncio's classes.
         self._transport = cast("Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
         address = transport.get_extra_info("peername")
@@ -98,7 +98,7 @@ class Peer(asyncio.Protocol):
             self._fail(self._tls, error)
             return
         if self._transport is not None:
-            # What comes meanwhile can wait where it is: nobody knows yet who sends it.
+            # Nothing is read before the handshake: the peer is not authenticated yet.
             self._transport.pause_reading()
             self._observer.peer_waits(self)
 
@@ -190,7 +190,7 @@ class Peer(asyncio.Protocol):
     def _pass_on(self, tls: TlsSession) -> None:
         data = tls.read()
         if self._transport is not None and not self._transport.is_closing():
-            # An answer to what is TLS's own.
+            # TLS's own messages, as after a renegotiation.
             own = tls.outgoing()
             if own:
                 self._transport.write(own)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Requests and answers of a megabyte come and go. By itself glibc gives blocks of that size back to the system at once,
-# which takes as long as what is done with them: each page is cleared and mapped anew (docs/internals/live-path.md).
+# By default glibc returns freed blocks of a megabyte to the system at once, so that each large request has its pages
+# cleared and mapped anew. That costs as much as handling the request (docs/internals/live-path.md).
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
-# The largest that glibc takes for blocks of their own, and what is kept at the end of the heap.
+# The threshold for mapped blocks (its maximum), and how much free memory stays at the end of the heap.
 _OWN_BLOCK_BYTES: Final = 32 << 20
 _KEPT_BYTES: Final = 64 << 20
 

@@ -36,7 +36,7 @@ class StepMeter:
         self.sum_ns = 0
         self._cpu_ns = cpu_ns
         self._steady_ns = steady_ns
-        # Of the current step; of the last one once it has ended.
+        # Durations of the current step, or of the last one between steps.
         self._began_ns = (0, 0)
         self._duration_ns = (0, 0)
         self._silent_until_ns = 0

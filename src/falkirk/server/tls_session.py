@@ -34,9 +34,9 @@ class TlsSession:
         )
         self._has_received = False
         self.is_established = False
-        # Whether the peer has said that it sends no more; it waits for us to say the same.
+        # Whether the peer has sent close_notify; it waits for ours.
         self.is_ended = False
-        # The subject of the peer's certificate, which was verified; None if it has shown none.
+        # The subject of the peer's verified certificate; None without a certificate.
         self.peer_name: str | None = None
 
     def receive(self, data: bytes) -> None:

@@ -21,7 +21,7 @@ _KEYWORDS: Final[Mapping[str, str]] = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-# Types of text, and how their bytes are read; what has another type is shown in hex.
+# String types and their encodings; values of other types are shown in hex.
 _ENCODINGS: Final[Mapping[int, str]] = {
     0x0C: "utf-8",
     0x13: "ascii",
@@ -80,7 +80,7 @@ def _object_identifier(data: bytes) -> str:
         if not byte & 0x80:
             numbers.append(number)
             number = 0
-    # The first two are in one: 0 to 2, and what may be as large as it likes below 2 alone.
+    # The first two arcs share a number: the first is 0 to 2, and only under 2 may the second exceed 39.
     first = min(numbers[0] // 40, 2)
     return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
 

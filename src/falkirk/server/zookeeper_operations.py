@@ -52,7 +52,7 @@ _REFUSALS: Final = {
     NotReadOnlyCallError: KeeperError.READ_ONLY,
     NoAuthError: KeeperError.NO_AUTH,
     ConnectionLoss: KeeperError.CONNECTION_LOSS,
-    # Neither says whether it was done.
+    # Neither error tells whether the operation was applied.
     OperationTimeoutError: KeeperError.CONNECTION_LOSS,
     SessionExpiredError: KeeperError.SESSION_EXPIRED,
 }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HOST: Final = "127.0.0.1"
 LOG_FILE: Final = "zookeeper.log"
 _MAIN: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-# A few znodes and a few clients; and it is to be there soon.
+# Small: a few znodes and clients. It should start quickly.
 _JAVA_OPTIONS: Final = (
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -109,7 +109,7 @@ class ZooKeeperServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C in a terminal is for whoever started it, who stops it after its clients.
+                # A group of its own: on Ctrl-C the parent stops it after its clients.
                 start_new_session=True,
             )
         try:
@@ -171,7 +171,7 @@ def find_class_path(given: str | None) -> str:
             "ZooKeeper), or install the extra `spark` (pip install 'falkirk[spark]'), which brings one"
         )
     jars = Path(spark.submodule_search_locations[0]) / "jars"
-    # Few of some 250: looking through all of them would take a second.
+    # Only a few of the 250 jars: opening all of them would take a second.
     found = [jar for pattern in _JARS for jar in sorted(jars.glob(pattern))]
     if not found:
         raise ServerError(f"{jars}: no ZooKeeper is there; name its jars with --class-path")

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 _CLOSE_TIMEOUT_S: Final = 2.0
 _REOPEN_S: Final = 0.5
 _TRIES_MAX: Final = 4
-# A busy server may take so long.
+# How long a busy server may take.
 _TRY_MS_MIN: Final = 2_000
-# As often as Kafka's client tries.
+# The interval of Kafka's client.
 _RECONNECT_MAX_S: Final = 1.0
 
 
@@ -87,7 +87,7 @@ class ZooKeeperSession:
         """Execute an effect; its result is reported later, never before this returns."""
         match effect:
             case OpenSession():
-                # Where sessions end as soon as they begin the node must not turn round and round.
+                # Do not spin if sessions end as soon as they begin.
                 self._opening = self._loop.call_at(max(self._loop.time(), self._may_open_at), self._open)
             case CloseSession():
                 self._end()
@@ -153,13 +153,13 @@ class _Client:
         self._is_connected = False
         self._session_id = 0
         self._has_chroot = not self._chroot
-        # Asked for and not begun; begun and not answered.
+        # Requests that wait, and requests in flight.
         self._waiting: deque[AskZooKeeper] = deque()
         self._begun: set[int] = set()
-        # What the node waits to hear of: paths whose data, and whose children, are watched. Dictionaries for the order.
+        # Watched paths: of data, and of children. Dictionaries, for their order.
         self._watched_data: dict[str, None] = {}
         self._watched_children: dict[str, None] = {}
-        # What kazoo has said since there was a connection: it says the same at each try.
+        # Kazoo's messages since the last connection: it repeats them at each attempt.
         self._logged: set[str] = set()
         self._client = KazooClient(
             _often(hosts, session_timeout_ms),
@@ -213,7 +213,7 @@ class _Client:
         self._post(self._write_message, message)
 
     def _post(self, call: Callable[..., None], *args: Any) -> None:  # Any: what `call` takes
-        # Where the loop has ended nobody is there to hear of it.
+        # The loop may have ended.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call, *args)
 
@@ -256,7 +256,7 @@ class _Client:
             self._operations.begin(request.operation, partial(self._post, self._answer, request.request_id))
 
     def _answer(self, request_id: int, answer: Answer) -> None:
-        # Kazoo answers twice what is asked while it closes.
+        # Kazoo completes a request twice that is sent while it closes.
         if self._is_over or request_id not in self._begun:
             return
         self._begun.remove(request_id)

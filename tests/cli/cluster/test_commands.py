@@ -86,7 +86,7 @@ def test_the_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         cluster.process.send_signal(signal.SIGINT)
         # Controllers that leave wait for each other; whoever does not want to wait says so again.
         log = tmp_path / "node-2" / "server.log"
-        while "asked to stop" not in log.read_text():
+        while "shutdown requested" not in log.read_text():
             assert cluster.process.poll() is None
             time.sleep(0.02)
         assert cluster.stop() == (1, "the cluster has not ended in order\n")

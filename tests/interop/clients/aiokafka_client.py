@@ -30,12 +30,12 @@ class AiokafkaClient:
         self, name: str, *, partitions: int = 1, replication_factor: int = 2, configs: Mapping[str, str] | None = None
     ) -> None:
         topic = NewTopic(name, partitions, replication_factor, topic_configs=dict(configs or {}))
-        told = self._ask(lambda admin: admin.create_topics([topic]))
-        _check(told.topic_errors[0][1])
+        reported = self._ask(lambda admin: admin.create_topics([topic]))
+        _check(reported.topic_errors[0][1])
 
     def delete_topic(self, name: str) -> None:
-        told = self._ask(lambda admin: admin.delete_topics([name]))
-        _check(told.topic_error_codes[0][1])
+        reported = self._ask(lambda admin: admin.delete_topics([name]))
+        _check(reported.topic_error_codes[0][1])
 
     def topics(self) -> set[str]:
         return set(self._ask(lambda admin: admin.list_topics()))
@@ -54,19 +54,19 @@ class AiokafkaClient:
 
     def set_topic_config(self, name: str, key: str, value: str) -> None:
         resource = ConfigResource(ConfigResourceType.TOPIC, name, {key: value})
-        (told,) = self._ask(lambda admin: admin.alter_configs([resource]))
-        _check(told.resources[0][0])
+        (reported,) = self._ask(lambda admin: admin.alter_configs([resource]))
+        _check(reported.resources[0][0])
 
     def topic_config(self, name: str, key: str) -> str:
         resource = ConfigResource(ConfigResourceType.TOPIC, name)
-        (told,) = self._ask(lambda admin: admin.describe_configs([resource]))
-        code, _, _, _, entries = told.resources[0]
+        (reported,) = self._ask(lambda admin: admin.describe_configs([resource]))
+        code, _, _, _, entries = reported.resources[0]
         _check(code)
         return {entry[0]: entry[_VALUE_AT] for entry in entries}[key]
 
     def describe_cluster(self) -> tuple[str, set[int]]:
-        told = self._ask(lambda admin: admin.describe_cluster())
-        return told["cluster_id"], {broker["node_id"] for broker in told["brokers"]}
+        reported = self._ask(lambda admin: admin.describe_cluster())
+        return reported["cluster_id"], {broker["node_id"] for broker in reported["brokers"]}
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         where = TopicPartition(topic, partition)
@@ -154,14 +154,14 @@ class AiokafkaClient:
             await consumer.stop()
 
     def _ask(self, ask: Callable[[AIOKafkaAdminClient], Awaitable[Any]]) -> Any:  # Any: as the library
-        async def asked() -> Any:  # Any: as the library
+        async def requested() -> Any:  # Any: as the library
             if self._admin is None:
                 admin = AIOKafkaAdminClient(**self._config)
                 await _started(admin)
                 self._admin = admin
             return await ask(self._admin)
 
-        return self._run(asked())
+        return self._run(requested())
 
     def _run(self, work: Awaitable[T]) -> T:
         async def in_time() -> T:

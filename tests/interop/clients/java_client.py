@@ -34,12 +34,12 @@ class JavaPrograms:
         line = process.stdout.readline()
         if not line:
             raise AssertionError(f"{self._program} has ended: {self._errors_file(release).read_text()[-4000:]}")
-        told = json.loads(line)
-        if "error" not in told:
-            return told["result"]
-        if told["class"] in _NOT_CONNECTED:
-            raise NotConnectedError(told["message"])
-        raise RefusedError(told["error"], told["message"])
+        reported = json.loads(line)
+        if "error" not in reported:
+            return reported["result"]
+        if reported["class"] in _NOT_CONNECTED:
+            raise NotConnectedError(reported["message"])
+        raise RefusedError(reported["error"], reported["message"])
 
     def close(self) -> None:
         """End all JVMs."""
@@ -110,8 +110,8 @@ class JavaClient:
         return value
 
     def describe_cluster(self) -> tuple[str, set[int]]:
-        told = self._ask("describe_cluster")
-        return told["cluster_id"], set(told["nodes"])
+        reported = self._ask("describe_cluster")
+        return reported["cluster_id"], set(reported["nodes"])
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         low: int = self._ask("delete_records", topic=topic, partition=partition, before=before)

@@ -69,10 +69,12 @@ class KafkaPythonClient:
 
     def set_topic_config(self, name: str, key: str, value: str) -> None:
         with _refusals():
-            told = self._admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, {key: value})])
+            reported = self._admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, {key: value})])
         # It tells errors of configs as text alone.
-        if told["topic"][name] != "OK":
-            raise RefusedError(int(told["topic"][name].partition("]")[0].removeprefix("[Error ")), told["topic"][name])
+        if reported["topic"][name] != "OK":
+            raise RefusedError(
+                int(reported["topic"][name].partition("]")[0].removeprefix("[Error ")), reported["topic"][name]
+            )
 
     def topic_config(self, name: str, key: str) -> str:
         resource = ConfigResource(ConfigResourceType.TOPIC, name)
@@ -83,8 +85,8 @@ class KafkaPythonClient:
 
     def describe_cluster(self) -> tuple[str, set[int]]:
         with _refusals():
-            told = self._admin.describe_cluster()
-        return told["cluster_id"], {broker["broker_id"] for broker in told["brokers"]}
+            reported = self._admin.describe_cluster()
+        return reported["cluster_id"], {broker["broker_id"] for broker in reported["brokers"]}
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         where = TopicPartition(topic, partition)
@@ -101,8 +103,8 @@ class KafkaPythonClient:
             ResourcePattern(ResourceType.TOPIC, acl.topic),
         )
         with _refusals():
-            told = self._admin.create_acls([made])
-        assert not told["failed"]
+            reported = self._admin.create_acls([made])
+        assert not reported["failed"]
 
     def acls(self, topic: str) -> list[Acl]:
         with _refusals():

@@ -63,8 +63,8 @@ class LibrdkafkaClient:
         return value
 
     def describe_cluster(self) -> tuple[str, set[int]]:
-        told = self._result(self._admin.describe_cluster(request_timeout=self._patience_s))
-        return told.cluster_id, {node.id for node in told.nodes}
+        reported = self._result(self._admin.describe_cluster(request_timeout=self._patience_s))
+        return reported.cluster_id, {node.id for node in reported.nodes}
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         where = ck.TopicPartition(topic, partition, before)

@@ -44,13 +44,13 @@ def test_spark_writes_rows_and_reads_them_back(
         command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    everything = told["all"]
+    reported = json.loads(done.stdout.splitlines()[-1])
+    everything = reported["all"]
     assert sorted(row[3] for row in everything) == sorted(f"value-{number}" for number in range(ROWS))
     for partition, _, key, value, headers in everything:
         number = value.removeprefix("value-")
         assert (key, partition, headers) == (f"key-{number}", int(number) % 3, [["number", number]])
     offsets = [row[1] for row in everything if row[0] == 0]
     assert offsets == list(range(len(offsets)))
-    assert told["some"] == [row for row in everything if row[0] > 0 or 3 <= row[1] < 5]
-    assert told["later"] == []
+    assert reported["some"] == [row for row in everything if row[0] > 0 or 3 <= row[1] < 5]
+    assert reported["later"] == []

@@ -30,22 +30,22 @@ class Judged:
 
 def judge(release: str, partitions: Iterable[tuple[str, Sequence[LogEntry]]]) -> list[Judged]:
     """Let a release load partitions, each with its loader (see LoadJudge.java), in one JVM."""
-    asked = list(partitions)
-    answers = iter(_answers(release, [line for loader, entries in asked for line in _lines(loader, entries)]))
-    return [_read(answers, sum(isinstance(entry, LoggedRecord) for entry in entries)) for _, entries in asked]
+    requested = list(partitions)
+    answers = iter(_answers(release, [line for loader, entries in requested for line in _lines(loader, entries)]))
+    return [_read(answers, sum(isinstance(entry, LoggedRecord) for entry in entries)) for _, entries in requested]
 
 
 def configured(release: str, brokers: Iterable[Mapping[str, str]]) -> list[str]:
     """Return which group coordinator a release runs with each of these properties: "old", "new", or "fails ..."."""
-    asked = [" ".join(["C", *(_hex(f"{key}={value}".encode()) for key, value in each.items())]) for each in brokers]
-    return _answers(release, asked)[: len(asked)]
+    requested = [" ".join(["C", *(_hex(f"{key}={value}".encode()) for key, value in each.items())]) for each in brokers]
+    return _answers(release, requested)[: len(requested)]
 
 
-def _answers(release: str, asked: Sequence[str]) -> list[str]:
+def _answers(release: str, requested: Sequence[str]) -> list[str]:
     classes = _compiled(release)
     command = jvm_command(release, "LoadJudge", [], heap_mb=1024, log_level="off", jars=[classes])
     done = subprocess.run(
-        command, input="\n".join(asked) + "\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        command, input="\n".join(requested) + "\n", capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
     )
     if done.returncode != 0:
         raise KafkaProgramError(f"LoadJudge of Kafka {release}", done.returncode, done.stderr)

@@ -25,9 +25,9 @@ def main() -> None:
     logs = [log for log in variants(seed=93, count=LOGS) if log]
     verdicts: list[dict[str, str]] = [{} for _ in logs]
     for release, loaders in LOADERS.items():
-        asked = [(loader, log) for loader in loaders for log in logs]
+        requested = [(loader, log) for loader in loaders for log in logs]
         for (loader, _), index, judged in zip(
-            asked, [index for _ in loaders for index in range(len(logs))], judge(release, asked), strict=True
+            requested, [index for _ in loaders for index in range(len(logs))], judge(release, requested), strict=True
         ):
             letters = "".join(verdict[0].upper() for verdict in judged.verdicts)
             verdicts[index][f"{release} {loader}"] = letters + ("!" if judged.end.startswith("fails") else "")

@@ -20,7 +20,7 @@ GROUPS_OF_A_KIND = 400
 def judged(tmp_path_factory):
     """Groups of every kind with Kafka's assignments: {kind: [(group, our assignments, Kafka's)]}."""
     random = Random(20_848)
-    asked = [
+    requested = [
         (kind, assignor, group)
         for kind, assignor, is_homogeneous, has_small_ids in (
             ("range homogeneous", RangeAssignor(), True, False),
@@ -36,10 +36,10 @@ def judged(tmp_path_factory):
         if group.is_homogeneous == is_homogeneous
     ]
     path = tmp_path_factory.mktemp("assignors") / "groups.jsonl"
-    path.write_text("".join(json.dumps(_line(assignor.name, group)) + "\n" for _, assignor, group in asked))
+    path.write_text("".join(json.dumps(_line(assignor.name, group)) + "\n" for _, assignor, group in requested))
     answers = run_program("Assign", [str(path)]).splitlines()
     cases = {}
-    for (kind, assignor, group), answer in zip(asked, answers, strict=True):
+    for (kind, assignor, group), answer in zip(requested, answers, strict=True):
         cases.setdefault(kind, []).append((group, assignor.assign(group), _read(group, answer)))
     return cases
 

@@ -211,13 +211,13 @@ class History:
         self.ours.append(({}, [], self._described()))
 
     def _do(self, action, line: str | None = None):
-        answered, written, asked = set(self.world.answers), len(self.world.log), len(self.world.requests)
+        answered, written, requested = set(self.world.answers), len(self.world.log), len(self.world.requests)
         made = len(self.ids.made)
         result = action()
         for each in self.ids.made[made:]:
             self.lines.append(f"U {each.hex()}")
             self.ours.append(({}, [], None))
-        for name, version, token, data in self.world.requests[asked:]:
+        for name, version, token, data in self.world.requests[requested:]:
             line = f"Q {name} {version} {token} {data.hex()}"
         if line is not None:
             self.lines.append(line)
@@ -258,8 +258,8 @@ def test_kafkas_coordinator_answers_and_writes_as_ours_does(tmp_path):
             where = f"seed {seed}, line {number}: {line}"
             alone = {token: answer for token, answer in answers.items() if token not in kafkas[0]}
             assert {ErrorCode(answer.error_code) for answer in alone.values()} <= TOLD_BY_OURS_ALONE, (where, alone)
-            told = {token: _sorted(answers[token]) for token in answers.keys() & kafkas[0].keys()}
-            assert told == kafkas[0], where
+            reported = {token: _sorted(answers[token]) for token in answers.keys() & kafkas[0].keys()}
+            assert reported == kafkas[0], where
             assert [_sorted(each) for each in written] == kafkas[1], where
             if described is not None:
                 assert described == kafkas[2], where

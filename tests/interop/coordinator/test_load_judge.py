@@ -76,8 +76,8 @@ def test_a_broker_does_not_start_with_a_protocol_that_it_does_not_know(release):
 
 
 def agree(release, logs):
-    asked = [(loader, log) for loader in LOADERS[release] for log in logs if log]
-    for (loader, log), judged in zip(asked, judge(release, asked), strict=True):
+    requested = [(loader, log) for loader in LOADERS[release] for log in logs if log]
+    for (loader, log), judged in zip(requested, judge(release, requested), strict=True):
         differences = compare(Release.parse(release), CoordinatorKind(loader), log, judged)
         assert not differences, f"{loader} coordinator of {release}: {differences[:3]}"
 

@@ -37,8 +37,8 @@ class RecordingWorld(MixedWorld):
             "group.consumer.assignors": "range",
             "group.consumer.assignment.interval.ms": 0,
         }
-        told = " ".join(f"{key}={value}" for key, value in configs.items())
-        self.note(f"N {self.context.now_ms} {self.settings.group_max_size} {told}")
+        reported = " ".join(f"{key}={value}" for key, value in configs.items())
+        self.note(f"N {self.context.now_ms} {self.settings.group_max_size} {reported}")
         for name in self.topics.names():
             self.note(f"M {name} {self.id(name).hex()} {self.topics.partitions_of(name)}")
         for record in (record for batch in self.batches for record in batch):
@@ -55,12 +55,12 @@ class RecordingWorld(MixedWorld):
         self._note(request, version, token)
         return token
 
-    def beat(self, member_id, epoch, **asked):
+    def beat(self, member_id, epoch, **requested):
         self._tokens += 1
         token = self._tokens
         protocol = self.protocol
         self.protocol = _Noted(protocol)
-        self.answers[token] = response = super().beat(member_id, epoch, **asked)
+        self.answers[token] = response = super().beat(member_id, epoch, **requested)
         self._note(self.protocol.request, 1, token)
         self.protocol = protocol
         return response

@@ -134,9 +134,9 @@ def changing_pairs(servers: str) -> Iterator[Pair]:
 
 def _pairs(text: str, servers: str, values: Mapping[str, str]) -> Iterator[Pair]:
     calls = text.strip().splitlines()
-    told = run_tools(*(_tool_words(call.format(own=TOOLS_OWN, **values).split(), servers) for call in calls))
-    for call, answer in zip(calls, told, strict=True):
-        ours = _asked_of_falkirk(_our_words(call.format(own=OUR_OWN, **values).split(), servers))
+    reported = run_tools(*(_tool_words(call.format(own=TOOLS_OWN, **values).split(), servers) for call in calls))
+    for call, answer in zip(calls, reported, strict=True):
+        ours = _run_falkirk(_our_words(call.format(own=OUR_OWN, **values).split(), servers))
         theirs = Answer(status=answer.status, output=masked(answer.output))
         yield Pair(
             call=call, tool=_in_order(theirs) if "--list" in call and answer.status == 0 else theirs, falkirk=ours
@@ -190,9 +190,9 @@ def _with_server(words: Sequence[str], servers: str) -> list[str]:
     return [*words] if "--bootstrap-server" in words else [*words, "--bootstrap-server", servers]
 
 
-def _asked_of_falkirk(words: Sequence[str]) -> Answer:
-    told = io.StringIO()
-    with redirect_stdout(told), redirect_stderr(told), pytest.raises(SystemExit) as ended:
+def _run_falkirk(words: Sequence[str]) -> Answer:
+    reported = io.StringIO()
+    with redirect_stdout(reported), redirect_stderr(reported), pytest.raises(SystemExit) as ended:
         main(words)
     assert isinstance(ended.value.code, int)
-    return Answer(status=int(ended.value.code), output=masked(told.getvalue()))
+    return Answer(status=int(ended.value.code), output=masked(reported.getvalue()))

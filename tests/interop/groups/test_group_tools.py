@@ -72,9 +72,9 @@ def check_the_checks(running: Ended, removed: Ended, again: Ended, *, stopped: E
         "simple": "readable",
         "static-live": "readable",
     }
-    told = ("groups", "partitions", "skipped")
+    reported = ("groups", "partitions", "skipped")
     for ended in (running, again):
-        assert {key: ended.document[key] for key in told} == {key: stopped.document[key] for key in told}
+        assert {key: ended.document[key] for key in reported} == {key: stopped.document[key] for key in reported}
     [config] = running.document["group_configs"]
     assert (config["where"], config["name"]) == ("modern-left", "consumer.session.timeout.ms")
     assert removed.document["removed_group_configs"] == [config]

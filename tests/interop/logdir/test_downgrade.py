@@ -178,7 +178,7 @@ def test_no_file_of_the_source_changes_when_the_result_boots_writes_and_truncate
 def test_undo_brings_back_all_that_was_dropped_and_keeps_what_was_written_since(
     source: Source, at_39: Lowered, clusters: Clusters, tmp_path: Path
 ) -> None:
-    told = logdir("undo", at_39.out / "result", "--bundle", at_39.ledger["bundle"], "--out", tmp_path / "result")
+    reported = logdir("undo", at_39.out / "result", "--bundle", at_39.ledger["bundle"], "--out", tmp_path / "result")
     assert logdir("verify", tmp_path / "result", "--release", "4.3.1")["ok"]
     cluster = clusters.adopt(source.cluster.moved_to(tmp_path / "result", "4.3.1", home=tmp_path / "run"))
     with cluster.running():
@@ -187,7 +187,7 @@ def test_undo_brings_back_all_that_was_dropped_and_keeps_what_was_written_since(
     assert {state["leader"] for state in leaders["partitions"].values()} == {1}
     # Each partition had a leader since, so that its eligible leader replicas of then mean nothing any more.
     lost = [loss["key"] for loss in at_39.ledger["losses"] if loss["kind"] == "elr_to_isr"]
-    assert sorted(conflict.partition(":")[0] for conflict in told["conflicts"]) == sorted(lost)
+    assert sorted(conflict.partition(":")[0] for conflict in reported["conflicts"]) == sorted(lost)
 
 
 @pytest.mark.full

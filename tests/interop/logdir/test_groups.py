@@ -93,9 +93,9 @@ def test_400_reads_the_image_that_440_itself_would_write_but_for_the_ledger(lowe
 
 def test_undo_gives_440_its_share_and_streams_groups_back(lowered: Lowered, clusters: Clusters, tmp_path: Path) -> None:
     result = tmp_path / "result"
-    told = logdir("undo", lowered.out / "result", "--bundle", lowered.ledger["bundle"], "--out", result)
+    reported = logdir("undo", lowered.out / "result", "--bundle", lowered.ledger["bundle"], "--out", result)
     removed = [loss for loss in lowered.ledger["losses"] if loss["kind"] == "group_record"]
-    assert told["restored"]["group_records"] == len(removed)
+    assert reported["restored"]["group_records"] == len(removed)
     cluster = clusters.adopt(lowered.source.moved_to(result, "4.4.0", home=tmp_path / "run"))
     with cluster.running():
         answered = ask(cluster, like=lowered.before)
@@ -113,9 +113,9 @@ def test_without_taking_records_out_400_fails_to_load_those_partitions(
         shutil.rmtree(log_dir / partition.name)
         shutil.copytree(partition, log_dir / partition.name)
     with clusters.adopt(again).running():
-        told = ask(again, like=lowered.before)["groups"]["coordinators"]
+        reported = ask(again, like=lowered.before)["groups"]["coordinators"]
         log = again.nodes[1].log_text()
-    failed = {number for number, state in told.items() if state != "loaded"}
+    failed = {number for number, state in reported.items() if state != "loaded"}
     assert failed == {path.name.rpartition("-")[2] for path in removed}
     assert coordinator_errors(log)
 

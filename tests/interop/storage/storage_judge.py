@@ -18,8 +18,8 @@ def ask(program: str, release: str, lines: Sequence[str]) -> list[str]:
     """The output of a program, in one JVM."""
     classes = _compiled(program, release)
     command = jvm_command(release, program, [], heap_mb=1024, log_level="off", jars=[classes])
-    asked = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    requested = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(command, input=requested, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode != 0:
         raise KafkaProgramError(f"{program} of Kafka {release}", done.returncode, done.stderr)
     # Messages may hold characters that splitlines takes for ends of lines.

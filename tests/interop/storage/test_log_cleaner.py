@@ -45,7 +45,7 @@ def test_any_log_is_compacted_as_kafka_does_it(tmp_path, first_seed, count):
         for path in tmp_path.glob("*/c-0/*"):
             # By this Kafka tells the age of a segment that has become empty.
             os.utime(path, (NOW / 1000, NOW / 1000))
-        lines = [asked(tmp_path / str(seed) / "c-0", configs[seed], checkpoints[seed], now_ms) for seed in seeds]
+        lines = [requested(tmp_path / str(seed) / "c-0", configs[seed], checkpoints[seed], now_ms) for seed in seeds]
         answers = ask("CleanerJudge", RELEASE, lines)
         for seed, answer in zip(seeds, answers, strict=True):
             log = reopened(disks[seed], configs[seed])
@@ -58,7 +58,7 @@ def test_any_log_is_compacted_as_kafka_does_it(tmp_path, first_seed, count):
                 checkpoints[seed] = kafkas[2]
 
 
-def asked(directory, config, checkpoint, now_ms):
+def requested(directory, config, checkpoint, now_ms):
     configs = {
         "cleanup.policy": "compact",
         "internal.segment.bytes": config.segment_bytes,

@@ -60,7 +60,7 @@ def broker(kafka_turn, chroot, tmp_path):
         broker.kill()
 
 
-def asked(broker, request):
+def requested(broker, request):
     async def ask():
         connection = NodeConnection(Endpoint("127.0.0.1", broker.layout.broker_port), ClientConfig())
         try:
@@ -72,13 +72,13 @@ def asked(broker, request):
 
 
 def brokers_known(broker):
-    response = asked(broker, DescribeClusterRequest())
+    response = requested(broker, DescribeClusterRequest())
     assert isinstance(response, DescribeClusterResponse)
     return {(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
 
 
 def epoch_known(broker):
-    response = asked(broker, ApiVersionsRequest(client_software_name="falkirk", client_software_version="1"))
+    response = requested(broker, ApiVersionsRequest(client_software_name="falkirk", client_software_version="1"))
     assert isinstance(response, ApiVersionsResponse)
     return response.finalized_features_epoch
 

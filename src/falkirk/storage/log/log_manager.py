@@ -52,7 +52,7 @@ class LogManager:
     """Opens, creates, moves and deletes logs; does the housekeeping in steps.
 
     A log directory that fails is taken offline, with its logs and no others: a caller that gets an OSError from a log
-    calls `take_offline`; `pop_failed` returns those that fail during housekeeping. Directories are known by path and by
+    calls `mark_offline`; `pop_failed` returns those that fail during housekeeping. Directories are known by path and by
     id. `cordoned_log_dirs`: paths of those that get no new logs (KIP-1066), unless one is named explicitly or there are
     no others.
     """
@@ -225,9 +225,8 @@ class LogManager:
         """Return the usage of a log directory's file system. Raises OSError."""
         return self._disk.usage(log_dir)
 
-    def take_offline(self, log_dir: str, error: OSError) -> None:
+    def mark_offline(self, log_dir: str) -> None:
         """Stop using a log directory."""
-        del error
         directory = self._directories.pop(log_dir, None)
         if directory is None:
             return
@@ -380,7 +379,7 @@ class LogManager:
 
     def _fail(self, log_dir: str, error: OSError) -> None:
         self._failed.setdefault(log_dir, error)
-        self.take_offline(log_dir, error)
+        self.mark_offline(log_dir)
 
 
 def _plain(partition: TopicPartition) -> str:

@@ -113,8 +113,8 @@ class ReplicaChanges:
         """Drop what is not applied yet: the broker stops."""
         self._pending.clear()
 
-    def take_offline(self, log_dir: str) -> None:
-        """Take the replicas in a failed directory offline."""
+    def mark_offline(self, log_dir: str) -> None:
+        """Mark the replicas in a failed directory offline."""
         for partition in self._partitions:
             future = partition.future_log
             if future is not None and log_dir_of(future) == log_dir:

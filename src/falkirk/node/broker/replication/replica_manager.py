@@ -296,8 +296,8 @@ class ReplicaManager:
         """Take a directory and its replicas offline; without any, or that of the metadata, the broker stops."""
         if not self._log_dirs.fail(log_dir, error):
             return
-        self.logs.take_offline(log_dir, error)
-        self._changes.take_offline(log_dir)
+        self.logs.mark_offline(log_dir)
+        self._changes.mark_offline(log_dir)
         config = self.context.config
         if log_dir == config.metadata_log_dir:
             self._fatal = f"Shutdown broker because the metadata log dir {log_dir} has failed"
