@@ -1,6 +1,7 @@
 """Nodes as processes, real Kafka's and ours, formatted and configured alike, on free ports of this host."""
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from support.kafka_peer import RELEASE, Peer
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -61,22 +63,36 @@ class Server:
 
 @contextmanager
 def kafka_servers(
-    kafka: Peer, folder: Path, count: int, *, roles: str, properties: Mapping[str, object] = NO_PROPERTIES
+    kafka: Peer,
+    folder: Path,
+    count: int,
+    *,
+    roles: str,
+    properties: Mapping[str, object] = NO_PROPERTIES,
+    snapshot: Path | None = None,
 ) -> Iterator[list[Server]]:
-    """Run a cluster of real nodes with these roles during the block; an existing folder is continued."""
+    """Run a cluster of real nodes with these roles during the block; an existing folder is continued.
+
+    `snapshot`: of the metadata that a new cluster begins with.
+    """
     java = (kafka.java, *SERVER_JVM_OPTIONS, "-cp", kafka.class_path)
     program = Program((*java, "kafka.tools.StorageTool"), (*java, "kafka.Kafka"), properties=properties)
-    with _servers(program, folder, count, roles) as servers:
+    with _servers(program, folder, count, roles, snapshot) as servers:
         yield servers
 
 
 @contextmanager
 def falkirk_servers(
-    folder: Path, count: int, *, roles: str = "controller", properties: Mapping[str, object] = NO_PROPERTIES
+    folder: Path,
+    count: int,
+    *,
+    roles: str = "controller",
+    properties: Mapping[str, object] = NO_PROPERTIES,
+    snapshot: Path | None = None,
 ) -> Iterator[list[Server]]:
-    """Run a cluster of our nodes with these roles, as the same release, during the block."""
+    """Run a cluster of our nodes with these roles, as the same release, during the block; `snapshot` as above."""
     program = Program((str(PROGRAM), "storage"), (str(PROGRAM), "serve"), ("--release", RELEASE), properties)
-    with _servers(program, folder, count, roles) as servers:
+    with _servers(program, folder, count, roles, snapshot) as servers:
         yield servers
 
 
@@ -90,7 +106,7 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def _servers(program: Program, folder: Path, count: int, roles: str) -> Iterator[list[Server]]:
+def _servers(program: Program, folder: Path, count: int, roles: str, snapshot: Path | None) -> Iterator[list[Server]]:
     ports = free_ports(2 * count)
     controllers, brokers = ports[:count], ports[count:]
     started: list[tuple[subprocess.Popen[bytes], Path]] = []
@@ -104,6 +120,10 @@ def _servers(program: Program, folder: Path, count: int, roles: str) -> Iterator
             command = [*program.storage, "format", "--cluster-id", CLUSTER_ID, "--config", str(config)]
             command += ["--ignore-formatted", *program.options]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if snapshot is not None:
+                partition = home / "log" / METADATA_DIRECTORY
+                partition.mkdir(exist_ok=True)
+                shutil.copy(snapshot, partition)
             log = home / "server.log"
             with log.open("wb") as output:
                 command = [*program.serve, str(config), *program.options]

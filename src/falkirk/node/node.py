@@ -102,7 +102,7 @@ class Node:
             startup.log,
             random,
             now_ms,
-            is_ready_to_lead=lambda: self.standby.current is not None,
+            is_ready_to_lead=lambda: self.standby.current is not None and not applier.is_busy,
         )
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
         self._views = Views(step, self._raft, applier, startup.log, self._controllership)
