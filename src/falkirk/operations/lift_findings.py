@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 SHOWN_PARTITIONS: Final = 20
 _CLASSIC_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.SIMPLE})
+_CLASSIC_BEFORE: Final = "restart them with group.protocol=classic before"
+_BEFORE: Final[Mapping[str, str]] = {
+    GroupType.CONSUMER: _CLASSIC_BEFORE,
+    GroupType.STREAMS: _CLASSIC_BEFORE,
+    GroupType.SHARE: "stop them before",
+}
 AUTO_JOIN: Final = "controller.quorum.auto.join.enable"
 # Since 4.1 static voters can be made dynamic while they run.
 _RAISES_KRAFT_VERSION: Final = MetadataVersion.parse("4.1-IV0")
@@ -141,7 +147,7 @@ def refused_members(groups: Iterable[ReportedGroup]) -> Iterator[LedgerWarning]:
                 fields={"group": group.group, "type": group.type, "members": group.members},
                 text=f"group {group.group} ({group.type}) has {group.members} members: they get UNSUPPORTED_VERSION "
                 "when the level is lowered, and its partitions are not read until their session ends (45 s by "
-                "default); restart them with group.protocol=classic before",
+                f"default); {_BEFORE[group.type]}",
             )
 
 

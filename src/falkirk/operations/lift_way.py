@@ -140,6 +140,10 @@ def _joins_again(layout: QuorumLayout) -> str | None:
     )
 
 
+def _voters(node_ids: Sequence[int]) -> str:
+    return f"the JVM voter{'s' if len(node_ids) > 1 else ''} {', '.join(map(str, node_ids))}"
+
+
 def _names(node_ids: Sequence[int]) -> str:
     return f"node{'s' if len(node_ids) > 1 else ''} {', '.join(map(str, node_ids))}"
 
@@ -174,14 +178,14 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Ite
         yield Step(action="falkirk reads the log as an observer, without registering", interruption=_NONE)
         yield Step(action="add falkirk as a voter, and wait until it leads", interruption=_ELECTION)
         yield Step(
-            action=f"remove the JVM voters {', '.join(map(str, voters))}: they stay as observers of falkirk",
+            action=f"remove {_voters(voters)}: what is removed stays as an observer of falkirk",
             interruption=_HAND_OVER,
         )
         yield Step(
             action=f"lower the levels to {level}; brokers and controllers take the snapshot", interruption=_HAND_OVER
         )
         yield Step(
-            action=f"add {', '.join(map(str, voters))} again with their directory ids, and wait for their logs",
+            action=f"add {_voters(voters)} again by directory id, and wait until the log is there",
             interruption=_NONE,
         )
         yield Step(action="hand the lead to a JVM voter, stop falkirk, remove it as a voter", interruption=_ELECTION)

@@ -1,0 +1,90 @@
+"""What a cluster shows of itself to who may not see everything."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fake_node import FakeNode, ranges
+
+from falkirk.mirror.cluster_mirror import LiveSource
+from falkirk.operations.errors import OperationError
+from falkirk.operations.lift_observation import METADATA, observe
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from falkirk.protocol.messages.describe_cluster_response import DescribeClusterBroker
+from falkirk.protocol.messages.describe_configs_response import DescribeConfigsResult
+from falkirk.protocol.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
+
+RANGES = ranges(api18="0-4", api3="10-12", api16="0-5", api32="1-4", api55="0-2", api60="0-2")
+REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+class Broker:
+    """The only broker, whose user may describe its topic, and nothing of the cluster."""
+
+    def __init__(self) -> None:
+        self.endpoint = None
+
+    def answer(self, received):
+        if received.api_key == 18:
+            return None
+        match received.message():
+            case DescribeClusterRequest():
+                broker = DescribeClusterBroker(1, self.endpoint.host, self.endpoint.port)
+                return DescribeClusterResponse(cluster_id="c", controller_id=1, brokers=[broker])
+            case DescribeQuorumRequest():
+                return DescribeQuorumResponse(error_code=REFUSED)
+            case DescribeConfigsRequest():
+                return DescribeConfigsResponse(results=[DescribeConfigsResult(error_code=REFUSED)])
+            case ListGroupsRequest():
+                return ListGroupsResponse(error_code=REFUSED)
+            case MetadataRequest():
+                partitions = [
+                    MetadataResponsePartition(partition_index=0, replica_nodes=[1, 2], isr_nodes=[1]),
+                    MetadataResponsePartition(partition_index=1, replica_nodes=[1, 2], isr_nodes=[2, 1]),
+                ]
+                return MetadataResponse(topics=[MetadataResponseTopic(0, "t", bytes(16), partitions=partitions)])
+
+
+def observed(api_ranges, folder):
+    async def story():
+        broker, notices = Broker(), []
+        async with FakeNode(api_ranges, broker.answer) as node:
+            broker.endpoint = node.endpoint
+            seen = await observe(LiveSource(brokers=(node.endpoint,)), folder, notices.append)
+        assert notices[0] == "asking the brokers"
+        return seen
+
+    return asyncio.run(story())
+
+
+def test_what_may_not_be_seen_is_listed_with_the_right_that_it_needs(tmp_path):
+    seen = observed(RANGES, tmp_path)
+    assert {each.what: each.needs for each in seen.unseen} == {
+        "the quorum": "DESCRIBE on the cluster",
+        METADATA: "DESCRIBE on the cluster",
+        "the configs of node 1": "DESCRIBE_CONFIGS on the cluster",
+        "the states of groups": "DESCRIBE on the cluster or on each group",
+    }
+    assert str(seen.unseen[0]).endswith("CLUSTER_AUTHORIZATION_FAILED (needs DESCRIBE on the cluster)")
+    assert (seen.cluster_id, seen.quorum, seen.directory, seen.silent) == ("c", None, None, frozenset())
+    assert [str(each.partition) for each in seen.lacking] == ["t-0"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_without_a_quorum_is_refused(tmp_path):
+    without = {key: versions for key, versions in RANGES.items() if key != 55}
+    with pytest.raises(OperationError, match="the cluster has no KRaft quorum: it runs on ZooKeeper"):
+        observed(without, tmp_path)
