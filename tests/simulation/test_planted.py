@@ -16,6 +16,7 @@ QUICK = frozenset({
     "epoch_written_with_votes_alone",
     "given_before_it_is_given_up",
     "in_sync_without_catching_up",
+    "index_keeps_who_left_the_isr",
     "lowering_not_replayed_by_the_controller",
     "offsets_acknowledged_before_they_are_committed",
     "partitions_written_as_the_newest_level_has_them",
