@@ -14,8 +14,8 @@ from falkirk.simulation.machine.disk import SimulatedDisk
 from falkirk.simulation.views.stored_logs import check_stored_logs
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.log.read import FetchIsolation
-from falkirk.storage.log.unified_log import UnifiedLog
 
 STEPS = 40
 RUNS = 60
@@ -35,9 +35,9 @@ class World:
     sequence: int = 0
 
     def open(self, *, is_clean: bool) -> None:
-        self.log = UnifiedLog.open(
-            self.disk,
-            "/data/a-0",
+        self.log = LogOpening(
+            disk=self.disk,
+            directory="/data/a-0",
             config=LogConfig(segment_bytes=1500, index_interval_bytes=200, segment_ms=10**9),
             topic_partition=TopicPartition("a", 0),
             topic_id=bytes(15) + b"\x01",
@@ -45,7 +45,7 @@ class World:
             log_start_offset=self.log_start,
             had_clean_shutdown=is_clean,
             now_ms=self.now_ms,
-        )
+        ).run()
 
     # --- What a broker does with it
 

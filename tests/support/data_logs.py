@@ -11,6 +11,7 @@ from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.disk import Disk
 from falkirk.storage.log.append import AppendOrigin, LogAppendInfo
 from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.log.read import FetchIsolation
 from falkirk.storage.log.unified_log import UnifiedLog
 from falkirk.storage.memory_disk import MemoryDisk
@@ -34,7 +35,8 @@ def opened(disk: Disk | None = None, *, directory: str = DIRECTORY, **changes: o
     known = set(LogConfig.__dataclass_fields__)
     config = LogConfig(**{name: value for name, value in changes.items() if name in known})  # type: ignore[arg-type]
     arguments |= {name: value for name, value in changes.items() if name not in known}
-    return UnifiedLog.open(disk or MemoryDisk(), directory, config=config, **arguments)  # type: ignore[arg-type]
+    opening = LogOpening(disk=disk or MemoryDisk(), directory=directory, config=config, **arguments)  # type: ignore[arg-type]
+    return opening.run()
 
 
 def produced(

@@ -9,7 +9,7 @@ from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.views.stored_logs import check_stored_logs
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.log_config import LogConfig
-from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.memory_disk import MemoryDisk
 
 DIRECTORY = "/data/a-0"
@@ -21,9 +21,9 @@ def disk() -> MemoryDisk:
     """A log of two records of 500 bytes, an index entry between them, closed."""
     disk = MemoryDisk()
     disk.make_directory("/data")
-    log = UnifiedLog.open(
-        disk,
-        DIRECTORY,
+    log = LogOpening(
+        disk=disk,
+        directory=DIRECTORY,
         config=LogConfig(index_interval_bytes=100),
         topic_partition=TopicPartition("a", 0),
         topic_id=bytes(15) + b"\x01",
@@ -31,7 +31,7 @@ def disk() -> MemoryDisk:
         log_start_offset=0,
         had_clean_shutdown=True,
         now_ms=0,
-    )
+    ).run()
     for number in range(2):
         batch = build_batch([Record(0, number, None, b"x" * 500)], base_offset=0)
         log.append_as_leader(batch, 1, 0, origin=AppendOrigin.CLIENT)

@@ -8,6 +8,7 @@ from falkirk.protocol.compression import Compression
 from falkirk.protocol.record import Record
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.log.unified_log import UnifiedLog
 
 NOW = 1_700_000_000_000
@@ -19,9 +20,9 @@ PARTITION = TopicPartition("c", 0)
 
 def open_log(disk, config, *, is_clean=False):
     disk.make_directory(DIRECTORY)
-    return UnifiedLog.open(
-        disk,
-        DIRECTORY,
+    return LogOpening(
+        disk=disk,
+        directory=DIRECTORY,
         config=config,
         topic_partition=PARTITION,
         topic_id=b"t" * 16,
@@ -29,7 +30,7 @@ def open_log(disk, config, *, is_clean=False):
         log_start_offset=0,
         had_clean_shutdown=is_clean,
         now_ms=NOW,
-    )
+    ).run()
 
 
 def put(log, *records, now_ms=NOW, **fields):

@@ -1,4 +1,5 @@
 import random
+from copy import deepcopy
 
 import pytest
 from data_logs import DIRECTORY, NOW, contents, marker, opened, produce, produced, replayed, stored
@@ -90,9 +91,7 @@ def test_a_torn_end_is_cut_off(zeros):
     batch = len(produced([b"a", b"b"]))
     # The batch's own last byte is a zero.
     for cut in range(2, batch):
-        torn = MemoryDisk()
-        torn._directories = set(disk._directories)
-        torn._files = {name: list(pieces) for name, pieces in disk._files.items()}
+        torn = deepcopy(disk)
         torn.truncate(path, size - cut)
         if zeros:
             torn.append(path, bytes(cut))

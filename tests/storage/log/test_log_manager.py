@@ -164,13 +164,22 @@ def test_logs_are_loaded_a_few_at_a_time(disk):
     assert [again.get(partition).high_watermark for partition in partitions] == [1] * 10
 
 
-def test_fewer_logs_are_loaded_at_once_if_they_are_scanned(disk):
+def test_a_large_log_is_scanned_in_steps(disk, monkeypatch):
+    monkeypatch.setattr("falkirk.storage.log.log_loader.SCANNED_AT_ONCE", MIB)
     manager = open_manager(disk)
-    for partition in (T0, T1, T2):
-        append(manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE), value=bytes(MIB // 2))
-    assert begin_manager(disk, clean=DIRS).load_some(13 * MIB)
+    for _ in range(10):
+        append(manager.get_or_create(T0, TOPIC_ID, CONFIG), value=bytes(MIB // 2))
+    assert begin_manager(disk, clean=DIRS).load_some(5 * MIB)
+
     scanned = begin_manager(disk)
-    assert [scanned.load_some(13 * MIB) for _ in range(2)] == [False, True]
+    steps = 1
+    while not scanned.load_some(1):
+        steps += 1
+
+    # Two batches in each, and one more that opens it.
+    assert steps >= 6
+    assert scanned.get(T0).log_end_offset == 10
+    assert scanned.get(T0).recovery.scanned_segments > 0
 
 
 def test_what_is_wanted_counts_when_all_is_loaded(disk):

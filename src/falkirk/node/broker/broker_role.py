@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.auto_topic_creation import AutoTopicCreation
 from falkirk.node.broker.broker_lifecycle import BrokerLifecycle, BrokerState
@@ -25,6 +25,7 @@ from falkirk.node.broker.replication.open_logs import open_logs
 from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.broker.replication.replica_manager import ReplicaManager
 from falkirk.node.config.static_configs import static_value
+from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError
 from falkirk.protocol.uuid import random_uuid
 from falkirk.storage.log.log_manager import DuplicateLogError, LogManager
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.storage.disk import Disk
     from falkirk.versions.supported_range import SupportedRange
+
+LOADING_FACT_LOGS: Final = 1_000
+"""After how many loaded logs a starting broker reports how far it is."""
 
 
 class BrokerRole:
@@ -116,6 +120,8 @@ class BrokerRole:
         )
         # Set when loading begins.
         self._logs: LogManager | None = None
+        # How many logs were open when that was reported last.
+        self._reported_logs = 0
         # The end offset of the image that must be applied before the broker asks to be unfenced; None: it has asked.
         self._unfence_at: int | None = None
         self._fail_log_dirs(failed)
@@ -222,6 +228,7 @@ class BrokerRole:
             self._logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
         try:
             if not self._logs.load_some():
+                self._report_loading(self._logs)
                 return
         except DuplicateLogError as error:
             raise FatalError(str(error)) from error
@@ -230,6 +237,13 @@ class BrokerRole:
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)
         self._unfence_at = self.replicas.image.provenance.end_offset
+
+    def _report_loading(self, logs: LogManager) -> None:
+        """Report how far the loading is, every LOADING_FACT_LOGS logs."""
+        opened, left = logs.loading_progress
+        if opened >= self._reported_logs + LOADING_FACT_LOGS:
+            self._reported_logs = opened
+            self.replicas.context.effects(Fact("info", "logs-loading", {"opened": opened, "left": left}))
 
     def _applied_offset(self) -> int:
         """Return the end offset of what is applied, files included: what heartbeats report (KIP-631)."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
-from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.log.log_loader import SCANNED_AT_ONCE
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.offset_checkpoints import (
     LOG_START_FILE_NAME,
     RECOVERY_POINT_FILE_NAME,
@@ -16,13 +17,13 @@ from falkirk.storage.offset_checkpoints import (
 from falkirk.storage.partition_directory import METADATA_DIRECTORY, DirectoryState, parse_partition_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.file_deletions import FileDeletions
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_directory import LogDirectory
-    from falkirk.storage.partition_directory import PartitionDirectory
+    from falkirk.storage.log.unified_log import UnifiedLog
 
 LOG_BYTES: Final = 4 << 20
 """The fixed cost of opening a log, in bytes that could be scanned meanwhile: a dozen system calls, some syncs."""
@@ -55,36 +56,49 @@ class LogDirectoryLoader:
         self._now_ms = now_ms
         # None: not listed yet.
         self._names: deque[str] | None = None
+        # The log that is being opened, and whether it is a future one.
+        self._opening: tuple[Generator[None, None, UnifiedLog], bool] | None = None
         self._checkpoints: dict[str, Mapping[tuple[str, int], int]] = {}
 
     def step(self, bytes_max: int) -> int:
         """Open some logs; return how much of `bytes_max` is left, which is more than 0 only if all are open.
 
-        A log counts as much as was read of it, and LOG_BYTES in any case. Raises OSError, which ends the directory, and
+        A log counts LOG_BYTES, and what is scanned of it. Raises OSError, which ends the directory, and
         CorruptFileError.
         """
         if self._names is None:
             for name in (RECOVERY_POINT_FILE_NAME, LOG_START_FILE_NAME, REPLICATION_FILE_NAME):
                 self._checkpoints[name] = self.directory.read_checkpoint(name)
             self._names = deque(self._disk.list(self.directory.path))
-        while self._names and bytes_max > 0:
-            name = self._names.popleft()
-            found = parse_partition_directory(name)
-            path = f"{self.directory.path}/{name}"
-            if found is not None and name != METADATA_DIRECTORY and self._disk.is_directory(path):
-                bytes_max -= self._load(path, found)
+        while bytes_max > 0 and (self._names or self._opening is not None):
+            if self._opening is None:
+                self._opening = self._begin(self._names.popleft())
+            elif self._go_on(*self._opening):
+                bytes_max -= LOG_BYTES
+            else:
+                bytes_max -= SCANNED_AT_ONCE
         return bytes_max
 
-    def _load(self, path: str, found: PartitionDirectory) -> int:
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many logs are open, and how many directories are left."""
+        return len(self.loaded), 0 if self._names is None else len(self._names)
+
+    def _begin(self, name: str) -> tuple[Generator[None, None, UnifiedLog], bool] | None:
+        """Return the slices that open a log, and whether it is a future one; None for other directories."""
+        found = parse_partition_directory(name)
+        path = f"{self.directory.path}/{name}"
+        if found is None or name == METADATA_DIRECTORY or not self._disk.is_directory(path):
+            return None
         config = self._config_of(found.topic)
         if found.state is DirectoryState.DELETE:
             self._deletions.add_directory(path, self._now_ms + config.file_delete_delay_ms)
         if found.state in (DirectoryState.DELETE, DirectoryState.STRAY):
-            return 0
+            return None
         partition = TopicPartition(found.topic, found.partition)
-        log = UnifiedLog.open(
-            self._disk,
-            path,
+        opening = LogOpening(
+            disk=self._disk,
+            directory=path,
             config=config,
             topic_partition=partition,
             topic_id=ZERO_UUID,
@@ -94,7 +108,16 @@ class LogDirectoryLoader:
             now_ms=self._now_ms,
             producer_id_expiration_ms=self._producer_id_expiration_ms,
         )
-        log.update_high_watermark(self._checkpoints[REPLICATION_FILE_NAME].get(partition, 0))
-        self.loaded.append((log, found.state is DirectoryState.FUTURE))
-        scanned = min(log.recovery.scanned_segments, len(log.segments))
-        return LOG_BYTES + sum(log.segments[-1 - at].size for at in range(scanned))
+        return opening.slices(), found.state is DirectoryState.FUTURE
+
+    def _go_on(self, slices: Generator[None, None, UnifiedLog], is_future: bool) -> bool:  # noqa: FBT001  its own
+        """Do the next slice; return whether the log is open now."""
+        try:
+            next(slices)
+        except StopIteration as end:
+            log: UnifiedLog = end.value
+            log.update_high_watermark(self._checkpoints[REPLICATION_FILE_NAME].get(log.topic_partition, 0))
+            self.loaded.append((log, is_future))
+            self._opening = None
+            return True
+        return False

@@ -6,7 +6,7 @@ Source: LogLoader.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.storage.disk import ASIDE_SUFFIX
@@ -20,13 +20,18 @@ from falkirk.storage.segment import SegmentFile, format_segment_file
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from falkirk.storage.disk import Disk
     from falkirk.storage.leader_epoch_cache import LeaderEpochCache
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_producers import LogProducers
     from falkirk.storage.transaction_index import AbortedTransaction
+
+SCANNED_AT_ONCE: Final = 8 << 20
+"""Bytes of a segment that are scanned in one step: some 10 ms."""
+BATCH_BYTES: Final = 4096
+"""The cost of a batch whatever its size, in bytes that could be scanned meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +91,15 @@ class LogLoader:
         self._cutter = LogCutter(disk)
         self._segments = LogSegments()
 
-    def load(self) -> LoadedLog:
-        """Open the log; truncates and fills `epochs` to match."""
+    def slices(self) -> Generator[None, None, LoadedLog]:
+        """Open the log; truncates and fills `epochs` to match. Yields after every SCANNED_AT_ONCE bytes of a scan."""
         self._end_file_changes()
         self._load_segments()
         snapshots = ProducerSnapshots(self._disk, self._directory)
         end_offset = None if not self._had_clean_shutdown else self._clean_end_offset()
         producers = None
         if end_offset is None and self._segments:
-            producers = self._recover(snapshots)
+            producers = yield from self._recover(snapshots)
             end_offset = producers.end_offset
         is_fresh = not self._segments
         if is_fresh or end_offset is None or end_offset < self._log_start_offset:
@@ -185,7 +190,7 @@ class LogLoader:
         except RemoteProtocolError:
             return None
 
-    def _recover(self, snapshots: ProducerSnapshots) -> LogProducers:
+    def _recover(self, snapshots: ProducerSnapshots) -> Generator[None, None, LogProducers]:
         """Scan what may not have been synced; truncate at the first damage."""
         start = self._recovery_point if not self._had_clean_shutdown else self._segments.active.base_offset
         first = max(self._segments.floor(start), 0)
@@ -210,7 +215,7 @@ class LogLoader:
             if at:
                 snapshots.write(producers, is_synced=True)
             self._scanned += 1
-            is_cut = scan_segment(segment, producers, self._epochs, self._cutter)
+            is_cut = yield from scan_segment(segment, producers, self._epochs, self._cutter)
             if base_offset != unflushed[-1] and not is_cut:
                 segment.write_indexes()
                 continue
@@ -280,7 +285,9 @@ def rebuild_producers(  # one argument for each thing that it depends on
     return producers
 
 
-def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEpochCache, cutter: LogCutter) -> bool:
+def scan_segment(
+    segment: DataSegment, producers: LogProducers, epochs: LeaderEpochCache, cutter: LogCutter
+) -> Generator[None, None, bool]:
     """Read a whole segment, truncate it at damage, and rebuild its indexes; return whether it was truncated.
 
     `producers` and `epochs` are updated from the valid batches. Source: LogSegment.recover.
@@ -288,6 +295,7 @@ def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEp
     index = SegmentIndex(segment.base_offset)
     aborted: list[AbortedTransaction] = []
     size, end_offset, reason = 0, segment.base_offset, ""
+    left = SCANNED_AT_ONCE
     try:
         for position, batch in segment.batches(0, segment.size, check_crc=True):
             if batch.base_offset < end_offset:
@@ -300,6 +308,10 @@ def scan_segment(segment: DataSegment, producers: LogProducers, epochs: LeaderEp
                 epochs.assign(batch.leader_epoch, batch.base_offset)
             index.add(batch, position, segment.index_interval_bytes)
             size, end_offset = position + batch.size, batch.end_offset
+            left -= batch.size + BATCH_BYTES
+            if left <= 0:
+                left = SCANNED_AT_ONCE
+                yield
     except RemoteProtocolError as error:
         # Kafka, too, treats all damage here as an unfinished write.
         reason = error.reason

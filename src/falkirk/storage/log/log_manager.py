@@ -13,7 +13,7 @@ from falkirk.storage.log.file_deletions import FileDeletions, log_dir_of
 from falkirk.storage.log.log_directory import LogDirectory
 from falkirk.storage.log.log_directory_loader import LogDirectoryLoader
 from falkirk.storage.log.log_housekeeping import LogHousekeeping
-from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.partition_directory import (
     DirectoryState,
     PartitionDirectory,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_cut import LogCut
+    from falkirk.storage.log.unified_log import UnifiedLog
 
 LOADED_BYTES: Final = 16 << 20
 """How much is loaded in one step: some 4 logs, or fewer that must be scanned."""
@@ -144,6 +145,12 @@ class LogManager:
             self._loaders.popleft()
         self._use_loaded()
         return True
+
+    @property
+    def loading_progress(self) -> tuple[int, int]:
+        """How many logs are open, and how many names of the directory that is being loaded are left."""
+        opened, left = zip(*(loader.progress for loader in (*self._loaded, *self._loaders)), strict=True)
+        return sum(opened), sum(left)
 
     # --- The logs
 
@@ -346,9 +353,9 @@ class LogManager:
     ) -> UnifiedLog:
         directory.forget_former(partition)
         name = self._suffixed(partition, DirectoryState.FUTURE) if is_future else _plain(partition)
-        log = UnifiedLog.open(
-            self._disk,
-            f"{directory.path}/{name}",
+        log = LogOpening(
+            disk=self._disk,
+            directory=f"{directory.path}/{name}",
             config=config,
             topic_partition=partition,
             topic_id=topic_id,
@@ -357,7 +364,7 @@ class LogManager:
             had_clean_shutdown=False,
             now_ms=self._now_ms,
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
-        )
+        ).run()
         (self._future if is_future else self._current)[partition] = log
         directory.add(log)
         return log

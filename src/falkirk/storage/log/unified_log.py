@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING
 
-from falkirk.storage import partition_metadata
 from falkirk.storage.log.append import AppendOrigin, CorruptRecordsError, LogAppendInfo
-from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
 from falkirk.storage.log.local_log import LocalLog
-from falkirk.storage.log.log_loader import LogLoader, rebuild_producers
+from falkirk.storage.log.log_loader import rebuild_producers
 from falkirk.storage.log.offset_reader import OffsetReader
 from falkirk.storage.log.read import FetchedData, FetchIsolation, OffsetOutOfRangeError
 from falkirk.storage.log.record_validator import validate_produced
@@ -26,15 +24,13 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
     from falkirk.storage.leader_epochs import LeaderEpochs
     from falkirk.storage.log.data_segment import DataSegment
+    from falkirk.storage.log.leader_epoch_file import LeaderEpochFile
     from falkirk.storage.log.log_config import LogConfig
     from falkirk.storage.log.log_loader import LoadedLog
     from falkirk.storage.log.log_producers import RecentBatch
     from falkirk.storage.log.log_segments import LogSegments
     from falkirk.storage.log.read import TimestampOffset
     from falkirk.storage.producer_state import ProducerEntry
-
-PRODUCER_ID_EXPIRATION_MS: Final = 24 * 3600 * 1000
-"""Default of producer.id.expiration.ms."""
 
 
 class UnifiedLog:
@@ -56,7 +52,7 @@ class UnifiedLog:
         producer_id_expiration_ms: int,
         now_ms: int,
     ) -> None:
-        """Use `open` instead."""
+        """Use `LogOpening` instead."""
         self._local = LocalLog(
             disk,
             directory,
@@ -86,57 +82,6 @@ class UnifiedLog:
         """Told when the end was cut off, before anything is appended there: checkpoints may speak of it."""
         self.when_rolled: Callable[[UnifiedLog], None] = _ignore
         """Told when there is a new active segment: those before it are to be flushed."""
-
-    @classmethod
-    def open(
-        cls,
-        disk: Disk,
-        directory: str,
-        *,
-        config: LogConfig,
-        topic_partition: TopicPartition,
-        topic_id: bytes,
-        recovery_point: int,
-        log_start_offset: int,
-        had_clean_shutdown: bool,
-        now_ms: int,
-        producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
-    ) -> Self:
-        """Open the log in a directory, created if it does not exist. `topic_id` zero: that of the directory.
-
-        After an unclean shutdown all segments from `recovery_point` on are scanned, and truncated at the first damage;
-        after a clean one little is read. The high watermark is the log's start until it is updated. Raises
-        CorruptFileError if one of the small text files cannot be read, InconsistentTopicIdError if the log is another
-        topic's.
-        """
-        disk.make_directory(directory)
-        topic_id = partition_metadata.check_topic_id(
-            disk, f"{directory}/{partition_metadata.FILE_NAME}", topic_partition, topic_id
-        )
-        epochs = LeaderEpochFile(disk, directory)
-        loaded = LogLoader(
-            disk=disk,
-            directory=directory,
-            config=config,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
-            had_clean_shutdown=had_clean_shutdown,
-            now_ms=now_ms,
-            expiration_ms=producer_id_expiration_ms,
-            epochs=epochs.cache,
-        ).load()
-        epochs.save()
-        return cls(
-            disk,
-            directory,
-            config=config,
-            topic_partition=topic_partition,
-            topic_id=topic_id,
-            loaded=loaded,
-            epochs=epochs,
-            producer_id_expiration_ms=producer_id_expiration_ms,
-            now_ms=now_ms,
-        )
 
     @property
     def directory(self) -> str:

@@ -14,7 +14,7 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.append import CorruptRecordsError
 from falkirk.storage.log.log_config import LogConfig
-from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.memory_disk import MemoryDisk
 
 KEY = TopicIdPartition(b"t" * 16, "t", 0)
@@ -35,9 +35,9 @@ def failures() -> list[tuple[object, OSError]]:
 @pytest.fixture
 def follower(failures: list[tuple[object, OSError]]) -> HostedPartition:
     """Return broker 2's replica of a partition that broker 1 leads in epoch 3."""
-    log = UnifiedLog.open(
-        MemoryDisk(),
-        "/d0/t-0",
+    log = LogOpening(
+        disk=MemoryDisk(),
+        directory="/d0/t-0",
         config=LogConfig(),
         topic_partition=KEY.topic_partition,
         topic_id=ZERO_UUID,
@@ -45,7 +45,7 @@ def follower(failures: list[tuple[object, OSError]]) -> HostedPartition:
         log_start_offset=0,
         had_clean_shutdown=False,
         now_ms=0,
-    )
+    ).run()
     context = SimpleNamespace(node_id=2, now_ms=0)
     partition = HostedPartition(KEY, context, None, lambda _: None, lambda *failure: failures.append(failure))
     partition.make_follower(PartitionState((1, 2), (ZERO_UUID,) * 2, (1, 2), 1, LEADER_EPOCH, 0), log)

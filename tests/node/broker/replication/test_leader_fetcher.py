@@ -25,7 +25,7 @@ from falkirk.protocol.record import Record
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.log_config import LogConfig
-from falkirk.storage.log.unified_log import UnifiedLog
+from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -103,9 +103,9 @@ class Leader:
 
     def replica(self, key: TopicIdPartition, *batches: bytes, high_watermark: int = 0) -> HostedPartition:
         """Have the follower fetch one more partition, whose log has these batches."""
-        log = UnifiedLog.open(
-            MemoryDisk(),
-            f"/d0/t-{key.partition}",
+        log = LogOpening(
+            disk=MemoryDisk(),
+            directory=f"/d0/t-{key.partition}",
             config=LogConfig(),
             topic_partition=key.topic_partition,
             topic_id=ZERO_UUID,
@@ -113,7 +113,7 @@ class Leader:
             log_start_offset=0,
             had_clean_shutdown=False,
             now_ms=0,
-        )
+        ).run()
         for each in batches:
             log.append_as_follower(each)
         log.update_high_watermark(high_watermark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from replica_cluster import ReplicaCluster
 
+from falkirk.node.broker import broker_role
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.storage.log.log_manager import LogManager
 
@@ -55,3 +56,16 @@ def test_a_broker_heartbeats_and_is_fenced_until_its_logs_are_loaded(monkeypatch
     names = cluster.network.hosts[102].disk.list("/d0")
     # Its log was loaded before the topic was deleted.
     assert [name.endswith("-stray") for name in names if name.startswith("b-0")] == [True]
+
+
+def test_a_start_with_many_logs_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_role, "LOADING_FACT_LOGS", 10)
+    cluster = ReplicaCluster(brokers=1)
+    cluster.create("t", partitions=40, factor=1)
+    cluster.network.shut_down(101)
+
+    cluster.start(101)
+
+    reported = [fact.fields for fact in cluster.network.facts("logs-loading")]
+    assert [fields["opened"] for fields in reported] == [12, 24, 36]
+    assert [fields["left"] for fields in reported] == sorted((fields["left"] for fields in reported), reverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
     from falkirk.node.connections.outbound_connections import OutboundConnections
-    from falkirk.node.sliced_work import Slices
+    from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.append import AppendOrigin
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
+
+SHRINKS_AT_ONCE: Final = 1_000
+"""How many partitions are looked at for lagging followers in one step: some milliseconds."""
 
 __all__ = ("PartitionProduced", "RecordsDeleted", "ReplicaManager")
 
@@ -84,6 +87,7 @@ class ReplicaManager:
         self._fetches = Fetches(*parts)
         self._deletions = RecordDeletions(*parts)
         self._next_shrink_ms = context.now_ms
+        self._shrinking: SlicedWork | None = None
         self._fatal: str | None = None
 
     # --- Life
@@ -128,8 +132,8 @@ class ReplicaManager:
         self._waits.expire(now_ms)
         if now_ms >= self._next_shrink_ms:
             self._next_shrink_ms = now_ms + self.context.settings.replica_lag_time_max_ms // 2
-            for partition in self.partitions:
-                partition.shrink()
+            if self._shrinking is None or self._shrinking.is_finished:
+                self._shrinking = self.context.works.start("shrink ISRs", self._shrink())
         self._sender.tick()
         self._fetchers.tick()
         self._futures.tick()
@@ -283,6 +287,13 @@ class ReplicaManager:
             usable_bytes=usage.usable_bytes,
             is_cordoned=knows_cordons and log_dir in self.logs.cordoned_log_dirs,
         )
+
+    def _shrink(self) -> Slices:
+        """Look for lagging followers of all partitions, some in each slice."""
+        for number, partition in enumerate(self.partitions, 1):
+            partition.shrink()
+            if number % SHRINKS_AT_ONCE == 0:
+                yield
 
     def _disk_failed(self, partition: HostedPartition, error: OSError) -> None:
         if partition.log is not None:
