@@ -1,4 +1,4 @@
-"""Key stores and trust stores of Kafka's configuration: PEM inline or in a file, and PKCS12 files.
+"""Key stores and trust stores of Kafka's configuration: PEM inline or in a file, PKCS12 and JKS files.
 
 Rules and texts are those of Kafka's DefaultSslEngineFactory.
 """
@@ -9,16 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
-from cryptography.x509 import load_pem_x509_certificates
+from cryptography.x509 import load_der_x509_certificate, load_pem_x509_certificates
 
 from falkirk.client.errors import ClientConfigError
+from falkirk.client.java_key_store import MAGIC, JavaKeyStoreError, load_java_key_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+    from falkirk.client.java_key_store import JavaKeyStore
 
     Settings = Callable[[str], str | None]
     """Returns the value of a key such as `ssl.keystore.type`."""
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 PEM: Final = "PEM"
 # A file of type JKS may be either: Java reads both.
 _PKCS12_TYPES: Final = ("PKCS12", "JKS")
-_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 
@@ -63,7 +65,8 @@ def read_key_store(settings: Settings) -> KeyPair | None:
         )
         return KeyPair(_read(path, kind), key_password)
     _require(password is not None, "SSL key store is specified, but key store password is not specified.")
-    return _key_pair(_load(path, kind, password, "ssl.keystore"), path, kind)
+    assert password is not None
+    return _load(path, kind, password, "ssl.keystore").key_pair(key_password or password)
 
 
 def read_trust_store(settings: Settings) -> str | None:
@@ -80,12 +83,9 @@ def read_trust_store(settings: Settings) -> str | None:
     if path is None:
         _require(password is None, "SSL trust store is not specified, but trust store password is specified.")
         return None
-    loaded = _load(path, kind, password, "ssl.truststore")
-    found = [one.certificate for one in loaded.additional_certs]
-    if loaded.cert is not None:
-        found.append(loaded.cert.certificate)
+    found = _load(path, kind, password, "ssl.truststore").trusted()
     _require(bool(found), f"{path}: the trustAnchors parameter must be non-empty")
-    return b"".join(one.public_bytes(Encoding.PEM) for one in found).decode()
+    return b"".join(found).decode()
 
 
 def _require(holds: bool, text: str) -> None:  # noqa: FBT001 - it reads like an assertion
@@ -124,23 +124,59 @@ def _read(path: str, kind: str) -> bytes:
         ) from error
 
 
-def _load(path: str, kind: str, password: str | None, key: str) -> PKCS12KeyAndCertificates:
-    _require(kind.upper() in _PKCS12_TYPES, f"{key}.type: falkirk reads PEM and PKCS12, not {kind}")
+def _load(path: str, kind: str, password: str | None, key: str) -> _Pkcs12Store | _JavaStore:
+    _require(kind.upper() in _PKCS12_TYPES, f"{key}.type: falkirk reads PEM, PKCS12 and JKS, not {kind}")
     data = _read(path, kind)
-    _require(
-        not data.startswith(_JKS_MAGIC),
-        f"{key}.location: {path} is in the format JKS, falkirk reads PEM and PKCS12 "
-        "(keytool -importkeystore -deststoretype PKCS12 converts it)",
-    )
+    where = f"Failed to load SSL keystore {path} of type {kind}"
     try:
-        return load_pkcs12(data, None if password is None else password.encode())
-    except ValueError as error:
-        raise ClientConfigError(f"Failed to load SSL keystore {path} of type {kind}: {error}") from error
+        if data.startswith(MAGIC):
+            return _JavaStore(load_java_key_store(data, password), where)
+        return _Pkcs12Store(load_pkcs12(data, None if password is None else password.encode()), where)
+    except (ValueError, JavaKeyStoreError) as error:
+        raise ClientConfigError(f"{where}: {error}") from error
 
 
-def _key_pair(loaded: PKCS12KeyAndCertificates, path: str, kind: str) -> KeyPair:
-    if loaded.key is None or loaded.cert is None:
-        raise ClientConfigError(f"Failed to load SSL keystore {path} of type {kind}: it has no private key")
-    key = loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    chain = [loaded.cert, *loaded.additional_certs]
-    return KeyPair(b"".join([key, *(one.certificate.public_bytes(Encoding.PEM) for one in chain)]))
+@dataclass(frozen=True, slots=True)
+class _Pkcs12Store:
+    store: PKCS12KeyAndCertificates
+    where: str
+
+    def key_pair(self, _key_password: str) -> KeyPair:
+        """Return the key, which has the store's password here."""
+        loaded = self.store
+        if loaded.key is None or loaded.cert is None:
+            raise ClientConfigError(f"{self.where}: it has no private key")
+        key = loaded.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        chain = [loaded.cert, *loaded.additional_certs]
+        return KeyPair(b"".join([key, *(one.certificate.public_bytes(Encoding.PEM) for one in chain)]))
+
+    def trusted(self) -> list[bytes]:
+        """Return all certificates in PEM."""
+        found = [*self.store.additional_certs, *([self.store.cert] if self.store.cert is not None else [])]
+        return [one.certificate.public_bytes(Encoding.PEM) for one in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _JavaStore:
+    store: JavaKeyStore
+    where: str
+
+    def key_pair(self, key_password: str) -> KeyPair:
+        """Return the first key."""
+        if not self.store.keys:
+            raise ClientConfigError(f"{self.where}: it has no private key")
+        entry = self.store.keys[0]
+        try:
+            key = load_der_private_key(entry.decrypted(key_password), None)
+        except (ValueError, JavaKeyStoreError) as error:
+            raise ClientConfigError(f"{self.where}: {error}") from error
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return KeyPair(b"".join([pem, *map(_pem, entry.chain)]))
+
+    def trusted(self) -> list[bytes]:
+        """Return the trusted certificates in PEM, with each key's own, as Java has it."""
+        return [_pem(one) for one in (*self.store.trusted, *(entry.chain[0] for entry in self.store.keys))]
+
+
+def _pem(certificate: bytes) -> bytes:
+    return load_der_x509_certificate(certificate).public_bytes(Encoding.PEM)
