@@ -139,7 +139,7 @@ STORE = {"ssl.keystore.location": "nowhere.p12", "ssl.keystore.password": "x"}
             INLINE | {"ssl.enabled.protocols": "TLSv1.1"},
             "ssl.enabled.protocols: falkirk has TLSv1.2 and TLSv1.3, not TLSv1.1",
         ),
-        (INLINE | {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "takes all or none"),
+        (INLINE | {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "all suites of TLSv1.3 or none"),
         (INLINE | {"ssl.cipher.suites": "TLS_NULL_WITH_NULL_NULL"}, "falkirk has none of TLS_NULL_WITH_NULL_NULL"),
         (INLINE | {"ssl.cipher.suites": "FAST"}, "falkirk has no FAST"),
         (INLINE | {"ssl.client.auth": "maybe"}, "ssl.client.auth is 'maybe'"),

@@ -104,7 +104,7 @@ def test_voters_may_come_from_the_configuration(own_metadata):
     directory = own_metadata("4.0.0")
     for state in directory.glob("*/__cluster_metadata-0/quorum-state"):
         state.unlink()
-    with pytest.raises(NoMajorityError, match="nothing says who votes"):
+    with pytest.raises(NoMajorityError, match="the voters are not known"):
         cluster_at(directory)
     properties = directory.parent / "server.properties"
     properties.write_text(f"log.dirs={','.join(str(d) for d in directory.iterdir())}\n"

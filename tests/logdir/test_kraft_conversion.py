@@ -131,8 +131,8 @@ def test_a_voter_without_an_address_is_in_the_way(made_cluster, tmp_path):
     made = made_cluster(voters=(1, 2), voter_host=None)
     plan = plan_for("3.8", made.root)
     assert texts(plan.blockers) == [
-        "voter 1 has no address in the log: without it 3.8-IV0 (Kafka 3.8) cannot be told where it votes",
-        "voter 2 has no address in the log: without it 3.8-IV0 (Kafka 3.8) cannot be told where it votes",
+        "voter 1 has no address in the log, which 3.8-IV0 (Kafka 3.8) needs",
+        "voter 2 has no address in the log, which 3.8-IV0 (Kafka 3.8) needs",
     ]
     with pytest.raises(BlockedError, match="voter 1 has no address"):
         downgrade(DISK, plan, tmp_path / "out", unsafe=True)
@@ -147,7 +147,7 @@ def test_a_node_that_votes_with_another_directory_is_in_the_way(made_cluster):
     [blocker] = plan_for("3.8", made.root).blockers
     assert blocker.text == (
         f"node 2 votes with directory {uuid_text(directory_id(2))}, and {made.log_dir(2)} is directory {other}: "
-        "with static voters nothing would tell them apart"
+        "with static voters they cannot be distinguished"
     )
 
 

@@ -104,7 +104,7 @@ def test_what_was_dropped_comes_back(before):
 def test_what_was_set_anew_stays_and_is_told(before, newer):
     result = merged([newer], before, None, key="thing")
     assert result.image.has_same_content(merge_back(image_of(newer), bundle_of()).image)
-    assert result.conflicts == ("thing: set anew since; the newer one stays",)
+    assert result.conflicts == ("thing: set again since; the newer one stays",)
     assert result.restored == 0
 
 
@@ -228,7 +228,7 @@ def test_replicas_that_moved_since_lie_where_the_brokers_say():
     plain.eligible_leader_replicas = None
     found, conflicts = partition_now(before=plain, replicas=(2, 3), isr=(2, 3))
     assert (found.replicas, found.directories) == ((2, 3), (MIGRATING, MIGRATING))
-    assert conflicts == ["topic t partition 0: its replicas moved since; where they lie is for the brokers to tell"]
+    assert conflicts == ["topic t partition 0: its replicas moved since; the brokers report their directories"]
 
 
 # --- Unknown tagged fields

@@ -41,7 +41,7 @@ def network(monkeypatch):
 
 
 def append(network, result):
-    """Let the active controller append what it was not asked for."""
+    """Let the active controller append what it was not requested."""
     running = network.active.running
     controller, now_ms = running._controllership.serving, running._step.now_ms
     controller.catch_up(now_ms)

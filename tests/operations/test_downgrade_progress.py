@@ -70,7 +70,7 @@ def test_a_node_of_kafkas_has_the_snapshot_when_its_log_ends_behind_the_leaders(
 def test_a_broker_that_does_not_answer_is_waited_for_unless_it_is_fenced():
     answers = {1: REAL, 5: GONE}
     alive = ask(answers, observers={5: 10}, listed={5}).progress(WANTED)
-    assert alive.missing == ("node 5 cannot be asked: gone:1: cannot connect",)
+    assert alive.missing == ("node 5 does not answer: gone:1: cannot connect",)
     ghost = ask(answers, observers={5: 4}, listed={5}, fenced={5}).progress(WANTED)
     assert (ghost.missing, ghost.ghosts, ghost.nodes) == ((), (5,), (1,))
 
@@ -91,7 +91,7 @@ def test_a_controller_that_has_answered_before_is_not_judged_by_its_log_end():
     answers = {1: REAL, 3: GONE}
     assert ask(answers, voters={1: 10, 3: 10}).progress(WANTED).missing == ()
     progress = ask(answers, voters={1: 10, 3: 10}, answered_before={3}).progress(WANTED)
-    assert progress.missing == ("node 3 cannot be asked: gone:1: cannot connect",)
+    assert progress.missing == ("node 3 does not answer: gone:1: cannot connect",)
 
 
 def test_a_replica_without_an_address_is_judged_by_its_log_end():

@@ -116,7 +116,7 @@ def test_a_directory_that_does_not_say_whose_it_is_is_a_problem_and_no_end(tmp_p
         ("clusters:\n  - {name: a, log_dirs: [n1, n2]}\n", "belongs to cluster BBBBBBBBBBBBBBBBBBBBBB"),
         ("clusters:\n  - {name: a, log_dirs: [nowhere]}\n", "nowhere: no such file or directory"),
         ("clusters:\n  - {name: a, log_dirs: ['x*']}\n", "x*: matches nothing"),
-        ("clusters:\n  - {name: a, nodes: [{id: 3, log_dirs: [n1]}]}\n", "is of node 1; the inventory says node 3"),
+        ("clusters:\n  - {name: a, nodes: [{id: 3, log_dirs: [n1]}]}\n", "is of node 1; the inventory has node 3"),
         ("clusters:\n  - {name: a, request_logs: [n1]}\n", "a directory, and no request log"),
     ],
 )

@@ -247,7 +247,7 @@ def test_bytes_left_over_behind_a_request_are_ignored_as_by_kafka():
 
 
 def test_answers_that_nobody_asked_for_are_refused():
-    with pytest.raises(RemoteProtocolError, match="an answer that nobody asked for"):
+    with pytest.raises(RemoteProtocolError, match="a response without a request"):
         client().receive_data(frame(b"\0\0\0\0"))
     sender = client()
     sender.send_request(VoteRequest(), 0)

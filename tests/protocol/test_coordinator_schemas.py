@@ -51,7 +51,7 @@ def untagged_additions(name: str) -> list[Field]:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_new_fields_are_tagged_unless_kafka_broke_the_rule_before_us(name):
-    # ShareSnapshotValue and the like changed a type in place: the same name stands twice, in different layouts.
+    # ShareSnapshotValue and the like changed a type in place: the same name is twice, in different layouts.
     assert bool(untagged_additions(name)) == (name in BROKEN_BY_KAFKA)
 
 

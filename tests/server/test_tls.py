@@ -133,7 +133,7 @@ def test_plain_text_on_a_listener_with_tls_is_told_in_the_log() -> None:
 
     world = driven(story, tls=listener())
     assert world.node.events_of(ConnectionAccepted) == []
-    assert "it does not speak TLS, which this listener asks for" in world.log.getvalue()
+    assert "it does not speak TLS, which this listener requires" in world.log.getvalue()
 
 
 @pytest.mark.parametrize("data", [b"\x16", b"\x16\x03\x01\xff\xff" + bytes(100), b"\x16" + b"\xff" * 1000])

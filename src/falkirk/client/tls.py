@@ -82,7 +82,7 @@ def _choose_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
         context.maximum_version = ssl.TLSVersion.TLSv1_2
     elif new != _TLS_1_3_SUITES:
         raise ClientConfigError(
-            f"ssl.cipher.suites: of those of TLSv1.3 falkirk takes all or none: {','.join(sorted(_TLS_1_3_SUITES))}"
+            f"ssl.cipher.suites: falkirk enables all suites of TLSv1.3 or none: {','.join(sorted(_TLS_1_3_SUITES))}"
         )
     if not old:
         context.minimum_version = ssl.TLSVersion.TLSv1_3

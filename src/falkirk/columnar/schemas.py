@@ -71,7 +71,7 @@ PARTITION_RECORDS: Final = pa.schema(
         _column("topic_id", UUID, "Id of the topic."),
         _column("replicas", _INTS, "Brokers that hold the partition, preferred leader first."),
         _column("isr", _INTS, "Replicas that are in sync."),
-        _column("removing_replicas", _INTS, "Replicas that a reassignment takes away."),
+        _column("removing_replicas", _INTS, "Replicas that a reassignment removes."),
         _column("adding_replicas", _INTS, "Replicas that a reassignment adds."),
         _column("leader", pa.int32(), "Broker that leads; -1: none."),
         _column("leader_recovery_state", pa.int8(), "0 recovered, 1 recovering from an unclean election."),
@@ -101,7 +101,7 @@ CONFIG_RECORDS: Final = pa.schema(
         _column("resource_type", pa.int8(), "2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."),
         _column("resource_name", pa.string(), "Name of the resource; empty for the default of all brokers."),
         _column("name", pa.string(), "Name of the configuration."),
-        _column("value", pa.string(), "Its value; null takes the configuration away.", nullable=True),
+        _column("value", pa.string(), "Its value; null removes the configuration.", nullable=True),
         _TAGS,
     ]
 )

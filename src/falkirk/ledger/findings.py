@@ -107,7 +107,7 @@ def voter_without_address(voter_id: int, target: str) -> Blocker:
     return Blocker(
         kind=BlockerKind.VOTER_WITHOUT_ADDRESS,
         fields={"voter_id": voter_id},
-        text=f"voter {voter_id} has no address in the log: without it {target} cannot be told where it votes",
+        text=f"voter {voter_id} has no address in the log, which {target} needs",
     )
 
 

@@ -145,7 +145,7 @@ def _choose(
         return choice.node_id
     if voters is None:
         raise NoMajorityError(
-            f"{', '.join(str(log.directory) for log in logs.values())}: nothing says who votes "
+            f"{', '.join(str(log.directory) for log in logs.values())}: the voters are not known "
             f"(no voters in the log or in quorum-state); name a node's server.properties with {STATIC_VOTERS_CONFIG}"
         )
     missing = sorted(voters.ids - set(logs))

@@ -117,8 +117,8 @@ def _voters_with_other_directories(cluster: Cluster) -> list[Blocker]:
                         "path": str(node.metadata_dir.path),
                     },
                     text=f"node {node.node_id} votes with directory {uuid_text(expected)}, and "
-                    f"{node.metadata_dir.path} is directory {uuid_text(actual)}: with static voters nothing would "
-                    "tell them apart",
+                    f"{node.metadata_dir.path} is directory {uuid_text(actual)}: with static voters they cannot "
+                    "be distinguished",
                 )
             )
     return found

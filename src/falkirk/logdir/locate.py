@@ -72,7 +72,7 @@ def find_nodes(paths: list[Path]) -> list[NodeDirs]:
     for unfinished in interrupted_log_dirs(paths):
         raise InterruptedChangeError(
             f"{unfinished}: a downgrade in place was cut off here; "
-            "run `falkirk logdir downgrade --in-place` again as it was, and it will be finished or taken back"
+            "run the same `falkirk logdir downgrade --in-place` again to complete it or roll it back"
         )
     found: dict[Path, LogDir] = {}
     properties: dict[Path, PropertiesFile] = {}

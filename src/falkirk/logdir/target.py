@@ -35,7 +35,7 @@ def parse_target(text: str, *, read_by: str | None = None) -> Target:
     if metadata_version < FLOOR:
         raise TargetError(
             f"{text}: {metadata_version} is below {FLOOR}, the lowest level that can be gone to: "
-            "before it controllers do not register, and nobody can tell what they support (KIP-1155)"
+            "below it controllers do not register, so their supported features are not known (KIP-1155)"
         )
     if read_by is not None:
         return _target_of(metadata_version, read_by)

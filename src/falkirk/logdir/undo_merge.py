@@ -128,7 +128,7 @@ def _merge_existing(before: WireMessage, written: WireMessage | None, current: W
         return _Merge(_merged_broker(before, current))
     if current == written:
         return _Merge(before)
-    return _Merge(conflicts=() if current == before else ("set anew since; the newer one stays",))
+    return _Merge(conflicts=() if current == before else ("set again since; the newer one stays",))
 
 
 def _merge_partition(before: PartitionRecord, written: WireMessage | None, current: PartitionRecord) -> _Merge:
@@ -142,7 +142,7 @@ def _merge_partition(before: PartitionRecord, written: WireMessage | None, curre
     else:
         merged.directories = current.directories
         if any(directory != MIGRATING for directory in before.directories) and not written.directories:
-            conflicts.append("its replicas moved since; where they lie is for the brokers to tell")
+            conflicts.append("its replicas moved since; the brokers report their directories")
     if not is_as_written and (before.eligible_leader_replicas or before.last_known_elr):
         conflicts.append("it had leaders since; its eligible leader replicas of then are void")
     return _Merge(None if merged == current else merged, tuple(conflicts))

@@ -119,7 +119,7 @@ async def find_controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
     assert brokers is not None, "brokers or controllers are named"
     found = tuple((await brokers.describe_quorum()).voter_endpoints.values())
     if not found:
-        raise MirrorError("the brokers do not tell where the controllers listen: name them (--bootstrap-controller)")
+        raise MirrorError("the brokers do not report the endpoints of controllers: name them (--bootstrap-controller)")
     return found
 
 

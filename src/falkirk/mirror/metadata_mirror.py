@@ -53,7 +53,7 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
         if partition.diverging_epoch.end_offset >= 0:
             raise MirrorError(
                 f"{mirror.directory}: the log of {leader.endpoint} parts from it at offset "
-                f"{partition.diverging_epoch.end_offset}, below what was committed: remove the directory to begin anew"
+                f"{partition.diverging_epoch.end_offset}, below what was committed: remove the directory to start again"
             )
         if partition.high_watermark < 0:
             unknown += 1

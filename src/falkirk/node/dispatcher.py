@@ -213,9 +213,7 @@ class Dispatcher:
 
     def _complete_without_response(self, request: OpenRequest, nothing: NoAnswer) -> None:
         if nothing.close:
-            self._clients.close_client(
-                request.client, "request-failed", "an error that no answer could tell", level="info"
-            )
+            self._clients.close_client(request.client, "request-failed", "the API has no error response", level="info")
         else:
             self._clients.complete_without_response(request)
 

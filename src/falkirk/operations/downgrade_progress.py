@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.metadata_progress_tags import MetadataProgress
 
 _NO_ADDRESS: Final = "its address is not known here"
-_NOT_OURS: Final = "it does not tell of its snapshots"
+_NOT_OURS: Final = "it does not report its snapshots"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class ClusterAnswers:
         for node_id in nodes:
             answer = self.answers.get(node_id)
             if isinstance(answer, ClientError) and self._must_answer(node_id):
-                missing.append(f"node {node_id} cannot be asked: {answer}")
+                missing.append(f"node {node_id} does not answer: {answer}")
                 continue
             progress = None if answer is None or isinstance(answer, ClientError) else answer.metadata_progress
             if progress is not None:
@@ -131,7 +131,7 @@ def _missing(node_id: int, progress: MetadataProgress, wanted: WantedChange) -> 
 def _reason_by_log_end(answer: NodeVersions | ClientError | None) -> str:
     if answer is None:
         return _NO_ADDRESS
-    return f"it cannot be asked: {answer}" if isinstance(answer, ClientError) else _NOT_OURS
+    return f"it does not answer: {answer}" if isinstance(answer, ClientError) else _NOT_OURS
 
 
 def _unaware(node_id: int, answer: NodeVersions, updates: Mapping[str, FeatureUpdate]) -> Iterator[str]:

@@ -137,7 +137,7 @@ async def _decide(
         updates=updates,
         result=read_result(refused.endpoint, updates, decision.response()),
         note=f"{refused.endpoint} has version 0 of UpdateFeatures alone, which has no dry runs: it was decided here, "
-        f"by what these brokers tell: {', '.join(map(str, sorted(brokers)))}",
+        f"by the answers of these brokers: {', '.join(map(str, sorted(brokers)))}",
     )
 
 

@@ -25,7 +25,7 @@ def rehearsed_cluster(cluster: Cluster, release: Release | None) -> RehearsedClu
     if cluster.image.features.metadata_version is None:
         raise OperationError("the metadata has no metadata.version: such a cluster has never been used")
     if cluster.voters is None:
-        raise OperationError("nothing says who votes: name a node's server.properties")
+        raise OperationError("the voters are not known: name a node's server.properties")
     brokers, controllers = cluster.image.cluster.brokers, cluster.image.cluster.controllers
     given = {node.node_id: [log_dir.meta.directory_id for log_dir in node.log_dirs] for node in cluster.nodes}
     voters = cluster.voters.ids

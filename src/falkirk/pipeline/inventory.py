@@ -220,7 +220,7 @@ class _Finder:
         assert cluster_id is not None
         if node_id is not None and log_dir.meta.node_id != node_id:
             raise InventoryError(
-                f"{log_dir.location.uri} is of node {log_dir.meta.node_id}; the inventory says node {node_id}"
+                f"{log_dir.location.uri} is of node {log_dir.meta.node_id}; the inventory has node {node_id}"
             )
         in_cluster = self._log_dirs.setdefault(cluster_id if name is None else name, {})
         for other in in_cluster.values():

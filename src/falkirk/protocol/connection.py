@@ -195,7 +195,7 @@ class Connection:
         """Receive bytes, cut anywhere; return the events that they complete.
 
         Raises RemoteProtocolError, with the byte's offset since the connection was opened, for what cannot be read or
-        was not asked for: the connection must be closed, and anything received later is meaningless.
+        was not requested: the connection must be closed, and anything received later is meaningless.
         """
         if self._is_broken:
             return []
@@ -371,7 +371,7 @@ class Connection:
     def _read_response(self, received: bytes, offset: int) -> Event:
         """Read a response: servers keep the order, so it belongs to the oldest request."""
         if not self._requested:
-            raise RemoteProtocolError("an answer that nobody asked for", offset=offset)
+            raise RemoteProtocolError("a response without a request", offset=offset)
         key, version, correlation_id = self._requested[0]
         header, body_start = _decode_header(ResponseHeader, response_header_version(key, version), received, offset)
         if header.correlation_id != correlation_id:

@@ -156,7 +156,7 @@ class KafkaReader:
         known = {field.tag: field for field in layout.tagged}
         count = self.varint()
         if self._limits is not None and not 0 <= count <= self._limits.tagged_fields_max:
-            raise ReadError(f"{count} tagged fields, more than this release takes", self.position)
+            raise ReadError(f"{count} tagged fields, more than this release accepts", self.position)
         for _ in range(count):
             tag = self.varint()
             size = self.varint()

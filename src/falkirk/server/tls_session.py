@@ -44,7 +44,7 @@ class TlsSession:
         if not self._has_received and data:
             self._has_received = True
             if self._is_server and data[0] != _HANDSHAKE:
-                raise TlsFailedError("it does not speak TLS, which this listener asks for")
+                raise TlsFailedError("it does not speak TLS, which this listener requires")
         self._incoming.write(data)
 
     def shake_hands(self) -> bool:

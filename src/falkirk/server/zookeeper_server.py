@@ -148,7 +148,7 @@ class ZooKeeperServer:
             if self._process.poll() is not None:
                 raise ServerError(f"ZooKeeper did not start: {_fault(self.log_file)}")
             if time.monotonic() > deadline:
-                raise ServerError(f"ZooKeeper does not serve; what it says is in {self.log_file}")
+                raise ServerError(f"ZooKeeper does not serve; its log is {self.log_file}")
             time.sleep(_POLL_S)
 
 
@@ -202,7 +202,7 @@ def _is_serving(port: int) -> bool:
 
 def _fault(log: Path) -> str:
     """Return the last line with an exception, or the last one."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["it has said nothing"]
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() or ["its log is empty"]
     exceptions = [line for line in lines if _is_exception(line)]
     return f"{(exceptions or lines)[-1].strip()} ({log})"
 

@@ -64,7 +64,7 @@ def test_a_zookeeper_that_dies_is_told_of_and_ends_the_brokers(tmp_path):
         os.kill(java, signal.SIGKILL)
         _, said = cluster.process.communicate(timeout=60)
         assert said.splitlines() == [
-            f"ZooKeeper has ended; what it said is in {tmp_path}/zookeeper/zookeeper.log",
+            f"ZooKeeper has ended; its log is {tmp_path}/zookeeper/zookeeper.log",
             "the cluster has not ended in order",
         ]
         assert cluster.process.returncode == 1

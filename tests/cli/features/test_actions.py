@@ -152,7 +152,7 @@ def test_groups_with_members_refuse_to_lower_group_version_and_unsafe_says_that_
         features={"group.version": 1}, records=[TopicRecord("__consumer_offsets", b"__consumer_offse")]
     )
     detail = (
-        "group g is a consumer group with 2 members (m-1, m-2) that have to join anew by the classic protocol (its 7 "
+        "group g is a consumer group with 2 members (m-1, m-2) that must join again by the classic protocol (its 7 "
         "committed offsets stay)"
     )
     reason = (
@@ -339,8 +339,8 @@ def test_waiting_ends_when_every_node_has_the_change_and_says_what_may_be_starte
     assert lines[:4] == [
         "metadata.version was downgraded to 21.",
         "Every node has the new snapshot and nothing from before it, up to offset 10: 1, 2.",
-        "  node 1 is judged by the end of its metadata log: it does not tell of its snapshots",
-        "  node 2 is judged by the end of its metadata log: it does not tell of its snapshots",
+        "  node 1 is judged by the end of its metadata log: it does not report its snapshots",
+        "  node 2 is judged by the end of its metadata log: it does not report its snapshots",
     ]
     assert lines[4].startswith("May be started now, one node after the other: 3.9.1, 4.0.0")
     assert [line.partition(":")[0] for line in lines[5:]] == ["  node 1", "  node 2"]
@@ -448,7 +448,7 @@ def test_a_controller_that_cannot_be_reached_is_judged_by_its_log_end_and_that_i
             assert answer.stderr.splitlines()[1:] == ["voter 3 has the metadata log up to 4, not up to 10"]
         else:
             assert (
-                "  node 3 is judged by the end of its metadata log: it cannot be asked: 127.0.0.1:1: cannot connect: "
+                "  node 3 is judged by the end of its metadata log: it does not answer: 127.0.0.1:1: cannot connect: "
                 "Connection refused" in answer.stdout.splitlines()
             )
 

@@ -120,7 +120,7 @@ def test_the_same_is_told_as_a_document(falkirk, chroot):
     document = json.loads(answer.stdout)
     assert answer.exit_code == 1
     assert document["obstacles"] == [
-        "broker 3 does not tell what it supports: its inter.broker.protocol.version is below 2.7-IV0"
+        "broker 3 does not advertise supported features: its inter.broker.protocol.version is below 2.7-IV0"
     ]
     assert (document["znode"], document["epoch"], document["enabled"]) == ("/features", 0, True)
     assert (document["cluster_id"], document["controller_id"]) == (CLUSTER_ID, 2)
@@ -274,5 +274,5 @@ def test_without_kazoo_the_extra_is_named(falkirk, monkeypatch):
     monkeypatch.setitem(sys.modules, "kazoo.client", None)
     monkeypatch.delitem(sys.modules, "falkirk.operations.zookeeper_export")
     answer = falkirk("features", "export", "--zookeeper", "127.0.0.1:1")
-    extra = "what asks ZooKeeper needs the extra `zookeeper` (pip install 'falkirk[zookeeper]')"
+    extra = "ZooKeeper commands need the extra `zookeeper` (pip install 'falkirk[zookeeper]')"
     assert answer == (1, "", f"kazoo is not installed: {extra}\n")

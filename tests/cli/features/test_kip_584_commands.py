@@ -164,7 +164,7 @@ def test_a_dry_run_here_says_what_the_controller_would(falkirk, update):
     assert here.exit_code == code
     note, *rest = here.stderr.splitlines()
     assert "has version 0 of UpdateFeatures alone" in note
-    assert note.endswith("by what these brokers tell: 1, 2")
+    assert note.endswith("by the answers of these brokers: 1, 2")
     assert rest == there.stderr.splitlines()
 
 

@@ -433,7 +433,7 @@ def test_in_place_goes_back_to_work_where_it_was_cut_off_and_says_so(made, falki
         answer = falkirk("logdir", command, str(made.root))
         assert (answer.exit_code, answer.stdout) == (1, "")
         assert answer.stderr.startswith(
-            f"{made.log_dir(1)}: a downgrade in place was cut off here; run `falkirk logdir"
+            f"{made.log_dir(1)}: a downgrade in place was cut off here; run the same `falkirk logdir"
         )
     answer = falkirk("logdir", "downgrade", *lossy(made), "--in-place", "--unsafe", "--json")
     assert answer.exit_code == 0
@@ -541,7 +541,7 @@ def test_undo_lists_conflicts_on_the_screen_and_in_json(made, falkirk, tmp_path)
     for node in out.glob("node-*/d0/__cluster_metadata-0"):
         append_metadata(node, [(FeatureLevelRecord("group.version", 2), 0)])
     words = ("logdir", "undo", str(out), "--bundle", str(out / "undo-bundle.zip"), "--out")
-    conflict = "feature group.version: set anew since; the newer one stays"
+    conflict = "feature group.version: set again since; the newer one stays"
     assert f"Newer, and left as it is:\n  {conflict}\n" in falkirk(*words, str(tmp_path / "a")).stdout
     assert json.loads(falkirk(*words, str(tmp_path / "b"), "--json").stdout)["conflicts"] == [conflict]
 

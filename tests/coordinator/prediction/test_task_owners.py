@@ -52,7 +52,7 @@ def test_only_the_process_that_runs_a_task_gives_it_back(kind):
 def test_tasks_without_a_process_are_not_kept_but_missed():
     owners = TaskOwners()
     owners.move(NO_TASKS, running(None, 0))
-    with pytest.raises(ReplayError, match="subtopology s, of which nobody runs any"):
+    with pytest.raises(ReplayError, match="subtopology s, of which no member runs a task"):
         owners.move(running(None, 0), running("p", 0))
     owners.move(None, running("q", 1))
     # Beside tasks of others an active one that nobody has is given back by nobody.
@@ -64,7 +64,7 @@ def test_a_subtopology_without_partitions_is_given_back_once():
     owners.move(None, running("p"))
     owners.move(None, running("q"))
     owners.move(running("p"), None)
-    with pytest.raises(ReplayError, match="of which nobody runs any"):
+    with pytest.raises(ReplayError, match="of which no member runs a task"):
         owners.move(running("q"), None)
 
 

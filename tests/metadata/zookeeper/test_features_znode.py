@@ -102,7 +102,7 @@ def test_the_znode_of_a_kafka_without_features_has_the_bytes_of_ours(settings, i
         ('{"version":1,"status":1,"features":[]}', "features is a list, not an object"),
         ('{"version":1,"status":1,"features":{"a":3}}', r"features\.a is 3, not an object"),
         ('{"version":1,"status":1,"features":{"":{}}}', r'features has the name "", not a text of 1 to 32767 bytes'),
-        ('{"version":1,"status":1,"features":{"a":{},"a":{}}}', 'the key "a" stands twice'),
+        ('{"version":1,"status":1,"features":{"a":{},"a":{}}}', 'the key "a" is twice'),
     ],
 )
 def test_what_the_schema_does_not_allow_is_named(text, fault):

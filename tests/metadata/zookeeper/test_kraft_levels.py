@@ -182,7 +182,7 @@ def test_brokers_that_do_not_go_with_what_is_finalized_are_named():
     }
     assert broker_obstacles(state, brokers, kraft_levels(state, ibp=parse("3.9"))) == (
         "broker 2: group.version is finalized at level 2, and only 1 is supported",
-        "broker 3 does not tell what it supports: its inter.broker.protocol.version is below 2.7-IV0",
+        "broker 3 does not advertise supported features: its inter.broker.protocol.version is below 2.7-IV0",
         "broker 4: group.version is finalized at level 2, and is not supported",
     )
 

@@ -20,8 +20,8 @@ from falkirk.metadata.zookeeper.znode_json import read_object, read_version, sho
         (b'{"a":' + b"1" * 5000 + b"}", "it has a number that nothing can hold"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b'{"a":' * 100_000, "it is nested too deeply"),
-        (b'{"a":1,"b":{"c":1,"d":1,"c":1}}', 'the key "c" stands twice in one object'),
-        (b'{"a\\nb":1,"a\\nb":1}', 'the key "a\\nb" stands twice in one object'),
+        (b'{"a":1,"b":{"c":1,"d":1,"c":1}}', 'the key "c" is twice in one object'),
+        (b'{"a\\nb":1,"a\\nb":1}', 'the key "a\\nb" is twice in one object'),
     ],
 )
 def test_what_is_not_a_json_object_is_named(data, fault):

@@ -353,6 +353,24 @@ def test_a_token_stands_for_its_owner_until_it_ends() -> None:
     assert refused.error_message == f"{GENERIC}SCRAM-SHA-256"
 
 
+@pytest.mark.parametrize(("max_reauth_ms", "lifetime_ms"), [(3_000, 3_000), (60_000, 5_000), (None, 5_000)])
+def test_a_session_ends_with_its_token_or_before(max_reauth_ms: int | None, lifetime_ms: int) -> None:
+    limits = {} if max_reauth_ms is None else {"SCRAM-SHA-256": max_reauth_ms}
+    network = secured(BROKER, delegation_token_secret_key="key", max_reauth_ms=limits)  # noqa: S106 - a test's
+    made = logged_in(network, ALICE, BROKER_LISTENER).ask(CreateDelegationTokenRequest(max_lifetime_ms=5_000), 3)
+    node = network.hosts[1].running
+    network.run_until(lambda: made.token_id in node.image.delegation_tokens.tokens)
+    client = network.client(1, BROKER_LISTENER)
+    granted_ms = authenticate(client, token_login(made)).session_lifetime_ms
+    assert lifetime_ms - 1_000 < granted_ms <= lifetime_ms
+    network.run_for(granted_ms - 100)
+    assert client.ask(DescribeDelegationTokenRequest(), 3) is not None
+    network.run_for(200)
+    client.send(DescribeDelegationTokenRequest(), 3)
+    network.settle()
+    assert client.is_closed
+
+
 def test_a_token_that_has_expired_is_no_credential() -> None:
     network = secured(BROKER, delegation_token_secret_key="key")  # noqa: S106 - a test's
     made = logged_in(network, ALICE, BROKER_LISTENER).ask(CreateDelegationTokenRequest(max_lifetime_ms=5_000), 3)

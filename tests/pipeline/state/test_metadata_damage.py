@@ -102,7 +102,7 @@ def without_quorum_state(made):
 def test_without_anything_that_says_who_votes_the_log_is_read_all_the_same():
     found = rows_of(without_quorum_state(log_of()))
     assert facts(found, "voters", "has_majority", "end_offset") == (None, False, 5)
-    assert found["problems"][0]["detail"].startswith("nothing says who votes")
+    assert found["problems"][0]["detail"].startswith("the voters are not known")
 
 
 @pytest.mark.parametrize(("text", "voters", "kinds"), [

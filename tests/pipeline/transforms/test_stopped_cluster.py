@@ -56,7 +56,7 @@ def test_a_voter_without_an_address_blocks_where_voters_leave_the_log(voters):
     made = cluster(dynamic_voters=voters)
     assert texts(made.blockers(*AT_3_9)) == []
     assert texts(made.blockers(*AT_3_8)) == [
-        "voter 1 has no address in the log: without it 3.8-IV0 (Kafka 3.8) cannot be told where it votes"
+        "voter 1 has no address in the log, which 3.8-IV0 (Kafka 3.8) needs"
     ]
 
 
@@ -72,7 +72,7 @@ def test_a_node_with_another_directory_than_it_votes_with_blocks_where_voters_le
     assert texts(made.blockers(*AT_3_9)) == []
     found = texts(made.blockers(*AT_3_8))
     assert found == [
-        "node 1 votes with directory D, and X is here: with static voters nothing would tell them apart"
+        "node 1 votes with directory D, and X is here: with static voters they cannot be distinguished"
     ][:blocks]  # fmt: skip
 
 

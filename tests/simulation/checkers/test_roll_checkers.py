@@ -105,7 +105,7 @@ def test_replicas_that_stay_eligible_when_the_feature_is_switched_off_are_told()
 
 def test_a_level_that_nobody_asked_for_is_told():
     checker = LoweringsAreReported(levels(), FeatureHistory(Register(values=[HIGH.level])))
-    with pytest.raises(InvariantViolatedError, match=r"3\.9-IV0 at offset 20 was not asked for"):
+    with pytest.raises(InvariantViolatedError, match=r"3\.9-IV0 at offset 20 was not requested"):
         checker.at_end({})
 
 

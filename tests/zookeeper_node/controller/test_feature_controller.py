@@ -352,7 +352,7 @@ def test_a_znode_that_was_deleted_is_left_to_the_next_controller(ensemble, world
     if when == "before":
         question = world.ask_for(group_coordinator=2)
     world.do_all()
-    assert question.error == (FAILED, "znode /features: it has been deleted; the next controller makes it anew")
+    assert question.error == (FAILED, "znode /features: it has been deleted; the next controller creates it again")
     assert ensemble.znode("/features") is None
 
 

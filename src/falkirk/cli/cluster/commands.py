@@ -45,7 +45,7 @@ ControllersOption = Annotated[
         "--controllers",
         min=1,
         max=9,
-        help="So many nodes besides are the controllers; default: every broker is a controller, too.",
+        help="How many separate controllers to run; default: every broker is a controller, too.",
     ),
 ]
 ReleaseOption = Annotated[

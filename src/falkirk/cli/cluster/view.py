@@ -58,7 +58,7 @@ class Spectator:
 
     def node_ended(self, node_id: int, stop: Stop) -> None:
         """Print the node and the reason."""
-        print_text(f"node {node_id} has ended: {stop.reason or 'nobody requested it to'}", sys.stderr)
+        print_text(f"node {node_id} has ended: {stop.reason or 'without a request'}", sys.stderr)
 
     def stopping(self) -> None:
         """Show the status line again."""

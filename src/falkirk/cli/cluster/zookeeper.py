@@ -146,7 +146,7 @@ async def _run(server: ZooKeeperServer, brokers: ZooKeeperNodes, spectator: Spec
 async def _watch(server: ZooKeeperServer, cluster: LocalCluster) -> None:
     """Stop the brokers if ZooKeeper ends by itself."""
     await asyncio.to_thread(server.wait)
-    print(f"ZooKeeper has ended; what it said is in {server.log_file}", file=sys.stderr, flush=True)
+    print(f"ZooKeeper has ended; its log is {server.log_file}", file=sys.stderr, flush=True)
     cluster.request_shutdown()
 
 

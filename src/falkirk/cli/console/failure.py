@@ -9,7 +9,7 @@ from falkirk.cli.console.exit_code import ExitCode
 _SPARK = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
 EXTRA_MODULES = {
     **dict.fromkeys(("fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "yaml"), _SPARK),
-    "kazoo": "what asks ZooKeeper needs the extra `zookeeper` (pip install 'falkirk[zookeeper]')",
+    "kazoo": "ZooKeeper commands need the extra `zookeeper` (pip install 'falkirk[zookeeper]')",
 }
 """Why a module of an extra is missing, by the module's name."""
 

@@ -25,7 +25,7 @@ ProtocolOption = Annotated[
     typer.Option(
         "--inter-broker-protocol",
         metavar="VERSION",
-        help="The brokers' inter.broker.protocol.version, as 3.9; ZooKeeper tells it only if ibp-feature is finalized.",
+        help="The brokers' inter.broker.protocol.version, as 3.9; ZooKeeper has it only if ibp-feature is finalized.",
     ),
 ]
 

@@ -101,7 +101,7 @@ class ExportView:
 
 def _supports(znode: BrokerZnode) -> str:
     if znode.features is None:
-        return "does not tell what it supports"
+        return "does not advertise supported features"
     if not znode.features:
         return "supports no features"
     return "supports " + ", ".join(f"{name} {levels}" for name, levels in sorted(znode.features.items()))

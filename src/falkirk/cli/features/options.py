@@ -46,7 +46,7 @@ ForcedSnapshotOption = Annotated[
     bool,
     typer.Option(
         "--allow-forced-snapshot",
-        help="Real Kafka brokers under our controllers may be made to load the metadata anew from a snapshot.",
+        help="Real Kafka brokers under falkirk's controllers may be forced to reload the metadata from a snapshot.",
     ),
 ]
 WaitOption = Annotated[
@@ -61,7 +61,7 @@ KnownLevelsOption = Annotated[
     typer.Option(
         "--levels",
         metavar="FEATURE:LEVEL,...",
-        help="Levels that are wanted besides the release's, for features that no release has; may be repeated.",
+        help="Levels beside the release's, for features that no release has; may be repeated.",
     ),
 ]
 AllowDowngradeOption = Annotated[

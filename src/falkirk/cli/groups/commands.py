@@ -155,7 +155,7 @@ def reset_offsets(
         str | None, typer.Option("--by-duration", metavar="DURATION", help="Back by a time: PnDTnHnMnS.")
     ] = None,
     from_file: Annotated[
-        Path | None, typer.Option("--from-file", metavar="FILE", help="To what a file of --export says.")
+        Path | None, typer.Option("--from-file", metavar="FILE", help="To the offsets of a file from --export.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the new offsets; the default.")] = False,
     execute: Annotated[bool, typer.Option("--execute", help="Commit the new offsets.")] = False,

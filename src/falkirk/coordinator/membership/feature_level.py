@@ -83,5 +83,5 @@ class FeatureLevel:
 
 def _unpacked(layout: struct.Struct, data: bytes) -> tuple[int, ...]:
     if len(data) != layout.size:
-        raise RemoteProtocolError(f"{len(data)} bytes where a level is told in {layout.size}", offset=0)
+        raise RemoteProtocolError(f"{len(data)} bytes, a level has {layout.size}", offset=0)
     return layout.unpack(data)

@@ -48,7 +48,7 @@ def load_classic_group(value: Fields, rules: LoaderRules) -> ClassicGroup:
     for number, member in enumerate(value["members"]):
         instance = member.get("group_instance_id")
         if instance is not None and instance in instances:
-            raise ReplayError(f"static member {instance} stands twice in the group")
+            raise ReplayError(f"static member {instance} is twice in the group")
         if instance is not None:
             instances.add(instance)
         if number != len(subscriptions):

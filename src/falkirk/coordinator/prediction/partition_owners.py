@@ -50,7 +50,7 @@ class PartitionOwners:
             epochs = self._current(touched, topic)
             if epochs is None:
                 if self._exact:
-                    raise ReplayError(f"a member gives back topic {topic.hex()}, of which nobody has a partition")
+                    raise ReplayError(f"a member gives back topic {topic.hex()}, of which no member has a partition")
                 continue
             for partition in partitions:
                 if epochs.get(partition) == epoch:

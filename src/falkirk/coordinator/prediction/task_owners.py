@@ -106,7 +106,7 @@ def _without(
     process_id: str | None,
 ) -> dict[int, frozenset[str]] | None:
     if processes is None:
-        raise ReplayError(f"a member gives back tasks of subtopology {subtopology[1]}, of which nobody runs any")
+        raise ReplayError(f"a member gives back tasks of subtopology {subtopology[1]}, of which no member runs a task")
     own = _NOBODY if process_id is None else frozenset({process_id})
     for partition in partitions:
         if subtopology[0] is TaskKind.ACTIVE:

@@ -91,7 +91,7 @@ def _once(what: str, structs: Iterable[Fields], attribute: str) -> None:
     seen: set[Any] = set()  # Any: strings or topic ids
     for struct in structs:
         if struct[attribute] in seen:
-            raise ReplayError(f"{what} {_shown(struct[attribute])} stands twice")
+            raise ReplayError(f"{what} {_shown(struct[attribute])} is twice in it")
         seen.add(struct[attribute])
 
 

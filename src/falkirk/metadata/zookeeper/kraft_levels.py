@@ -108,7 +108,7 @@ def broker_obstacles(state: FeatureState, brokers: Mapping[int, BrokerZnode], le
             found += [f"broker {broker_id}: {sentence}" for sentence in incompatibilities(znode.features, state)]
         elif levels.protocol is not None and levels.protocol.protocol.supports_features:
             found.append(
-                f"broker {broker_id} does not tell what it supports: its {IBP_CONFIG} is below {MIGRATION_IBP}"
+                f"broker {broker_id} does not advertise supported features: its {IBP_CONFIG} is below {MIGRATION_IBP}"
             )
     return tuple(found)
 

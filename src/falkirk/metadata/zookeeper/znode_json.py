@@ -119,7 +119,7 @@ def read_object(data: bytes, path: str) -> ZnodeObject:
         if len(members) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise ZnodeError(path, f"the key {shown(twice)} stands twice in one object")
+            raise ZnodeError(path, f"the key {shown(twice)} is twice in one object")
         return members
 
     if not data:

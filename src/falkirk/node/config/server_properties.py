@@ -74,7 +74,7 @@ _AUTHORIZER_KEYS: Final = frozenset({"super.users", "allow.everyone.if.no.acl.fo
 # Keys of listeners and plugins, which may be anything.
 _OPEN_PREFIXES: Final = ("listener.name.", "config.providers.", "rlmm.config.", "rsm.config.")
 _IGNORED: Final[Mapping[str, str]] = {
-    "inter.broker.protocol.version": "the cluster's finalized metadata.version says what is spoken",
+    "inter.broker.protocol.version": "the cluster's finalized metadata.version decides",
     "log.message.format.version": "messages have format version 2",
 }
 

@@ -226,7 +226,7 @@ class ClientConnections:
             client.ranges = client.connection.supported = ranges
             if close_others and client.negotiated is not None and client.negotiated != ranges:
                 self.counters.closed_for_other_versions += 1
-                self._close(client, "versions-changed", "it was told other versions than are served now")
+                self._close(client, "versions-changed", "it was offered other versions than are served now")
 
     def resume(self) -> None:
         """Handle requests that were held back, as far as the limits allow."""

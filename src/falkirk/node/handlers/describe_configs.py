@@ -91,7 +91,7 @@ def _reason_not_this_node(view: NodeView, kind: int, name: str) -> str | None:
     if name and int(name) != view.node_id:
         or_default = " or empty string," if kind == BROKER else ""
         return f"Unexpected broker id, expected {view.node_id}{or_default} but received {name}"
-    return "This node has no log levels to tell." if kind == BROKER_LOGGER else None
+    return "This node has no log levels." if kind == BROKER_LOGGER else None
 
 
 def _describe_brokers(descriptions: ConfigDescriptions, name: str) -> Descriptions:

@@ -155,7 +155,7 @@ def _outcome(client: SupportedRange | None, usable: int | None, *, negotiates: b
     if client is not None:
         return f"the client has {client}"
     if negotiates:
-        return "the client asks what the node speaks and should fall back by itself; what it speaks is not known"
+        return "the client negotiates versions and should fall back by itself; its own versions are not known"
     return "the client does not ask what the node speaks, and fails"
 
 

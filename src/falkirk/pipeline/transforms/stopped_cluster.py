@@ -122,7 +122,7 @@ class StoppedCluster:
                     kind=BlockerKind.VOTER_DIRECTORY_DIFFERS,
                     fields={"node_id": here["node_id"], "directory_id": actual, "voter_directory_id": votes},
                     text=f"node {here['node_id']} votes with directory {votes}, and {actual} is here: "
-                    "with static voters nothing would tell them apart",
+                    "with static voters they cannot be distinguished",
                 )
 
 

@@ -124,7 +124,7 @@ class _Reader:
             if tag in known:
                 values[known[tag].attribute] = self._named(known[tag])
                 if self.position != stop:
-                    self._fail(f"tagged field {tag} has {size} bytes, not those it says", start)
+                    self._fail(f"tagged field {tag} has {size} bytes, not the declared size", start)
             else:
                 unknown.append((tag, self._read_bytes(size, start)))
         if unknown:

@@ -28,7 +28,7 @@ class LoweringsAreReported(Checker):
         """Check every lowering of the run."""
         for change in self._levels.changes:
             if change.after.level not in self._history.levels.values:
-                raise self.violated(f"{change.after} at offset {change.end_offset} was not asked for")
+                raise self.violated(f"{change.after} at offset {change.end_offset} was not requested")
             lost = {loss.key_text for loss in change.losses or ()}
             if lost and change.after.level not in self._history.unsafe:
                 raise self.violated(f"SAFE to {change.after} lost {sorted(lost)}")

@@ -214,7 +214,7 @@ class _Run:
             for machine in self._machines:
                 epoch, reported, at_ms = client.reported.get(machine.node_id, (-1, {}, -1))
                 if at_ms <= since_ms:
-                    return f"{client.name} has not been told anything by {machine.name}"
+                    return f"{client.name} has received nothing from {machine.name}"
                 is_served = machine.has_features and now.state.is_enabled
                 if is_served and (epoch, reported) != (now.znode.version, levels):
                     return f"{machine.name} tells {reported} of epoch {epoch}, not {levels} of {now.znode.version}"

@@ -228,7 +228,9 @@ class FeatureController:
         """Decide on the state that was read."""
         if znode is None and self._is_set_up:
             # As in Kafka the next controller recreates it: a guess could finalize levels that nobody requested.
-            self._end_in_trouble(f"znode {self._settings.path}: it has been deleted; the next controller makes it anew")
+            self._end_in_trouble(
+                f"znode {self._settings.path}: it has been deleted; the next controller creates it again"
+            )
             return
         if isinstance(self._task, Update):
             self._decide(self._task, znode, state)

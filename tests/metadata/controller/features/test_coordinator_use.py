@@ -92,7 +92,7 @@ def test_a_consumer_group_is_named_with_its_members_and_what_becomes_of_it():
     (item,) = USE.cut_off("group.version")
     assert item.kind == CONSUMER_GROUP
     assert item.detail == (
-        "group modern is a consumer group with 2 members (m-1, m-2) that have to join anew by the classic protocol "
+        "group modern is a consumer group with 2 members (m-1, m-2) that must join again by the classic protocol "
         "(its 7 committed offsets stay)"
     )
     assert item.before == {

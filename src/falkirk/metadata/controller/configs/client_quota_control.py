@@ -97,7 +97,7 @@ def _alteration_error(entity: QuotaEntity, changes: Sequence[tuple[str, float | 
     keys: set[str] = set()
     for key, value in changes:
         if key in keys:
-            return _refused(f"The quota {key} of {_text(entity)} stands twice in the request.")
+            return _refused(f"The quota {key} of {_text(entity)} is twice in the request.")
         keys.add(key)
         if value is None:
             continue

@@ -74,7 +74,7 @@ class UnreadPartition(NamedTuple):
             source=name,
             before={},
             after=None,
-            detail=f"{self}, so nobody knows what is in it",
+            detail=f"{self}, so its content is not known",
         )
 
 
@@ -152,5 +152,5 @@ def _group_detail(group: GroupInUse) -> str:
         detail += f" and delivery state of {group.share_partitions} partitions"
     if group.type == _CONSUMER:
         # Heartbeats are refused from then on; the next one who joins by the classic protocol takes the group over.
-        detail += f" that have to join anew by the classic protocol (its {group.committed} committed offsets stay)"
+        detail += f" that must join again by the classic protocol (its {group.committed} committed offsets stay)"
     return detail

@@ -175,7 +175,7 @@ def _messages(data: memoryview, position: int) -> Iterator[WireMessage]:
 
 def _no_majority(voters: Voters | None, here: tuple[int, ...], node_id: int) -> Row:
     if voters is None:
-        reason = f"nothing says who votes (no voters in the log or in quorum-state, no {STATIC_VOTERS_CONFIG})"
+        reason = f"the voters are not known (none in the log or in quorum-state, no {STATIC_VOTERS_CONFIG})"
     else:
         reason = (
             f"{len(here)} of the {len(voters.ids)} voters {sorted(voters.ids)} (from {voters.source}) are here, "

@@ -38,7 +38,7 @@ class AnswersAreKept(ZooKeeperChecker):
                 update for update in self._history.candidates(name, after.at_ms) if _is_same(update.levels[name], level)
             ]
             if not candidates:
-                raise self.violated(f"{writer.name} set {name} to {level}, for which nobody had asked")
+                raise self.violated(f"{writer.name} set {name} to {level}, which nobody had requested")
             for update in candidates:
                 update.applied.add(name)
                 if len(candidates) > 1:
@@ -56,9 +56,9 @@ class AnswersAreKept(ZooKeeperChecker):
     def _check_answer(self, update: RequestedUpdate) -> None:
         for name, outcome in update.outcomes.items():
             if outcome is Outcome.DONE and not update.is_dry_run and name not in update.applied:
-                raise self.violated(f"{update.what}: {name} is said to have been done, and was not")
+                raise self.violated(f"{update.what}: {name} was answered as done, and was not")
             if outcome is Outcome.REFUSED and name in update.applied - update.doubted:
-                raise self.violated(f"{update.what}: {name} is said to have been refused, and was done")
+                raise self.violated(f"{update.what}: {name} was answered as refused, and was done")
 
 
 def _changes(before: FeatureState, after: FeatureState) -> Iterator[tuple[str, int]]:
