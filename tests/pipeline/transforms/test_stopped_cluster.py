@@ -55,9 +55,7 @@ def test_what_must_be_settled_first_is_told(fields, blocker):
 def test_a_voter_without_an_address_blocks_where_voters_leave_the_log(voters):
     made = cluster(dynamic_voters=voters)
     assert texts(made.blockers(*AT_3_9)) == []
-    assert texts(made.blockers(*AT_3_8)) == [
-        "voter 1 has no address in the log, which 3.8-IV0 (Kafka 3.8) needs"
-    ]
+    assert texts(made.blockers(*AT_3_8)) == ["voter 1 has no address in the log, which 3.8-IV0 (Kafka 3.8) needs"]
 
 
 @pytest.mark.parametrize(
