@@ -1,0 +1,197 @@
+"""Falkirk's controller of a lift: formatted without voters, and run as a process of its own.
+
+It outlives the command that started it: a command that is killed while this controller is the only voter must not take
+the quorum with it. The next command finds it by its listener.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.connection import NodeConnection
+from falkirk.client.errors import ClientError
+from falkirk.lift.errors import LiftError
+from falkirk.lift.journal import OriginalVoter, VoterListener
+from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS
+from falkirk.operations.errors import OperationError
+from falkirk.operations.storage_format import FormatOptions, format_request
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.formatting.errors import FormatterError
+from falkirk.storage.formatting.formatter import format_storage
+from falkirk.storage.meta_properties import parse_meta_properties
+from falkirk.storage.posix_disk import PosixDisk
+from falkirk.storage.properties_file import format_property
+from falkirk.versions.release import Release, all_releases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from falkirk.client.config import ClientConfig
+    from falkirk.lift.lift_file import Place
+    from falkirk.protocol.endpoint import Endpoint
+
+PROPERTIES: Final = "server.properties"
+LOG: Final = "server.log"
+_PID: Final = "pid"
+_DATA: Final = "data"
+_START_S: Final = 60.0
+_STOP_S: Final = 60.0
+_POLL_S: Final = 0.1
+
+
+class ControllerProcess:
+    """The controller of a place, for one cluster. `bootstrap`: where the cluster's own voters listen."""
+
+    def __init__(
+        self, place: Place, *, cluster_id: str, bootstrap: Iterable[Endpoint], level: str, config: ClientConfig
+    ) -> None:
+        self._place = place
+        self._cluster_id = cluster_id
+        self._bootstrap = tuple(bootstrap)
+        self._level = level
+        self._config = config.within(2000)
+        self._home = Path(place.directory)
+
+    @property
+    def as_voter(self) -> OriginalVoter:
+        """The voter that it is, or can be. Raises LiftError before it is formatted."""
+        path = self._home / _DATA / "meta.properties"
+        try:
+            meta = parse_meta_properties(path.read_bytes(), file=str(path))
+        except (OSError, CorruptFileError) as error:
+            raise LiftError(f"falkirk's controller is not formatted: {error}") from error
+        if meta.cluster_id != self._cluster_id:
+            raise LiftError(f"{path}: the directory is of cluster {meta.cluster_id}, not {self._cluster_id}")
+        endpoint = self._place.endpoint
+        listener = VoterListener(name=self._place.listener_name, host=endpoint.host, port=endpoint.port)
+        return OriginalVoter(
+            node_id=self._place.node_id, directory_id=(meta.directory_id or b"").hex(), listeners=(listener,)
+        )
+
+    def format(self) -> None:
+        """Write its configuration and format its directory, unless that was done. Raises LiftError."""
+        data = self._home / _DATA
+        if (data / "meta.properties").exists():
+            _ = self.as_voter
+            return
+        if self._home.exists() and any(self._home.iterdir()):
+            raise LiftError(f"{self._home}: the directory of falkirk's controller must be empty at the beginning")
+        data.mkdir(parents=True)
+        properties = self._properties(data)
+        text = b"".join(format_property(key, value) for key, value in properties.items())
+        (self._home / PROPERTIES).write_bytes(text)
+        options = FormatOptions(cluster_id=self._cluster_id, release_version=self._level, no_initial_controllers=True)
+        try:
+            request = format_request(self._release, properties, options)
+            format_storage(request, PosixDisk(), random.SystemRandom(), time.time_ns() // 1_000_000)
+        except (OperationError, FormatterError) as error:
+            raise LiftError(f"falkirk's controller cannot be formatted: {error}") from error
+
+    async def ensure_running(self) -> None:
+        """Start it if nothing answers at its listener. Raises LiftError if it does not come up."""
+        if await self._answers():
+            return
+        self.format()
+        pid = self._spawn()
+        (self._home / _PID).write_text(f"{pid}\n")
+        deadline_s = time.monotonic() + _START_S
+        while not await self._answers():
+            _reap(pid)
+            if self._pid() is None or time.monotonic() > deadline_s:
+                raise LiftError(
+                    f"falkirk's controller did not start at {self._place.listener}: see {self._home / LOG}: "
+                    f"{self._last_line()}"
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def stop(self) -> None:
+        """Stop it in order, and wait until it has ended. Raises LiftError."""
+        pid = self._pid()
+        if pid is None:
+            return
+        deadline_s = time.monotonic() + _STOP_S
+        os.kill(pid, signal.SIGTERM)
+        while self._pid() is not None:
+            _reap(pid)
+            if time.monotonic() > deadline_s:
+                raise LiftError(f"falkirk's controller (process {pid}) has not ended within {_STOP_S:.0f} s")
+            await asyncio.sleep(_POLL_S)
+
+    @property
+    def is_running(self) -> bool:
+        """True while the process that was started last runs."""
+        return self._pid() is not None
+
+    def undo_bundles(self) -> list[Path]:
+        """Return the undo bundles that it has written, oldest first."""
+        return sorted(self._home.rglob("falkirk-undo/*.zip"), key=lambda path: path.stat().st_mtime)
+
+    @property
+    def _release(self) -> Release:
+        return all_releases()[-1] if self._place.release is None else Release.parse(self._place.release)
+
+    def _properties(self, data: Path) -> dict[str, str]:
+        name, endpoint = self._place.listener_name, self._place.endpoint
+        return {
+            **self._place.properties,
+            "process.roles": "controller",
+            "node.id": str(self._place.node_id),
+            "controller.listener.names": name,
+            "listeners": f"{name}://{endpoint}",
+            "advertised.listeners": f"{name}://{endpoint}",
+            "listener.security.protocol.map": self._place.properties.get(
+                "listener.security.protocol.map", f"{name}:PLAINTEXT"
+            ),
+            BOOTSTRAP_SERVERS: ",".join(map(str, self._bootstrap)),
+            "log.dirs": str(data),
+            "falkirk.lift": "true",
+        }
+
+    def _spawn(self) -> int:
+        """Start `falkirk serve` in a session of its own, so that a signal to this command does not reach it."""
+        command = [sys.executable, "-m", "falkirk", "serve", str(self._home / PROPERTIES)]
+        command += ["--release", self._release.name]
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        files = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, str(self._home / LOG), append, 0o644),
+        ]
+        return os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
+
+    async def _answers(self) -> bool:
+        connection = NodeConnection(self._place.endpoint, self._config)
+        try:
+            await connection.versions()
+        except ClientError:
+            return False
+        finally:
+            await connection.close()
+        return True
+
+    def _pid(self) -> int | None:
+        """Return the process of this controller; None if it has ended."""
+        try:
+            pid = int((self._home / _PID).read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (OSError, ValueError):
+            return None
+        return pid if str(self._home / PROPERTIES).encode() in command else None
+
+    def _last_line(self) -> str:
+        lines = (self._home / LOG).read_text(errors="replace").splitlines()
+        return lines[-1] if lines else "it has logged nothing"
+
+
+def _reap(pid: int) -> None:
+    """Collect the exit status of a process that this one has started, or else it would seem to run for ever."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)

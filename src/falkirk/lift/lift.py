@@ -1,0 +1,299 @@
+"""A lift from its beginning to its report: run, abort and status. What it did stands in its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import time
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from falkirk.client.admin import AsyncAdmin
+from falkirk.client.errors import ClientError
+from falkirk.lift.controller_process import ControllerProcess
+from falkirk.lift.errors import LiftError, NoLeaderError
+from falkirk.lift.extra_voter import ExtraVoter
+from falkirk.lift.journal import Entry, Journal, Originals
+from falkirk.lift.probe import Probe
+from falkirk.lift.quorum_access import QuorumAccess
+from falkirk.mirror.cluster_mirror import find_controllers
+from falkirk.mirror.errors import MirrorError
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from falkirk.client.config import ClientConfig
+    from falkirk.lift.extra_voter import Step
+    from falkirk.lift.lift_file import LiftFile
+    from falkirk.lift.quorum_access import QuorumView
+
+_LOCK: Final = "lock"
+_POLL_S: Final = 0.2
+_REQUEST_MS: Final = 10_000
+_PROBE_MS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiftConnections:
+    """How brokers and controllers are reached."""
+
+    brokers: ClientConfig
+    controllers: ClientConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiftStatus:
+    """The journal, and the quorum as it is now; None where nobody leads it, or nobody answers."""
+
+    originals: Originals | None
+    entries: tuple[Entry, ...]
+    level: str | None
+    quorum: QuorumView | None
+
+    @property
+    def is_over(self) -> bool:
+        """True if the lift was finished or aborted."""
+        return any(entry.event in ("finished", "aborted") for entry in self.entries)
+
+
+class Lift:
+    """The lift of one file. `notice` gets one line for people at each step, `on_entry` each entry of the journal."""
+
+    def __init__(
+        self,
+        file: LiftFile,
+        connections: LiftConnections,
+        *,
+        notice: Callable[[str], None] = lambda _text: None,
+        on_entry: Callable[[Entry], None] = lambda _entry: None,
+    ) -> None:
+        self._file = file
+        self._connections = connections
+        self._notice = notice
+        self._on_entry = on_entry
+        self._journal = Journal(Path(file.state))
+        self._target = file.parsed_target
+
+    async def run(self) -> tuple[Entry, ...]:
+        """Begin the lift, or go on with one that was stopped; return its journal.
+
+        Before the level is low, a step that fails gives the quorum back as it was. Raises LiftError with what is to be
+        done, ClientError if the cluster cannot be reached, OSError.
+        """
+        with _locked(self._journal.directory):
+            if self._journal.is_over:
+                raise LiftError(f"the lift of {self._journal.directory} is over: name another state directory")
+            async with AsyncExitStack() as stack:
+                originals = self._journal.originals() or await self._begin()
+                way = await self._way(stack, originals)
+                probe = await stack.enter_async_context(Probe(self._brokers_admin(stack, _PROBE_MS)))
+                await self._go(way, probe, originals)
+            self._record("finished")
+            return tuple(self._journal.read())
+
+    async def abort(self) -> tuple[Entry, ...]:
+        """Give the quorum back as it was. Raises LiftError once the level is low: then only `run` goes on."""
+        with _locked(self._journal.directory):
+            originals = self._journal.originals()
+            if originals is None or self._journal.is_over:
+                raise LiftError(f"no lift is under way in {self._journal.directory}")
+            async with AsyncExitStack() as stack:
+                way = await self._way(stack, originals)
+                if await way.is_lowered():
+                    raise LiftError(
+                        "the level is low already: go on with `falkirk lift run`. To go up again, upgrade it with "
+                        "kafka-features while the binaries are new; the undo bundle has what was lost"
+                    )
+                await self._back(way)
+            self._record("aborted")
+            return tuple(self._journal.read())
+
+    async def status(self) -> LiftStatus:
+        """Read the journal and ask the cluster; nothing is changed."""
+        originals = self._journal.originals()
+        view, level = None, None
+        async with AsyncExitStack() as stack:
+            if originals is not None:
+                quorum = self._quorum_access(stack, [self._file.place.endpoint, *_endpoints(originals)])
+                try:
+                    view = await quorum.view()
+                except NoLeaderError:
+                    view = None
+            try:
+                level = await _level(self._brokers_admin(stack, _REQUEST_MS))
+            except ClientError:
+                level = None
+        return LiftStatus(
+            originals=originals,
+            entries=tuple(self._journal.read()),
+            level=None if level is None else str(MetadataVersion.of_level(level)),
+            quorum=view,
+        )
+
+    # --- Inside
+
+    async def _begin(self) -> Originals:
+        """Look at the cluster, refuse what cannot work, and write down what it is."""
+        self._notice("looking at the cluster")
+        async with AsyncExitStack() as stack:
+            brokers = self._brokers_admin(stack, _REQUEST_MS)
+            cluster = await brokers.describe_cluster()
+            features = (await brokers.newest_features()).finalized_features
+            levels = {name: found.max_version_level for name, found in features.items()}
+            try:
+                controllers = self._file.controllers or await find_controllers(brokers)
+            except MirrorError as error:
+                raise LiftError(f"{error} (bootstrap_controllers)") from error
+            view = await self._quorum_access(stack, controllers).view()
+        self._check(levels, view, {node.node_id for node in cluster.nodes})
+        originals = Originals(
+            cluster_id=cluster.cluster_id or "",
+            leader_id=view.leader_id,
+            voters=tuple(voter for _, voter in sorted(view.voters.items())),
+            levels=levels,
+            target=str(self._target.metadata_version),
+        )
+        self._record("originals", fields=msgspec.to_builtins(originals))
+        return originals
+
+    def _check(self, levels: Mapping[str, int], view: QuorumView, brokers: set[int]) -> None:
+        target, node_id = self._target.metadata_version, self._file.place.node_id
+        level = levels.get(METADATA_VERSION, 0)
+        if level <= target.level:
+            at = MetadataVersion.of_level(level) if level else "no level"
+            raise LiftError(f"the cluster is at {at}, which is not above {target}: there is nothing to lower")
+        if levels.get(KRAFT_VERSION, 0) < 1:
+            raise LiftError(
+                "the voters are static (kraft.version 0), so falkirk cannot become one: from 4.1 on, make them dynamic "
+                "first (kafka-features upgrade --feature kraft.version=1); that is not taken back while they run"
+            )
+        if node_id in brokers or node_id in view.voters or node_id in view.observers:
+            raise LiftError(f"place.node_id: node {node_id} is there already: choose an id that no node has")
+        silent = [voter for voter in view.voters if view.lag(voter) is None]
+        if silent:
+            raise LiftError(f"voters {', '.join(map(str, silent))} do not fetch: all of them must run")
+
+    async def _way(self, stack: AsyncExitStack, originals: Originals) -> ExtraVoter:
+        if originals.target != str(self._target.metadata_version):
+            raise LiftError(f"the lift under way goes to {originals.target}, not to {self._target.metadata_version}")
+        controllers = self._connections.controllers
+        endpoints = _endpoints(originals)
+        process = ControllerProcess(
+            self._file.place,
+            cluster_id=originals.cluster_id,
+            bootstrap=endpoints,
+            level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
+            config=controllers,
+        )
+        return ExtraVoter(
+            self._file,
+            self._target,
+            originals,
+            controller=process,
+            quorum=self._quorum_access(stack, [self._file.place.endpoint, *endpoints]),
+            brokers=self._brokers_admin(stack, _REQUEST_MS),
+            controller_config=controllers,
+            note=lambda event, fields: self._record(event, fields=dict(fields)),
+            keep_bundle=self._keep_bundle,
+        )
+
+    async def _go(self, way: ExtraVoter, probe: Probe, originals: Originals) -> None:
+        for step in way.steps():
+            try:
+                await self._do(step, probe)
+            except (LiftError, ClientError) as error:
+                self._record("failed", step.name, {"reason": str(error)})
+                if step.is_after_lowering or await way.is_lowered():
+                    raise LiftError(
+                        f"step {step.name}: {error}. The level is low: run the same command again to go on"
+                    ) from error
+                await self._back(way)
+                self._record("aborted")
+                voters = ", ".join(str(voter.node_id) for voter in originals.voters)
+                raise LiftError(f"step {step.name}: {error}. The voters are {voters} again, as before") from error
+
+    async def _back(self, way: ExtraVoter) -> None:
+        for step in way.way_back():
+            await self._do(step, None)
+
+    async def _do(self, step: Step, probe: Probe | None) -> None:
+        """Do one step, unless the cluster shows that it is done; wait until it shows it."""
+        if await step.is_done():
+            return
+        self._notice(f"{step.name}: {step.purpose}")
+        self._record("begun", step.name)
+        begun_s = time.monotonic()
+        limits = self._file.limits
+        acting = asyncio.ensure_future(step.act())
+        try:
+            while not acting.done() or not await step.is_done():
+                if acting.done():
+                    acting.result()
+                if probe is not None and probe.silent_s > limits.metadata_outage_s and not step.is_after_lowering:
+                    raise LiftError(f"no metadata write has gone through for {probe.silent_s:.0f} s")
+                if time.monotonic() - begun_s > limits.step_s:
+                    raise LiftError(f"not done within {limits.step_s:.0f} s")
+                await asyncio.sleep(_POLL_S)
+            acting.result()
+        finally:
+            acting.cancel()
+        fields = {"took_s": round(time.monotonic() - begun_s, 2)}
+        if probe is not None:
+            fields["longest_interruption_s"] = round(probe.longest_s(begun_s), 2)
+        self._record("done", step.name, fields)
+
+    def _keep_bundle(self, bundles: Sequence[Path]) -> None:
+        """Copy undo bundles beside the journal: the controller's directory may go after the lift."""
+        for bundle in bundles:
+            kept = self._journal.directory / bundle.name
+            shutil.copyfile(bundle, kept)
+            self._record("undo-bundle-kept", fields={"path": str(kept)})
+
+    def _record(self, event: str, step: str | None = None, fields: dict[str, Any] | None = None) -> None:  # Any: JSON
+        entry = Entry(at_ms=time.time_ns() // 1_000_000, event=event, step=step, fields=fields or {})
+        self._journal.append(entry)
+        self._on_entry(entry)
+
+    def _brokers_admin(self, stack: AsyncExitStack, timeout_ms: int) -> AsyncAdmin:
+        admin = AsyncAdmin(self._file.brokers, self._connections.brokers.within(timeout_ms))
+        stack.push_async_callback(admin.close)
+        return admin
+
+    def _quorum_access(self, stack: AsyncExitStack, endpoints: Sequence[Endpoint]) -> QuorumAccess:
+        quorum = QuorumAccess(endpoints, self._connections.controllers)
+        stack.push_async_callback(quorum.close)
+        return quorum
+
+
+def _endpoints(originals: Originals) -> list[Endpoint]:
+    return [Endpoint(each.host, each.port) for voter in originals.voters for each in voter.listeners[:1]]
+
+
+async def _level(brokers: AsyncAdmin) -> int | None:
+    found = (await brokers.newest_features()).finalized_features.get(METADATA_VERSION)
+    return None if found is None else found.max_version_level
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the directory of a lift. Raises LiftError if another process does."""
+    directory.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise LiftError(f"{directory}: another process works on this lift") from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)

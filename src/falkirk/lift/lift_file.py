@@ -1,0 +1,149 @@
+"""The file of a lift, `lift.yaml`: the cluster, the target, what may be lost, and where falkirk's controller runs.
+
+bootstrap_servers: [kafka-1:9092, kafka-2:9092]
+bootstrap_controllers: [kafka-1:9093, kafka-2:9093, kafka-3:9093]
+target: "3.9"
+accept_losses: [in_controlled_shutdown]
+place: {node_id: 9001, listener: "lift-host:9093", directory: /var/lib/falkirk-lift}
+state: lift-state
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import yaml
+
+from falkirk.client.config import parse_servers
+from falkirk.client.errors import ClientConfigError
+from falkirk.lift.errors import LiftFileError
+from falkirk.logdir.errors import TargetError
+from falkirk.logdir.target import Target, parse_target
+from falkirk.protocol.endpoint import Endpoint  # noqa: TC001 - the annotations of properties
+from falkirk.versions.errors import VersionsError
+from falkirk.versions.release import Release
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BYTES_MAX: Final = 1 << 20
+_NodeId = Annotated[int, msgspec.Meta(ge=0)]
+_Seconds = Annotated[float, msgspec.Meta(gt=0)]
+_Texts = Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where falkirk's controller runs: on this machine, as a voter more.
+
+    `listener`: host and port that every node of the cluster reaches and resolves. `directory`: durable, empty, with
+    room for the metadata log, two snapshots and the undo bundle. `release`: what it runs as; default: the newest.
+    `properties`: further keys of its server.properties, such as those of TLS and SASL.
+    """
+
+    node_id: _NodeId
+    listener: str
+    directory: str
+    listener_name: str = "CONTROLLER"
+    release: str | None = None
+    properties: dict[str, str] = {}
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The listener as host and port. Raises LiftFileError."""
+        [endpoint] = _servers("place.listener", [self.listener])
+        return endpoint
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In seconds. `metadata_outage_s`: without a metadata write at most; `step_s`: for one step at most."""
+
+    metadata_outage_s: _Seconds = 30.0
+    step_s: _Seconds = 120.0
+
+
+class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file's fields. `accept_losses`: kinds of losses; any other stops the lift before the level is lowered.
+
+    `command_config` and `controller_command_config` name client properties for brokers and controllers. `state`: a
+    directory for the journal, the undo bundle and the report. Relative paths are relative to the file.
+    """
+
+    bootstrap_servers: _Texts
+    bootstrap_controllers: list[str] = []
+    command_config: str | None = None
+    controller_command_config: str | None = None
+    target: str
+    accept_losses: list[str] = []
+    place: Place
+    limits: Limits = Limits()
+    state: str = "lift-state"
+
+    @property
+    def brokers(self) -> tuple[Endpoint, ...]:
+        """Raise LiftFileError if one is no host and port."""
+        return _servers("bootstrap_servers", self.bootstrap_servers)
+
+    @property
+    def controllers(self) -> tuple[Endpoint, ...]:
+        """Raise LiftFileError if one is no host and port."""
+        return _servers("bootstrap_controllers", self.bootstrap_controllers)
+
+    @property
+    def parsed_target(self) -> Target:
+        """The level and the oldest release that runs it. Raises LiftFileError."""
+        try:
+            return parse_target(self.target)
+        except TargetError as error:
+            raise LiftFileError(f"target: {error}") from error
+
+
+def read_lift_file(path: Path) -> LiftFile:
+    """Read and check a lift file; its relative paths become absolute. Raises LiftFileError naming file and field."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_BYTES_MAX + 1)
+        if len(data) > _BYTES_MAX:
+            raise LiftFileError(f"{path}: more than {_BYTES_MAX} bytes")
+        read = msgspec.convert(yaml.safe_load(data), LiftFile)
+    except OSError as error:
+        raise LiftFileError(f"{path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as malformed:
+        raise LiftFileError(f"{path}: {' '.join(str(malformed).split())}") from malformed
+    except msgspec.ValidationError as invalid:
+        raise LiftFileError(f"{path}: {invalid}") from invalid
+    try:
+        _check(read)
+    except LiftFileError as wrong:
+        raise LiftFileError(f"{path}: {wrong}") from wrong
+    folder = path.absolute().parent
+    return msgspec.structs.replace(
+        read,
+        state=str(folder / read.state),
+        command_config=_within(folder, read.command_config),
+        controller_command_config=_within(folder, read.controller_command_config),
+        place=msgspec.structs.replace(read.place, directory=str(folder / read.place.directory)),
+    )
+
+
+def _check(read: LiftFile) -> None:
+    _ = (read.brokers, read.controllers, read.place.endpoint, read.parsed_target)
+    if read.place.release is not None:
+        try:
+            Release.parse(read.place.release)
+        except VersionsError as error:
+            raise LiftFileError(f"place.release: {error}") from error
+    for key in read.place.properties:
+        if key.startswith("falkirk.") or key in ("process.roles", "node.id", "listeners", "log.dirs", "log.dir"):
+            raise LiftFileError(f"place.properties: {key} is set by the lift itself")
+
+
+def _servers(field: str, texts: list[str]) -> tuple[Endpoint, ...]:
+    try:
+        return tuple(endpoint for text in texts for endpoint in parse_servers(text))
+    except ClientConfigError as error:
+        raise LiftFileError(f"{field}: {error}") from error
+
+
+def _within(folder: Path, name: str | None) -> str | None:
+    return None if name is None else str(folder / name)

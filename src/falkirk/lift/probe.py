@@ -1,0 +1,72 @@
+"""Measures how long no metadata write goes through: a request that creates nothing, again and again.
+
+A CreateTopics that only validates is answered by the active controller once every write before it is committed, and
+leaves no record. Source: KIP-4 (validateOnly).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+from falkirk.client.errors import ClientError
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import CreateTopicsRequest, CreateTopicsResponse
+from falkirk.protocol.messages.create_topics_request import CreatableTopic
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from falkirk.client.admin import AsyncAdmin
+
+TOPIC: Final = "falkirk-lift-probe"
+_INTERVAL_S: Final = 0.25
+_TIMEOUT_MS: Final = 2000
+_NOT_DECIDED: Final = frozenset(
+    {ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE}
+)
+
+
+class Probe:
+    """Asks while its block runs. `admin`: of brokers; they forward to the controller that they follow."""
+
+    def __init__(self, admin: AsyncAdmin) -> None:
+        self._admin = admin
+        self._answered: list[float] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._answered.append(time.monotonic())
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    @property
+    def silent_s(self) -> float:
+        """For how long nothing has been answered until now."""
+        return time.monotonic() - self._answered[-1]
+
+    def longest_s(self, since_s: float) -> float:
+        """Return the longest time without an answer since `since_s` (of time.monotonic), the current one included."""
+        times = [since_s, *(at for at in self._answered if at > since_s), time.monotonic()]
+        return max(after - before for before, after in itertools.pairwise(times))
+
+    async def _run(self) -> None:
+        request = CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], timeout_ms=_TIMEOUT_MS, validate_only=True)
+        while True:
+            with contextlib.suppress(ClientError):
+                response = await self._admin.request(request)
+                assert isinstance(response, CreateTopicsResponse)
+                if all(topic.error_code not in _NOT_DECIDED for topic in response.topics):
+                    self._answered.append(time.monotonic())
+            await asyncio.sleep(_INTERVAL_S)
