@@ -7,7 +7,6 @@ the quorum with it. The next command finds it by its listener.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
 import signal
@@ -104,8 +103,8 @@ class ControllerProcess:
         (self._home / _PID).write_text(f"{pid}\n")
         deadline_s = time.monotonic() + _START_S
         while not await self._answers():
-            _reap(pid)
-            if self._pid() is None or time.monotonic() > deadline_s:
+            # Not by its command line, which is empty for a moment while a process begins.
+            if _reaped(pid) or time.monotonic() > deadline_s:
                 raise LiftError(
                     f"falkirk's controller did not start at {self._place.listener}: see {self._home / LOG}: "
                     f"{self._last_line()}"
@@ -120,7 +119,7 @@ class ControllerProcess:
         deadline_s = time.monotonic() + _STOP_S
         os.kill(pid, signal.SIGTERM)
         while self._pid() is not None:
-            _reap(pid)
+            _reaped(pid)
             if time.monotonic() > deadline_s:
                 raise LiftError(f"falkirk's controller (process {pid}) has not ended within {_STOP_S:.0f} s")
             await asyncio.sleep(_POLL_S)
@@ -191,7 +190,9 @@ class ControllerProcess:
         return lines[-1] if lines else "it has logged nothing"
 
 
-def _reap(pid: int) -> None:
-    """Collect the exit status of a process that this one has started, or else it would seem to run for ever."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+def _reaped(pid: int) -> bool:
+    """Collect the exit status of a process that this one has started; return whether it has ended."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return False

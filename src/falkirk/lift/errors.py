@@ -1,12 +1,18 @@
-"""Errors of a lift; each is one plain sentence for an operator."""
+"""Errors of a lift; each is plain text for an operator, and says what to do where there is something."""
+
+from falkirk.operations.errors import OperationError
 
 
-class LiftError(Exception):
-    """The lift cannot begin, or cannot go on; the text says what to do where there is something."""
+class LiftError(OperationError):
+    """The lift cannot begin, or cannot go on."""
 
 
 class LiftFileError(LiftError):
     """The lift file is missing, unreadable, or has a wrong value; the text names the file and the field."""
+
+
+class LossesNotAcceptedError(LiftError):
+    """The lift would lose what `accept_losses` does not name."""
 
 
 class NoLeaderError(LiftError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.errors import ClientError
-from falkirk.lift.errors import LiftError, NoLeaderError
+from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
 from falkirk.operations.feature_changes import update_features
 from falkirk.operations.target_levels import TargetLevels, levels_of_release
 from falkirk.protocol.endpoint import Endpoint
@@ -294,7 +294,7 @@ class ExtraVoter:
             raise LiftError(f"the level cannot be lowered: {refused}")
         kinds = sorted({str(loss.get("kind")) for loss in details.losses} - set(self._file.accept_losses))
         if kinds:
-            raise LiftError(
+            raise LossesNotAcceptedError(
                 f"the level was not lowered: it would lose {', '.join(kinds)}, which accept_losses does not name "
                 f"({len(details.losses)} losses in all; `falkirk lift check` lists them)"
             )

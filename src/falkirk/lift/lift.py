@@ -10,6 +10,7 @@ import time
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,15 +18,16 @@ import msgspec
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.errors import ClientError
 from falkirk.lift.controller_process import ControllerProcess
-from falkirk.lift.errors import LiftError, NoLeaderError
+from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
 from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import Entry, Journal, Originals
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess
-from falkirk.mirror.cluster_mirror import find_controllers
-from falkirk.mirror.errors import MirrorError
+from falkirk.mirror.cluster_mirror import LiveSource
+from falkirk.operations.lift_check import check_lift, read_logs
+from falkirk.operations.lift_observation import observe
+from falkirk.operations.lift_way import WayKind
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -35,8 +37,15 @@ if TYPE_CHECKING:
     from falkirk.lift.extra_voter import Step
     from falkirk.lift.lift_file import LiftFile
     from falkirk.lift.quorum_access import QuorumView
+    from falkirk.operations.lift_check import LiftCheck
 
 _LOCK: Final = "lock"
+_OTHER_WAYS: Final[Mapping[WayKind | None, str]] = {
+    WayKind.DYNAMIC_FIRST: "the voters are static (kraft.version 0), so falkirk cannot become one: make them dynamic "
+    "first (kafka-features upgrade --feature kraft.version=1); that is not taken back while they run",
+    WayKind.IN_PLACE_MAJORITY: "this cluster goes in place, which `lift run` does not do: `falkirk lift check` has the "
+    "steps",
+}
 _POLL_S: Final = 0.2
 _REQUEST_MS: Final = 10_000
 _PROBE_MS: Final = 2000
@@ -142,45 +151,53 @@ class Lift:
     # --- Inside
 
     async def _begin(self) -> Originals:
-        """Look at the cluster, refuse what cannot work, and write down what it is."""
-        self._notice("looking at the cluster")
+        """Check the cluster, refuse what cannot work, and write down what it is."""
+        checked = await self._checked()
+        self._refuse(checked)
+        seen = checked.observation
+        controllers = self._file.controllers or tuple(seen.quorum.voter_endpoints.values() if seen.quorum else ())
         async with AsyncExitStack() as stack:
-            brokers = self._brokers_admin(stack, _REQUEST_MS)
-            cluster = await brokers.describe_cluster()
-            features = (await brokers.newest_features()).finalized_features
-            levels = {name: found.max_version_level for name, found in features.items()}
-            try:
-                controllers = self._file.controllers or await find_controllers(brokers)
-            except MirrorError as error:
-                raise LiftError(f"{error} (bootstrap_controllers)") from error
+            features = (await self._brokers_admin(stack, _REQUEST_MS).newest_features()).finalized_features
             view = await self._quorum_access(stack, controllers).view()
-        self._check(levels, view, {node.node_id for node in cluster.nodes})
+        node_id = self._file.place.node_id
+        if node_id in {node.node_id for node in seen.brokers} or node_id in {**view.voters, **view.observers}:
+            raise LiftError(f"place.node_id: node {node_id} is there already: choose an id that no node has")
         originals = Originals(
-            cluster_id=cluster.cluster_id or "",
+            cluster_id=seen.cluster_id,
             leader_id=view.leader_id,
             voters=tuple(voter for _, voter in sorted(view.voters.items())),
-            levels=levels,
+            levels={name: found.max_version_level for name, found in features.items()},
             target=str(self._target.metadata_version),
         )
         self._record("originals", fields=msgspec.to_builtins(originals))
         return originals
 
-    def _check(self, levels: Mapping[str, int], view: QuorumView, brokers: set[int]) -> None:
-        target, node_id = self._target.metadata_version, self._file.place.node_id
-        level = levels.get(METADATA_VERSION, 0)
-        if level <= target.level:
-            at = MetadataVersion.of_level(level) if level else "no level"
-            raise LiftError(f"the cluster is at {at}, which is not above {target}: there is nothing to lower")
-        if levels.get(KRAFT_VERSION, 0) < 1:
-            raise LiftError(
-                "the voters are static (kraft.version 0), so falkirk cannot become one: from 4.1 on, make them dynamic "
-                "first (kafka-features upgrade --feature kraft.version=1); that is not taken back while they run"
+    async def _checked(self) -> LiftCheck:
+        source = LiveSource(
+            brokers=self._file.brokers,
+            controllers=self._file.controllers,
+            config=self._connections.brokers,
+            controller_config=self._connections.controllers,
+        )
+        with TemporaryDirectory(prefix="falkirk-lift-") as folder:
+            observation = await observe(source, Path(folder), self._notice)
+            logs = None if observation.directory is None else read_logs(observation.directory, self._target)
+            return check_lift(observation, logs, self._target)
+
+    def _refuse(self, checked: LiftCheck) -> None:
+        """Raise LiftError for what is in the way, for another way than this one, and for losses not accepted."""
+        if checked.blockers:
+            raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
+        kind = None if checked.way is None else checked.way.kind
+        if kind is not WayKind.EXTRA_VOTER:
+            raise LiftError(_OTHER_WAYS.get(kind, "there is no way for this cluster: see `falkirk lift check`"))
+        assert checked.logs is not None, "a log that cannot be read is in the way"
+        kinds = {loss.kind for loss in checked.logs.plan.losses} - set(self._file.accept_losses)
+        if kinds:
+            raise LossesNotAcceptedError(
+                f"the lift would lose {', '.join(sorted(kinds))}, which accept_losses does not name: "
+                "`falkirk lift check` lists each loss"
             )
-        if node_id in brokers or node_id in view.voters or node_id in view.observers:
-            raise LiftError(f"place.node_id: node {node_id} is there already: choose an id that no node has")
-        silent = [voter for voter in view.voters if view.lag(voter) is None]
-        if silent:
-            raise LiftError(f"voters {', '.join(map(str, silent))} do not fetch: all of them must run")
 
     async def _way(self, stack: AsyncExitStack, originals: Originals) -> ExtraVoter:
         if originals.target != str(self._target.metadata_version):

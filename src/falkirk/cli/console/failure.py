@@ -8,7 +8,7 @@ from falkirk.cli.console.exit_code import ExitCode
 
 _SPARK = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
 EXTRA_MODULES = {
-    **dict.fromkeys(("fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "yaml"), _SPARK),
+    **dict.fromkeys(("fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"), _SPARK),
     "kazoo": "ZooKeeper commands need the extra `zookeeper` (pip install 'falkirk[zookeeper]')",
 }
 """Why a module of an extra is missing, by the module's name."""
@@ -36,6 +36,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
     """Return exit code and message of an expected error; None for a bug."""
     # The layers below are imported late: most commands touch one or two of them, and none of them fails most times.
     from falkirk.client.errors import ClientError  # noqa: PLC0415
+    from falkirk.lift.errors import LossesNotAcceptedError  # noqa: PLC0415
     from falkirk.logdir.errors import LogDirError  # noqa: PLC0415
     from falkirk.metadata.records.errors import MetadataError  # noqa: PLC0415
     from falkirk.mirror.errors import MirrorError  # noqa: PLC0415
@@ -50,6 +51,8 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
             code = error.exit_code
         case InvalidInputError():
             code = ExitCode.WRONG_USAGE
+        case LossesNotAcceptedError():
+            code = ExitCode.DATA_WOULD_BE_LOST
         case LogDirError() if error.would_lose_data:
             code = ExitCode.DATA_WOULD_BE_LOST
         case ModuleNotFoundError(name=str(name)) if (missing := name.partition(".")[0]) in EXTRA_MODULES:

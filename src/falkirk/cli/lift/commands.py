@@ -18,8 +18,9 @@ from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import working
 from falkirk.cli.lift.check_view import CheckView
 from falkirk.cli.lift.preparation_view import PreparationView
+from falkirk.cli.lift.run import abort, run, status
 from falkirk.client.config import parse_servers
-from falkirk.client.event_loop import run
+from falkirk.client.event_loop import run as run_coroutine
 from falkirk.logdir.target import parse_target
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
@@ -118,7 +119,7 @@ def check(
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="falkirk-lift-")))
         notice = stack.enter_context(working())
-        observation = run(observe(source, folder, notice))
+        observation = run_coroutine(observe(source, folder, notice))
         notice("reading metadata")
         logs = None if observation.directory is None else read_logs(observation.directory, target)
         found = check_lift(observation, logs, target, of_files=of_files, accepted=accept or ())
@@ -155,3 +156,8 @@ def _status(found: LiftCheck) -> ExitCode:
     if found.blockers:
         return ExitCode.FAILED
     return ExitCode.DONE if found.is_lossless else ExitCode.DATA_WOULD_BE_LOST
+
+
+app.command()(run)
+app.command()(status)
+app.command()(abort)

@@ -1,0 +1,85 @@
+"""The output of `falkirk lift status`, and the lines that `run` prints as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from falkirk.lift.journal import Entry
+    from falkirk.lift.lift import LiftStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """A `Result` of `lift status`."""
+
+    status: LiftStatus
+
+    def text(self) -> Iterator[str]:
+        """Yield where the lift is, the level, the voters, and the steps so far."""
+        found = self.status
+        if found.originals is None:
+            yield "The lift has not begun."
+            return
+        state = "is over" if found.is_over else "is under way"
+        yield f"Cluster {found.originals.cluster_id}: the lift to {found.originals.target} {state}."
+        yield f"metadata.version: {found.level or 'not known: no broker answers'}"
+        if found.quorum is None:
+            yield "quorum: no controller answers as its leader"
+        else:
+            voters = ", ".join(map(str, sorted(found.quorum.voters)))
+            yield f"quorum: leader {found.quorum.leader_id}, epoch {found.quorum.leader_epoch}, voters {voters}"
+        before = ", ".join(str(voter.node_id) for voter in found.originals.voters)
+        yield f"voters before the lift: {before}"
+        for entry in found.entries:
+            yield entry_text(entry)
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `lift status --json`."""
+        found = self.status
+        quorum = found.quorum
+        return {
+            "begun": found.originals is not None,
+            "over": found.is_over,
+            "level": found.level,
+            "quorum": None
+            if quorum is None
+            else {
+                "leader_id": quorum.leader_id,
+                "leader_epoch": quorum.leader_epoch,
+                "voters": sorted(quorum.voters),
+                "observers": sorted(quorum.observers),
+            },
+            "originals": msgspec.to_builtins(found.originals),
+            "entries": msgspec.to_builtins(found.entries),
+        }
+
+
+def entry_text(entry: Entry) -> str:
+    """Return one line for an entry of the journal, with its time in UTC."""
+    at = datetime.fromtimestamp(entry.at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+    what = entry.event if entry.step is None else f"{entry.step} {entry.event}"
+    return f"{at} {what}{_details(entry)}"
+
+
+def _details(entry: Entry) -> str:
+    fields = entry.fields
+    match entry.event:
+        case "done":
+            silent = fields.get("longest_interruption_s")
+            outage = "" if silent is None else f", longest time without a metadata write {silent} s"
+            return f" after {fields.get('took_s')} s{outage}"
+        case "originals":
+            voters = ", ".join(str(voter["node_id"]) for voter in fields["voters"])
+            return f": cluster {fields['cluster_id']}, voters {voters}, to {fields['target']}"
+        case "level-lowered":
+            return f": {len(fields['losses'])} losses"
+        case _:
+            reason = fields.get("reason") or fields.get("path")
+            return "" if reason is None else f": {reason}"
