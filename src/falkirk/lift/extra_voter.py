@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.errors import ClientError
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
+from falkirk.lift.quorum_access import lag, voters_of
 from falkirk.operations.feature_changes import update_features
 from falkirk.operations.target_levels import TargetLevels, levels_of_release
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
     from falkirk.client.config import ClientConfig
     from falkirk.client.feature_update import UpdateFeaturesResult
+    from falkirk.client.quorum_description import QuorumDescription
     from falkirk.lift.controller_process import ControllerProcess
     from falkirk.lift.journal import Originals, OriginalVoter
     from falkirk.lift.lift_file import LiftFile
-    from falkirk.lift.quorum_access import QuorumAccess, QuorumView
+    from falkirk.lift.quorum_access import QuorumAccess
     from falkirk.logdir.target import Target
 
 _POLL_S: Final = 0.2
@@ -115,8 +116,8 @@ class ExtraVoter:
         view = await self._view()
         if view is None or self._node_id not in {**view.observers, **view.voters}:
             return False
-        lag = view.lag(self._node_id)
-        return lag is not None and lag <= _FOLLOWS_WITHIN
+        behind = lag(view, self._node_id)
+        return behind is not None and behind <= _FOLLOWS_WITHIN
 
     async def _observe(self) -> None:
         await self._controller.ensure_running()
@@ -129,7 +130,7 @@ class ExtraVoter:
 
     async def _join(self) -> None:
         await self._controller.ensure_running()
-        await self._quorum.add_voter(self._originals.cluster_id, self._controller.as_voter)
+        await self._quorum.add_voter(self._controller.as_voter)
 
     async def _leads(self) -> bool:
         if await self.is_lowered():
@@ -143,11 +144,11 @@ class ExtraVoter:
         await self._controller.ensure_running()
         for _ in range(_CHANGES_MAX):
             view = await self._view_within()
-            others = [voter for voter in view.voters.values() if voter.node_id != self._node_id]
+            others = [voter for voter in voters_of(view) if voter.node_id != self._node_id]
             if not others:
                 return
             first = min(others, key=lambda voter: (voter.node_id == view.leader_id, voter.node_id))
-            await self._changed(self._quorum.remove_voter(self._originals.cluster_id, first))
+            await self._changed(self._quorum.remove_voter(first))
 
     async def _lower(self) -> None:
         await self._controller.ensure_running()
@@ -210,7 +211,7 @@ class ExtraVoter:
         view = await self._view_within()
         if self._node_id in view.voters:
             await self._controller.ensure_running()
-            await self._changed(self._quorum.remove_voter(self._originals.cluster_id, self._controller.as_voter))
+            await self._changed(self._quorum.remove_voter(self._controller.as_voter))
 
     async def _has_stopped(self) -> bool:
         view = await self._view()
@@ -227,23 +228,17 @@ class ExtraVoter:
 
     async def _has_log(self, node_id: int) -> bool:
         view = await self._view()
-        lag = None if view is None else view.lag(node_id)
-        return lag is not None and lag <= _FOLLOWS_WITHIN
+        behind = None if view is None else lag(view, node_id)
+        return behind is not None and behind <= _FOLLOWS_WITHIN
 
-    async def _view(self) -> QuorumView | None:
+    async def _view(self) -> QuorumDescription | None:
         """Return the quorum; None while there is no leader."""
-        self._quorum.know(
-            [
-                self._file.place.endpoint,
-                *(Endpoint(each.host, each.port) for voter in self._originals.voters for each in voter.listeners[:1]),
-            ]
-        )
         try:
-            return await self._quorum.view()
+            return await self._quorum.describe()
         except NoLeaderError:
             return None
 
-    async def _view_within(self) -> QuorumView:
+    async def _view_within(self) -> QuorumDescription:
         deadline_s = time.monotonic() + self._file.limits.step_s
         while True:
             view = await self._view()
@@ -273,7 +268,7 @@ class ExtraVoter:
         """Add a voter unless it is one, and return whether it is one now and has the log."""
         view = await self._view_within()
         if voter.node_id not in view.voters:
-            await self._changed(self._quorum.add_voter(self._originals.cluster_id, voter))
+            await self._changed(self._quorum.add_voter(voter))
             return False
         return await self._has_log(voter.node_id)
 

@@ -22,7 +22,7 @@ from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
 from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import Entry, Journal, Originals
 from falkirk.lift.probe import Probe
-from falkirk.lift.quorum_access import QuorumAccess
+from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from falkirk.client.config import ClientConfig
+    from falkirk.client.quorum_description import QuorumDescription
     from falkirk.lift.extra_voter import Step
     from falkirk.lift.lift_file import LiftFile
-    from falkirk.lift.quorum_access import QuorumView
     from falkirk.operations.lift_check import LiftCheck
 
 _LOCK: Final = "lock"
@@ -66,7 +66,7 @@ class LiftStatus:
     originals: Originals | None
     entries: tuple[Entry, ...]
     level: str | None
-    quorum: QuorumView | None
+    quorum: QuorumDescription | None
 
     @property
     def is_over(self) -> bool:
@@ -134,7 +134,7 @@ class Lift:
             if originals is not None:
                 quorum = self._quorum_access(stack, [self._file.place.endpoint, *_endpoints(originals)])
                 try:
-                    view = await quorum.view()
+                    view = await quorum.describe()
                 except NoLeaderError:
                     view = None
             try:
@@ -158,14 +158,14 @@ class Lift:
         controllers = self._file.controllers or tuple(seen.quorum.voter_endpoints.values() if seen.quorum else ())
         async with AsyncExitStack() as stack:
             features = (await self._brokers_admin(stack, _REQUEST_MS).newest_features()).finalized_features
-            view = await self._quorum_access(stack, controllers).view()
+            view = await self._quorum_access(stack, controllers).describe()
         node_id = self._file.place.node_id
         if node_id in {node.node_id for node in seen.brokers} or node_id in {**view.voters, **view.observers}:
             raise LiftError(f"place.node_id: node {node_id} is there already: choose an id that no node has")
         originals = Originals(
             cluster_id=seen.cluster_id,
             leader_id=view.leader_id,
-            voters=tuple(voter for _, voter in sorted(view.voters.items())),
+            voters=voters_of(view),
             levels={name: found.max_version_level for name, found in features.items()},
             target=str(self._target.metadata_version),
         )
