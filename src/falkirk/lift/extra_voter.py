@@ -90,7 +90,7 @@ class ExtraVoter:
             Step("lead", "the other voters become observers, so it leads alone", self._leads, self._lead),
             Step("lower", f"the level goes down to {target}", self.is_lowered, self._lower),
             Step(
-                "follow", "every node follows the lowered log", self._is_followed, self._nothing, is_after_lowering=True
+                "follow", "every node follows the lowered log", self._is_followed, self._follow, is_after_lowering=True
             ),
             *self.way_back(),
         )
@@ -191,6 +191,9 @@ class ExtraVoter:
                 return False
         return True
 
+    async def _follow(self) -> None:
+        await self._view_within()
+
     async def _have_returned(self) -> bool:
         view = await self._view()
         return view is not None and all(voter.node_id in view.voters for voter in self._originals.voters)
@@ -217,9 +220,6 @@ class ExtraVoter:
         view = await self._view()
         return view is not None and not self._controller.is_running and self._node_id not in view.voters
 
-    async def _nothing(self) -> None:
-        pass
-
     # --- Questions
 
     @property
@@ -239,6 +239,7 @@ class ExtraVoter:
             return None
 
     async def _view_within(self) -> QuorumDescription:
+        """Wait for a leader; falkirk's controller may be the one voter without which there is none."""
         deadline_s = time.monotonic() + self._file.limits.step_s
         while True:
             view = await self._view()
@@ -246,6 +247,7 @@ class ExtraVoter:
                 return view
             if time.monotonic() > deadline_s:
                 raise LiftError(f"the quorum has had no leader for {self._file.limits.step_s:.0f} s")
+            await self._controller.ensure_running()
             await asyncio.sleep(_POLL_S)
 
     async def _level(self) -> int | None:
