@@ -81,9 +81,10 @@ class ControllerProcess:
         if (data / "meta.properties").exists():
             _ = self.as_voter
             return
-        if self._home.exists() and any(self._home.iterdir()):
+        # A command that was killed may have left its own files, before the directory was formatted.
+        if self._home.exists() and {path.name for path in self._home.iterdir()} - {PROPERTIES, LOG, _PID, _DATA}:
             raise LiftError(f"{self._home}: the directory of falkirk's controller must be empty at the beginning")
-        data.mkdir(parents=True)
+        data.mkdir(parents=True, exist_ok=True)
         properties = self._properties(data)
         text = b"".join(format_property(key, value) for key, value in properties.items())
         (self._home / PROPERTIES).write_bytes(text)
