@@ -17,8 +17,8 @@ def page(tmp_path, *entries: Entry) -> str:
     return write_report(tmp_path).read_text()
 
 
-def done(step: str, at_ms: int, took_s: float, silent_s: float | None) -> Entry:
-    return Entry(at_ms=at_ms, event="done", step=step, fields={"took_s": took_s, "longest_interruption_s": silent_s})
+def done(step: str, at_ms: int, duration_s: float, silent_s: float | None) -> Entry:
+    return Entry(at_ms=at_ms, event="done", step=step, fields={"duration_s": duration_s, "longest_interruption_s": silent_s})
 
 
 def test_it_has_the_steps_their_interruptions_and_what_was_lost(tmp_path):

@@ -110,7 +110,7 @@ class Lift:
             return tuple(self._journal.read())
 
     async def abort(self) -> tuple[Entry, ...]:
-        """Give the quorum back as it was. Raises LiftError once the level is low: then only `run` goes on."""
+        """Restore the voters of before. Raises LiftError once the level is low: then only `run` goes on."""
         with _locked(self._journal.directory):
             originals = self._journal.originals()
             if originals is None or self._journal.is_over:
@@ -263,7 +263,7 @@ class Lift:
             acting.result()
         finally:
             acting.cancel()
-        fields = {"took_s": round(time.monotonic() - begun_s, 2)}
+        fields = {"duration_s": round(time.monotonic() - begun_s, 2)}
         if probe is not None:
             fields["longest_interruption_s"] = round(probe.longest_s(begun_s), 2)
         self._record("done", step.name, fields)

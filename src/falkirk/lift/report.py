@@ -81,7 +81,7 @@ def _verdict(entries: Sequence[Entry]) -> str:
 
 def _plot(steps: Sequence[Entry]) -> str:
     """Draw each step as a bar from its beginning to its end."""
-    spans = [(str(entry.step), entry.at_ms - entry.fields["took_s"] * 1000, entry.at_ms) for entry in steps]
+    spans = [(str(entry.step), entry.at_ms - entry.fields["duration_s"] * 1000, entry.at_ms) for entry in steps]
     if not spans:
         return "<p>No step was done.</p>"
     start = min(begin for _, begin, _ in spans)
@@ -100,7 +100,7 @@ def _plot(steps: Sequence[Entry]) -> str:
 def _step_row(entry: Entry) -> str:
     silent = entry.fields.get("longest_interruption_s")
     shown = "not measured" if silent is None else f"{silent} s"
-    return f"<tr><td>{_escaped(entry.step)}</td><td>{entry.fields['took_s']} s</td><td>{shown}</td></tr>"
+    return f"<tr><td>{_escaped(entry.step)}</td><td>{entry.fields['duration_s']} s</td><td>{shown}</td></tr>"
 
 
 def _losses(entries: Sequence[Entry]) -> str:

@@ -27,7 +27,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The lift's f
 
 
 def run(file: FileArgument, *, json: JsonOption = False) -> None:
-    """Take the cluster down, or go on with a lift that was stopped. Prints each step; with --json one object a line.
+    """Lower the level of a running cluster, or go on with a lift that was stopped. Prints each step; with --json one object a line.
 
     Before the level is low, a step that fails gives the quorum back as it was. Exit status: 3 if something would be
     lost that accept_losses does not name.
@@ -39,7 +39,7 @@ def run(file: FileArgument, *, json: JsonOption = False) -> None:
 
 
 def abort(file: FileArgument, *, json: JsonOption = False) -> None:
-    """Give the quorum back as it was, as long as the level has not been lowered."""
+    """Restore the voters of before, as long as the level has not been lowered."""
     read = read_lift_file(file)
     with working() as notice:
         run_coroutine(_lift(read, notice, json=json).abort())

@@ -74,7 +74,7 @@ def _details(entry: Entry) -> str:
         case "done":
             silent = fields.get("longest_interruption_s")
             outage = "" if silent is None else f", longest time without a metadata write {silent} s"
-            return f" after {fields.get('took_s')} s{outage}"
+            return f" after {fields.get('duration_s')} s{outage}"
         case "originals":
             voters = ", ".join(str(voter["node_id"]) for voter in fields["voters"])
             return f": cluster {fields['cluster_id']}, voters {voters}, to {fields['target']}"
