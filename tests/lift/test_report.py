@@ -18,7 +18,9 @@ def page(tmp_path, *entries: Entry) -> str:
 
 
 def done(step: str, at_ms: int, duration_s: float, silent_s: float | None) -> Entry:
-    return Entry(at_ms=at_ms, event="done", step=step, fields={"duration_s": duration_s, "longest_interruption_s": silent_s})
+    return Entry(
+        at_ms=at_ms, event="done", step=step, fields={"duration_s": duration_s, "longest_interruption_s": silent_s}
+    )
 
 
 def test_it_has_the_steps_their_interruptions_and_what_was_lost(tmp_path):
