@@ -29,8 +29,8 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The lift's f
 def run(file: FileArgument, *, json: JsonOption = False) -> None:
     """Lower the level of a running cluster, or go on with a lift that was stopped.
 
-    Prints each step, with --json an object a line. Before the level is low, a step that fails gives the quorum back as it was. Exit status: 3 if something would be
-    lost that accept_losses does not name.
+    Prints each step, with --json an object a line. Before the level is low, a step that fails gives the quorum back as
+    it was. Exit status: 3 if something would be lost that accept_losses does not name.
     """
     read = read_lift_file(file)
     with working() as notice:
