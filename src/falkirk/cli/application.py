@@ -43,7 +43,7 @@ COMMANDS: Final = (
     Command("cluster", "falkirk.cli.cluster.commands", "Run a whole cluster on this machine."),
     Command("zookeeper", "falkirk.cli.cluster.zookeeper", "A ZooKeeper and brokers on it, for a try-out (KIP-584)."),
     Command("logdir", "falkirk.cli.logdir.commands", "Stopped data directories: inspect, downgrade, verify, undo."),
-    Command("lift", "falkirk.cli.lift.commands", "Lower a running cluster of Kafka: what it costs, and the way."),
+    Command("lift", "falkirk.cli.lift.commands", "Lower a running cluster: what it costs, and how it is done."),
     Command("fleet", "falkirk.cli.fleet.commands", "Many clusters' files as tables on Spark, and a report."),
     Command(
         "dump-log",
