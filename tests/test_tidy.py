@@ -1,8 +1,10 @@
 """The tree keeps its own rules: generated files are fresh, modules say what they are for, documents lead somewhere."""
 
+import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,44 @@ def test_links_between_documents_lead_somewhere():
     ]
     assert len(documents) > 10
     assert dead == []
+
+
+def test_all_sliced_work_is_listed():
+    """The first argument of what starts it: a text, a constant of the module, or a text with <something> inside."""
+    started = {name for path in SOURCES for name in started_works(ast.parse(path.read_text()))}
+    text = (ROOT / "docs/internals/node.md").read_text()
+    section = text[text.index("## Sliced work") : text.index("## Floors")]
+    listed = {re.sub("<.*?>", "<>", name) for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)}
+    assert started == listed, "the table of docs/internals/node.md, and what the code starts"
+    assert "snapshot" in started
+
+
+def started_works(module: ast.Module) -> Iterator[str]:
+    constants = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in ([node.target] if isinstance(node, ast.AnnAssign) else node.targets)
+        if isinstance(target, ast.Name)
+    }
+    for call in ast.walk(module):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and starts_work(call.func):
+            name = call.args[0]
+            match constants.get(name.id, name) if isinstance(name, ast.Name) else name:
+                case ast.Constant(value=str(text)):
+                    yield text
+                case ast.JoinedStr(values=values):
+                    yield "".join(part.value if isinstance(part, ast.Constant) else "<>" for part in values)
+                case ast.Name(id="name"):
+                    pass  # passed on by `start_work`, whose calls count
+                case other:
+                    raise AssertionError(f"what work is {ast.unparse(other)}?")
+
+
+def starts_work(called: ast.Attribute) -> bool:
+    return called.attr == "start_work" or (
+        called.attr in {"start", "begin"} and ast.unparse(called.value).rpartition(".")[2].strip("_") == "works"
+    )
 
 
 def test_code_named_in_the_glossary_exists():

@@ -25,6 +25,7 @@ from falkirk.node.connections.active_controller_channel import ActiveControllerC
 from falkirk.node.connections.admission import admit
 from falkirk.node.connections.client_connections import ClientConnections
 from falkirk.node.connections.credentials import Credentials
+from falkirk.node.connections.holds import NOT_SERVING, Hold
 from falkirk.node.connections.outbound_connections import OutboundConnections
 from falkirk.node.connections.request_facts import RequestFacts
 from falkirk.node.controller.controller_registrar import ControllerRegistrar
@@ -77,9 +78,12 @@ if TYPE_CHECKING:
 
 # socket.connection.setup.timeout.ms
 CONNECTION_SETUP_TIMEOUT_MS: Final = 10_000
-# Requests that may wait for a commit, those in envelopes too.
 _ELEMENTS_MAX: Final = {key: route.elements_max for key, route in ROUTES.items()}
-_COMMITTING_APIS: Final = frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58}
+# Those in envelopes too.
+_TOO_MANY_COMMITS: Final = Hold(
+    "queued.max.requests wait for a commit",
+    frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58},
+)
 
 
 class Node:
@@ -110,6 +114,7 @@ class Node:
             node_id=config.node_id, release=config.release, now_ms=lambda: step.now_ms, effects=emit
         )
         self._clients = self._make_clients(random)
+        self._clients.holds.set(NOT_SERVING, is_held=config.is_broker)
         self._outbound = self._make_outbound(random)
         self._open_channel = partial(ActiveControllerChannel, step, self._outbound, lambda: self._raft.leader_endpoint)
         self._dispatcher = Dispatcher(
@@ -169,7 +174,6 @@ class Node:
                 lambda: self._applier.image, random, token_key=self.config.delegation_token_secret_key
             ),
             wake=self._step.wake,
-            is_serving=not self.config.is_broker,
         )
 
     def _make_outbound(self, random: Chance) -> OutboundConnections:
@@ -392,7 +396,7 @@ class Node:
         """Hold requests that need a commit while `queued.max.requests` wait for one."""
         active = self._controllership.active
         is_full = active is not None and len(active.waiting) >= self.config.queued_max_requests
-        self._clients.held_apis = _COMMITTING_APIS if is_full else frozenset()
+        self._clients.holds.set(_TOO_MANY_COMMITS, is_held=is_full)
 
     def _tick(self) -> None:
         now_ms, raft = self._step.now_ms, self._raft
@@ -408,7 +412,7 @@ class Node:
             self._controller.tick()
             ran = self._quorum.run()
             self._limit()
-            self._clients.resume()
+            self._clients.resume(now_ms)
         self._snapshots.tick()
         if self.config.is_controller:
             self._registration.tick()
@@ -432,7 +436,7 @@ class Node:
         if not self._is_started and (self._broker is None or self._broker.state is BrokerState.RUNNING):
             self._is_started = True
             self._effects.append(Started())
-            self._clients.begin_serving(self._step.now_ms)
+            self._clients.holds.set(NOT_SERVING, is_held=False)
             self._tick()
 
     def _leave(self, reason: str) -> None:

@@ -1,8 +1,8 @@
 """Work that a node does over many steps, a slice in each, so that no step is long.
 
 Sliced work is a generator: it does a bounded amount, yields, and goes on in a later step. All of it is started here and
-nowhere else, so `SlicedWorks` knows what a node is busy with. A slice is bounded by what it handles (records,
-partitions, bytes), never by a clock: the simulator runs the same slices.
+nowhere else, so `SlicedWorks` knows what a node is busy with; docs/internals/node.md lists it. A slice is bounded by
+what it handles (records, partitions, bytes), never by a clock: the simulator runs the same slices.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class SlicedWorks:
     def begin(self, name: str, slices: Slices) -> SlicedWork:
         """Do the first slice of work now; if that is all of it, as it mostly is with small work, nothing is started."""
         work = SlicedWork(name, slices)
+        self.progressed.append(name)
         work.progress()
         if not work.is_finished:
             self._under_way.append(work)

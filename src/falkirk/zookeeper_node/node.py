@@ -20,6 +20,7 @@ from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.connections.admission import admit
 from falkirk.node.connections.client_connections import ClientConnections
 from falkirk.node.connections.credentials import Credentials
+from falkirk.node.connections.holds import NOT_SERVING
 from falkirk.node.connections.request_facts import RequestFacts
 from falkirk.node.effects import Fact, Started, Stop
 from falkirk.node.events import (
@@ -85,7 +86,7 @@ class ZooKeeperNode:
             wake=self._wake,
         )
         # Requests are held until the broker serves.
-        self._clients.held_apis = frozenset(ROUTES)
+        self._clients.holds.set(NOT_SERVING, is_held=True)
         self._dispatcher = Dispatcher(self._view, self._clients, emit)
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._ranges = served_ranges(config.release, unstable=config.unstable_api_versions_enable)
@@ -209,14 +210,14 @@ class ZooKeeperNode:
         self._membership.tick(self._now_ms)
         if self._stop_if_failed():
             return
-        self._clients.resume()
+        self._clients.resume(self._now_ms)
         times = (self._clients.next_wakeup_ms, self._membership.next_wakeup_ms)
         self._due_ms = min((time for time in times if time is not None), default=None)
 
     def _start_if_ready(self) -> None:
         if not self._is_started and self._membership.is_joined:
             self._is_started = True
-            self._clients.held_apis = frozenset()
+            self._clients.holds.set(NOT_SERVING, is_held=False)
             self._effects.append(Started())
 
     def _changed(self) -> None:

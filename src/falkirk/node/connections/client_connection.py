@@ -48,7 +48,7 @@ class ClientConnection:
     buffered_bytes: int = 0
     open_bytes: int = 0
     is_closed: bool = False
-    # Bytes received before the node serves clients.
+    # Bytes that are not read yet (`Hold`).
     early: bytearray = field(default_factory=bytearray)
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None

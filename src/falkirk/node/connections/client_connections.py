@@ -15,6 +15,7 @@ from falkirk.node.connections.api_uses import ApiUses
 from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
 from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS, ClientUsage, UnfinishedFrames
 from falkirk.node.connections.envelopes import envelope_response
+from falkirk.node.connections.holds import Holds
 from falkirk.node.connections.known_answers import KnownAnswers
 from falkirk.node.connections.sasl_listeners import SaslListeners
 from falkirk.node.effects import Close, Fact, Send
@@ -71,8 +72,7 @@ class ClientConnections:
     `handle` gets each request; `on_closed` the id of each connection that ends, from either side; effects go to
     `effects` at once. `on_answered`, if set, gets each request with its response; known answers are not used then.
     `elements_max`: how many elements a request may have in all arrays together, by API key.
-    `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step. `is_serving`:
-    clients of the broker role are answered from the beginning, else from `begin_serving` on.
+    `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step.
     """
 
     def __init__(
@@ -88,12 +88,10 @@ class ClientConnections:
         security: SecuritySettings,
         credentials: Credentials,
         wake: Callable[[], None],
-        is_serving: bool = True,
     ) -> None:
         self.counters = ConnectionCounters()
         self.api_uses = ApiUses()
-        # APIs whose requests are held: as many as allowed wait for commits already.
-        self.held_apis: frozenset[int] = frozenset()
+        self.holds = Holds()
         self._effects = effects
         self._handle = handle
         self._on_closed = on_closed
@@ -101,10 +99,11 @@ class ClientConnections:
         self._elements_max = elements_max
         self._idle_ms_max = idle_ms_max
         self._on_answered = on_answered
-        self._is_serving = is_serving
         # By connection id, least recently active first.
         self._clients: OrderedDict[int, ClientConnection] = OrderedDict()
         self._holding: dict[int, ClientConnection] = {}
+        # Those with bytes that are not read yet.
+        self._early: dict[int, ClientConnection] = {}
         self._usage = ClientUsage()
         self._unfinished = UnfinishedFrames()
         self._address_bytes_max = _ADDRESS_FRAMES_MAX * frame_bytes_max
@@ -163,7 +162,7 @@ class ClientConnections:
             return
         client.last_active_ms = now_ms
         self._clients.move_to_end(connection_id)
-        if not self._is_serving and not client.listener.is_controller:
+        if self.holds.holds_bytes and not client.listener.is_controller:
             self._keep_early(client, data)
             return
         has_ended_one = False
@@ -188,14 +187,6 @@ class ClientConnections:
             self._unfinished.received(connection_id, client.connection, now_ms, has_ended_one=has_ended_one)
             self._count_buffered(client)
 
-    def begin_serving(self, now_ms: int) -> None:
-        """Answer clients of the broker role from now on, beginning with the requests that were held back."""
-        self._is_serving = True
-        for client in list(self._clients.values()):
-            if client.early:
-                data, client.early = bytes(client.early), bytearray()
-                self.received(client.connection_id, data, now_ms)
-
     def missing_bytes(self, connection_id: int) -> int:
         """Return how many bytes the request that has begun on a connection lacks at least; 0 between requests."""
         client = self._clients.get(connection_id)
@@ -209,6 +200,7 @@ class ClientConnections:
             self._usage.lost(client.client_host, buffered_bytes=client.buffered_bytes, open_bytes=client.open_bytes)
             self._unfinished.lost(connection_id)
             self._holding.pop(connection_id, None)
+            self._early.pop(connection_id, None)
             self._sasl.lost(client)
             self._on_closed(connection_id)
 
@@ -228,8 +220,13 @@ class ClientConnections:
                 self.counters.closed_for_other_versions += 1
                 self._close(client, "versions-changed", "it was offered other versions than are served now")
 
-    def resume(self) -> None:
-        """Handle requests that were held back, as far as the limits allow."""
+    def resume(self, now_ms: int) -> None:
+        """Handle requests that were held back, as far as holds and limits allow."""
+        if self._early and not self.holds.holds_bytes:
+            early, self._early = self._early, {}
+            for client in early.values():
+                data, client.early = bytes(client.early), bytearray()
+                self.received(client.connection_id, data, now_ms)
         for client in list(self._holding.values()):
             self._advance(client)
 
@@ -382,7 +379,7 @@ class ClientConnections:
             opened = client.connection.open_requests - len(client.held)
             if (
                 opened >= OPEN_REQUESTS_MAX
-                or client.held[0].api_key in self.held_apis
+                or client.held[0].api_key in self.holds.api_keys
                 or client.usage.open_bytes > self._address_bytes_max
             ):
                 self._holding[client.connection_id] = client
@@ -450,15 +447,17 @@ class ClientConnections:
 
     def _keep_early(self, client: ClientConnection, data: bytes) -> None:
         client.early += data
+        self._early[client.connection_id] = client
         if len(client.early) > HELD_BYTES_MAX:
             self.counters.closed_for_flooding += 1
-            self._close(client, "connection-flooded", f"{len(client.early)} bytes came before the broker serves")
+            self._close(client, "connection-flooded", f"{len(client.early)} bytes came while {self.holds.reason()}")
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
         if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
             self.counters.closed_for_flooding += 1
             reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
-            self._close(client, "connection-flooded", reason)
+            held_for = self.holds.reason(client.held[0].api_key)
+            self._close(client, "connection-flooded", f"{reason} while {held_for}" if held_for else reason)
 
     def _close_for_invalid_request(self, client: ClientConnection, error: RemoteProtocolError) -> None:
         self.counters.closed_for_garbage += 1
