@@ -37,8 +37,10 @@ def test_a_planted_bug_is_found(path, tmp_path):
     bug = PlantedBug.read(path)
     modules = bug.apply(tmp_path)
     # Where the code has changed since, the seed that found it then may find it no more; another must.
-    found = bug.find(modules, range(bug.seed, bug.seed + 1)) or bug.find(modules, SEARCHED)
-    assert found is not None, f"{bug.path.name} is not found by any of the seeds {SEARCHED}"
+    # In `steps` a seed chooses no more than when controllers crash.
+    searched = range(3) if bug.folder == "steps" else SEARCHED
+    found = bug.find(modules, range(bug.seed, bug.seed + 1)) or bug.find(modules, searched)
+    assert found is not None, f"{bug.path.name} is not found by any of the seeds {searched}"
     assert any(kind in found[1] for kind in bug.kinds), found
 
 

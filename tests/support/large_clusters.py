@@ -11,14 +11,14 @@ from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 
 RELEASE = Release.parse("4.3")
-TOPICS, PARTITIONS = 30, 1_000
+TOPICS, PARTITIONS = 45, 1_000
 CONTROLLERS = (1, 2, 3)
 ABSENT_BROKERS = (101, 102, 103)
 MIB = 1024 * 1024
 
 
 def with_large_metadata() -> Scenario:
-    """30,000 partitions; controllers crash, so that others become active."""
+    """45,000 partitions; controllers crash, so that others become active, and write snapshots after some records."""
     nodes = [
         RehearsedNode(
             node_id=node_id,
@@ -40,7 +40,7 @@ def with_large_metadata() -> Scenario:
         administrator_count=1,
         faults=FaultPlan(kinds=frozenset({"crashes"}), interval_ms=3000),
         faults_ms=8_000,
-        snapshot_bytes=20 * MIB,
+        snapshot_bytes=2_000,
         segment_bytes=MIB,
         rehearsed=RehearsedCluster(image=made_image(), nodes=tuple(nodes), has_dynamic_voters=False),
     )
