@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.connections.client_connection import OpenRequest
+from falkirk.node.connections.holds import Hold
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.controller.active_controller import TooManyRecordsError
 from falkirk.node.handlers import api_versions
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from falkirk.node.views import Views
     from falkirk.raft.replica import RaftReplica
 
+# Those in envelopes too.
+TOO_MANY_COMMITS: Final = Hold(
+    "queued.max.requests wait for a commit",
+    frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58},
+)
 _OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."
 
 

@@ -25,7 +25,7 @@ from falkirk.node.connections.active_controller_channel import ActiveControllerC
 from falkirk.node.connections.admission import admit
 from falkirk.node.connections.client_connections import ClientConnections
 from falkirk.node.connections.credentials import Credentials
-from falkirk.node.connections.holds import NOT_SERVING, Hold
+from falkirk.node.connections.holds import NOT_SERVING
 from falkirk.node.connections.outbound_connections import OutboundConnections
 from falkirk.node.connections.request_facts import RequestFacts
 from falkirk.node.controller.controller_registrar import ControllerRegistrar
@@ -33,7 +33,7 @@ from falkirk.node.controller.controller_role import ControllerRole
 from falkirk.node.controller.controllership import Controllership
 from falkirk.node.controller.feature_updates import FeatureUpdates
 from falkirk.node.controller.standby_indexes import StandbyIndexes
-from falkirk.node.dispatcher import Dispatcher
+from falkirk.node.dispatcher import TOO_MANY_COMMITS, Dispatcher
 from falkirk.node.effects import Close, Started, Stop
 from falkirk.node.errors import FatalError, StartupError, UnfitError
 from falkirk.node.events import (
@@ -79,11 +79,6 @@ if TYPE_CHECKING:
 # socket.connection.setup.timeout.ms
 CONNECTION_SETUP_TIMEOUT_MS: Final = 10_000
 _ELEMENTS_MAX: Final = {key: route.elements_max for key, route in ROUTES.items()}
-# Those in envelopes too.
-_TOO_MANY_COMMITS: Final = Hold(
-    "queued.max.requests wait for a commit",
-    frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58},
-)
 
 
 class Node:
@@ -396,7 +391,7 @@ class Node:
         """Hold requests that need a commit while `queued.max.requests` wait for one."""
         active = self._controllership.active
         is_full = active is not None and len(active.waiting) >= self.config.queued_max_requests
-        self._clients.holds.set(_TOO_MANY_COMMITS, is_held=is_full)
+        self._clients.holds.set(TOO_MANY_COMMITS, is_held=is_full)
 
     def _tick(self) -> None:
         now_ms, raft = self._step.now_ms, self._raft
