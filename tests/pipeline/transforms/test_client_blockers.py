@@ -45,7 +45,7 @@ def test_asking_does_not_help_where_nothing_is_in_common():
 def test_of_software_that_is_not_known_asking_is_taken_to_be_enough():
     found = fate("4.0", FETCH, 3, negotiates=True)
     assert (found.usable_version, found.is_blocker) == (None, False)
-    assert found.detail.endswith("what it speaks is not known")
+    assert found.detail.endswith("its own versions are not known")
 
 
 def test_an_api_that_the_release_lacks_cannot_be_negotiated():
