@@ -44,6 +44,8 @@ class ActiveController:
         self._raft = raft
         self._idle_interval_ms = idle_interval_ms
         self._last_append_ms = now_ms
+        # What is being decided, one result at a time.
+        self._due: Iterator[ControllerResult[None]] | None = None
 
     @property
     def epoch(self) -> int:
@@ -77,11 +79,26 @@ class ActiveController:
         self._last_append_ms = now_ms
         return end_offset
 
+    def are_decisions_due(self, now_ms: int) -> bool:
+        """Return whether the managers have something to decide that is not begun."""
+        due_ms = self.controller.next_due_ms
+        return self._due is None and due_ms is not None and due_ms <= now_ms
+
+    def decide_next(self, now_ms: int) -> bool:
+        """Append the next of the managers' due decisions; return whether there was one."""
+        if self._due is None:
+            self._due = self.controller.due(now_ms)
+        self.catch_up(now_ms)
+        result = next(self._due, None)
+        if result is None:
+            self._due = None
+            return False
+        self.append(result, now_ms)
+        self.catch_up(now_ms)
+        return True
+
     def tick(self, now_ms: int) -> None:
-        """Do the managers' periodic work, and append a NoOpRecord if the log is idle."""
-        for result in self.controller.due(now_ms):
-            self.append(result, now_ms)
-            self.catch_up(now_ms)
+        """Append a NoOpRecord if the log is idle."""
         if self._idle_at_ms is not None and now_ms >= self._idle_at_ms:
             self.append_no_op(now_ms)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from falkirk.node.effects import Effect
     from falkirk.node.metadata_log.bootstrap import BootstrapMetadata
     from falkirk.node.metadata_log.metadata_applier import MetadataApplier
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import Step
     from falkirk.raft.output import LeaderAndEpoch
     from falkirk.raft.replica import RaftReplica
@@ -91,6 +92,7 @@ class ControllerRole:
             try:
                 active.catch_up(now_ms)
                 active.tick(now_ms)
+                self._decide_what_is_due(active)
                 self._responder.answer_overdue()
             except Exception:  # noqa: BLE001 - our own fault: log it, and resign, because state may be broken
                 self._failed("periodic work of the controller")
@@ -105,6 +107,25 @@ class ControllerRole:
         """When the next `tick` is due; None if nothing is scheduled."""
         active = self._controllership.active
         return None if active is None else active.next_wakeup_ms
+
+    def _decide_what_is_due(self, active: ActiveController) -> None:
+        """Decide what time has made due: a decision at once, and those that follow one in a step."""
+        if not active.are_decisions_due(self._step.now_ms):
+            return
+        slices = self._decide(active)
+        has_ended = next(slices, True)
+        if not has_ended:
+            self._step.works.start("decisions of the controller", slices)
+
+    def _decide(self, active: ActiveController) -> Slices:
+        while self._controllership.serving is active:
+            try:
+                if not active.decide_next(self._step.now_ms):
+                    return
+            except Exception:  # noqa: BLE001 - as in `tick`
+                self._failed("periodic work of the controller")
+                return
+            yield
 
     def _activate_if_ready(self) -> None:
         leader, applied_offset = self._raft.leader, self._applier.applied_offset

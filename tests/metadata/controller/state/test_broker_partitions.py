@@ -39,13 +39,13 @@ def changed(*records):
 
 def test_it_knows_who_leads_who_is_in_sync_who_is_eligible_and_what_wants_a_leader():
     index = ControllerIndexes.of(make_image(records=RECORDS)).partitions
-    assert index.in_sync(1) == [PartitionKey(A, 0), PartitionKey(A, 1), PartitionKey(B, 0)]
-    assert index.in_sync(3) == []
-    assert index.eligible(3) == [PartitionKey(A, 2)]
+    assert list(index.in_sync(1)) == [PartitionKey(A, 0), PartitionKey(A, 1), PartitionKey(B, 0)]
+    assert list(index.in_sync(3)) == []
+    assert list(index.eligible(3)) == [PartitionKey(A, 2)]
     assert [index.leaderships(broker_id) for broker_id in (1, 2, 3)] == [2, 1, 0]
-    assert index.without_leader() == [PartitionKey(A, 2)]
-    assert index.imbalanced() == [PartitionKey(A, 1), PartitionKey(A, 2)]
-    assert index.reassigning() == [PartitionKey(B, 0)]
+    assert list(index.without_leader()) == [PartitionKey(A, 2)]
+    assert list(index.imbalanced()) == [PartitionKey(A, 1), PartitionKey(A, 2)]
+    assert list(index.reassigning()) == [PartitionKey(B, 0)]
     assert index.are_some_imbalanced
     assert index.are_some_without_leader
 
@@ -54,8 +54,8 @@ def test_a_leader_that_is_found_takes_the_partition_from_those_without():
     index = changed(PartitionChangeRecord(2, A, isr=(3,), leader=3, eligible_leader_replicas=(2,)))
     assert not index.are_some_without_leader
     assert index.leaderships(3) == 1
-    assert index.eligible(3) == []
-    assert index.imbalanced() == [PartitionKey(A, 1), PartitionKey(A, 2)]
+    assert list(index.eligible(3)) == []
+    assert list(index.imbalanced()) == [PartitionKey(A, 1), PartitionKey(A, 2)]
 
 
 def test_a_removed_topic_leaves_nothing():
@@ -65,7 +65,7 @@ def test_a_removed_topic_leaves_nothing():
 
 def test_a_topic_that_is_created_again_is_another_one():
     index = changed(RemoveTopicRecord(A), TopicRecord("a", b"c" * 16), partition(0, b"c" * 16))
-    assert index.in_sync(2) == [PartitionKey(B, 0), PartitionKey(b"c" * 16, 0)]
+    assert list(index.in_sync(2)) == [PartitionKey(B, 0), PartitionKey(b"c" * 16, 0)]
 
 
 def test_a_change_of_anything_else_gives_the_same_index():

@@ -65,10 +65,10 @@ def test_with_what_is_scrubbed_before_and_what_comes_behind_in_the_same_batch_to
 def test_partitions_of_eligible_replicas_are_found_among_those_in_sync_after_a_lowering():
     stopped = partition(replicas=(1, 2), isr=(), leader=-1, eligible_leader_replicas=(2,))
     controller = controller_of(image_of(FeatureLevelRecord(ELR, 1), orders(), stopped))
-    assert controller.state.partitions.eligible(2) == [PartitionKey(TOPIC_ID, 0)]
+    assert list(controller.state.partitions.eligible(2)) == [PartitionKey(TOPIC_ID, 0)]
     controller.replay([(FeatureLevelRecord("metadata.version", 21), 0)], end_offset=500, now_ms=9)
 
-    assert controller.state.partitions.eligible(2) == []
-    assert controller.state.partitions.in_sync(2) == [PartitionKey(TOPIC_ID, 0)]
+    assert list(controller.state.partitions.eligible(2)) == []
+    assert list(controller.state.partitions.in_sync(2)) == [PartitionKey(TOPIC_ID, 0)]
     assert controller.state.partitions.are_some_without_leader
     assert not controller.features.is_elr_enabled

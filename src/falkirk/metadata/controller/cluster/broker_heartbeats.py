@@ -69,6 +69,8 @@ class BrokerSession:
     metadata_offset: int = -1
     # Offset of the last record of its controlled shutdown; None: it is not in one.
     shutdown_offset: int | None = None
+    # Partitions are still being moved off it; then the offset is that of a slice before the last one.
+    is_moving: bool = False
     # It was told that it may shut down.
     has_ended: bool = False
 

@@ -6,7 +6,7 @@ Source: KIP-631, KIP-841, KIP-858, KIP-919, KIP-966, and Kafka's controller.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.cluster.broker_epoch import broker_of_epoch
 from falkirk.metadata.controller.cluster.broker_heartbeats import BrokerControlState, BrokerHeartbeats, next_state
@@ -41,7 +41,11 @@ if TYPE_CHECKING:
         ControllerRegistrationRequest,
     )
 
-_REPORTS_PREVIOUS_EPOCH_FROM = 3
+_REPORTS_PREVIOUS_EPOCH_FROM: Final = 3
+_FORMER_LIFE_LEAVES: Final = (
+    "The broker's former life did not end in order, and is still being removed from its partitions. It may register "
+    "when that is done."
+)
 
 
 class ClusterControl:
@@ -103,7 +107,10 @@ class ClusterControl:
                 and request.previous_broker_epoch == existing.broker_epoch
             )
             left = self._replication.broker_fenced if was_clean else self._replication.broker_had_unclean_shutdown
-            records += left(request.broker_id)
+            changes = left(request.broker_id)
+            if changes is None:
+                return ApiError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, _FORMER_LIFE_LEAVES)
+            records += changes
         records.append(VersionedRecord(*registration.to_record(at)))
         self._registration_offsets[request.broker_id] = self._state.next_offset + len(records) - 1
         return ControllerResult(tuple(records), registration.broker_epoch, is_atomic=False)
@@ -123,14 +130,16 @@ class ClusterControl:
             session.shutdown_offset = None
         is_caught_up = request.current_metadata_offset >= self._registration_offset(broker.broker_id)
         failed = self._failed_directories(broker, request)
+        is_changing = self._replication.is_changing(broker.broker_id)
         current = _control_state(broker, session)
         following = next_state(
             current,
             request,
             # Differs from Kafka: a broker that tells of a failed directory is unfenced by its next heartbeat only, so
             # that it is not given leaderships of what lies in there.
-            is_caught_up=is_caught_up and not failed,
-            has_leaderships=partial(self._replication.has_leaderships, broker.broker_id),
+            # What it left before is to be over: it may have lost what it had there.
+            is_caught_up=is_caught_up and not failed and not is_changing,
+            has_leaderships=lambda: is_changing or self._replication.has_leaderships(broker.broker_id),
             others_are_caught_up=partial(self._others_are_caught_up, session),
         )
         records = [
@@ -138,8 +147,11 @@ class ClusterControl:
             *self._offline_records(broker, failed),
             *self._cordoned_records(broker, request.cordoned_log_dirs),
         ]
-        if following is BrokerControlState.CONTROLLED_SHUTDOWN and session.shutdown_offset is None:
+        if following is BrokerControlState.CONTROLLED_SHUTDOWN and (
+            session.shutdown_offset is None or session.is_moving
+        ):
             session.shutdown_offset = self._state.next_offset + len(records) - 1
+            session.is_moving = self._replication.is_changing(broker.broker_id)
         session.has_ended = following is BrokerControlState.SHUTDOWN_NOW
         response = BrokerHeartbeatResponse(
             is_caught_up=is_caught_up,
@@ -202,7 +214,8 @@ class ClusterControl:
                 self._timed_out.append(broker_id)
                 yield ControllerResult(tuple(self._fence(broker)), None, is_atomic=False)
             # Only now: a broker that is unfenced has a session, so that it will be fenced if this came to nothing.
-            self._heartbeats.drop(broker_id, session)
+            if not self._heartbeats.is_current(session, now_ms):
+                self._heartbeats.drop(broker_id, session)
 
     def pop_timed_out(self) -> list[int]:
         """Remove and return the brokers that were fenced because their sessions timed out."""
@@ -276,6 +289,8 @@ class ClusterControl:
         """Return whether every active broker has applied the metadata that moved leaderships off this one."""
         shutdown_offset = session.shutdown_offset
         assert shutdown_offset is not None
+        if session.is_moving:
+            return False
         for other in self._state.image.cluster.brokers.values():
             if other.fenced:
                 continue
@@ -314,6 +329,8 @@ class ClusterControl:
         if not failed:
             return []
         records = self._replication.directories_offline(broker.broker_id, failed)
+        if records is None:
+            return []
         online = [directory for directory in broker.log_dirs if directory not in failed]
         # With none left the broker stops by itself; a record cannot say it, an empty list changes nothing.
         return [*records, log_dirs_record(broker, online)] if online else records

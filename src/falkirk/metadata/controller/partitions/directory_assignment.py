@@ -52,7 +52,9 @@ class DirectoryAssignment:
             directories=[self._directory(directory) for directory in request.directories]
         )
         for key in self._offline:
-            topic, partition = self._leaving.partition(key)
+            found = self._leaving.partition(key)
+            assert found is not None, "it was assigned in this request"
+            topic, partition = found
             isr = without(partition.isr, (request.broker_id,))
             self._append(self._leaving.change(topic, key.partition_id, partition, isr=isr))
         return ControllerResult(tuple(self._records), response, is_atomic=False)

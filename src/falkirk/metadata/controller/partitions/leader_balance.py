@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.controller.partitions.broker_sweeps import PARTITIONS_PER_SLICE
 from falkirk.metadata.controller.partitions.partition_change import Election
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.partition import NO_LEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.partition_set import PartitionKey, PartitionSet
     from falkirk.metadata.controller.state.settings import ControllerSettings
-
-ELECTIONS_MAX: Final = 1_000
-"""As many go into one batch; the rest follows at once."""
+    from falkirk.metadata.records.batch import VersionedRecord
 
 _UNCLEAN_INTERVAL: Final = "unclean.leader.election.interval.ms"
 _UNCLEAN_INTERVAL_MS: Final = 300_000
@@ -47,43 +49,29 @@ class LeaderBalance:
         return min(times, default=None)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
-        """Return the elections of this moment, batch by batch, each decided on what the one before has changed."""
+        """Return the elections of this moment, in slices, each decided on what those before have changed."""
         if self._unclean_due_ms <= now_ms:
             self._unclean_due_ms = now_ms + self._unclean_interval_ms
-            yield from self._batches(self._elect_unclean)
+            yield from self._slices(self._state.partitions.without_leader(), Election.UNCLEAN)
         if self._preferred_interval_ms is not None and self._preferred_due_ms <= now_ms:
             self._preferred_due_ms = now_ms + self._preferred_interval_ms
-            yield from self._batches(self._elect_preferred)
+            yield from self._slices(self._state.partitions.imbalanced(), Election.PREFERRED)
+
+    def _slices(self, keys: PartitionSet, election: Election) -> Iterator[ControllerResult[None]]:
+        left = iter(keys)
+        while some := list(islice(left, PARTITIONS_PER_SLICE)):
+            decision = ReplicationDecision(self._state, self._configs)
+            changes = (self._change(decision, key, election) for key in some)
+            yield ControllerResult(tuple(record for record in changes if record is not None), None, is_atomic=False)
 
     @staticmethod
-    def _batches(elect: Callable[[], ControllerResult[None]]) -> Iterator[ControllerResult[None]]:
-        while (result := elect()).records:
-            yield result
-            if len(result.records) < ELECTIONS_MAX:
-                return
-
-    def _elect_preferred(self) -> ControllerResult[None]:
-        decision = ReplicationDecision(self._state, self._configs)
-        records = []
-        for key in self._state.partitions.imbalanced():
-            topic, partition = decision.partition(key)
-            record = decision.change(topic, key.partition_id, partition, election=Election.PREFERRED)
-            if record is not None:
-                records.append(record)
-                if len(records) == ELECTIONS_MAX:
-                    break
-        return ControllerResult(tuple(records), None, is_atomic=False)
-
-    def _elect_unclean(self) -> ControllerResult[None]:
-        decision = ReplicationDecision(self._state, self._configs)
-        records = []
-        for key in self._state.partitions.without_leader():
-            topic, partition = decision.partition(key)
-            if not decision.is_unclean_election_enabled(topic):
-                continue
-            record = decision.change(topic, key.partition_id, partition, election=Election.UNCLEAN)
-            if record is not None:
-                records.append(record)
-                if len(records) == ELECTIONS_MAX:
-                    break
-        return ControllerResult(tuple(records), None, is_atomic=False)
+    def _change(decision: ReplicationDecision, key: PartitionKey, election: Election) -> VersionedRecord | None:
+        found = decision.partition(key)
+        if found is None:
+            return None
+        topic, partition = found
+        if election is Election.UNCLEAN and not (
+            partition.leader == NO_LEADER and decision.is_unclean_election_enabled(topic)
+        ):
+            return None
+        return decision.change(topic, key.partition_id, partition, election=election)

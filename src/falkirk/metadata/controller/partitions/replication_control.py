@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.controller.partitions import broker_changes
 from falkirk.metadata.controller.partitions.alter_partition import IsrChange
+from falkirk.metadata.controller.partitions.broker_sweeps import BrokerSweeps
 from falkirk.metadata.controller.partitions.directory_assignment import DirectoryAssignment
 from falkirk.metadata.controller.partitions.elect_leaders import LeaderElection
 from falkirk.metadata.controller.partitions.leader_balance import LeaderBalance
@@ -60,15 +60,17 @@ class ReplicationControl:
         self._random = random
         self._placer = ReplicaPlacer(random)
         self._balance = LeaderBalance(state, settings, configs, now_ms)
+        self._sweeps = BrokerSweeps(state, configs)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
-        """Yield the decisions that are due, as Controller.due: leaders that move back to the preferred replica."""
+        """Yield the decisions that are due, as Controller.due: what follows brokers, and leaders that move back."""
+        yield from self._sweeps.due()
         yield from self._balance.due(now_ms)
 
     @property
     def next_due_ms(self) -> int | None:
         """Return when `due` has work next, as Controller.next_due_ms."""
-        return self._balance.next_due_ms
+        return 0 if self._sweeps.is_due else self._balance.next_due_ms
 
     # Requests. Who may make them is for the handlers to say.
 
@@ -118,31 +120,35 @@ class ReplicationControl:
         """Apply the directories that a broker reports for its replicas."""
         return DirectoryAssignment(self._state, self._configs, request).assign()
 
-    # What happens to partitions when a broker changes state. Each gives the PartitionChangeRecords alone.
+    # What happens to partitions when a broker changes state: the changes of a first slice, see BrokerSweeps.
 
     def broker_fenced(self, broker_id: int) -> list[VersionedRecord]:
         """Remove a broker from all ISRs and leaderships; the caller adds the record that fences it."""
-        return broker_changes.broker_left(self._state, self._configs, broker_id)
+        return self._sweeps.left(broker_id)
 
     def broker_unfenced(self, broker_id: int) -> list[VersionedRecord]:
         """Elect leaders for partitions without one that this broker can lead."""
-        return broker_changes.broker_joined(self._state, self._configs, broker_id)
+        return self._sweeps.joined(broker_id)
 
     def broker_shutting_down(self, broker_id: int) -> list[VersionedRecord]:
         """Move leaderships away and leave ISRs, as far as others can take over."""
-        return broker_changes.broker_left(self._state, self._configs, broker_id)
+        return self._sweeps.left(broker_id)
 
     def broker_unregistered(self, broker_id: int) -> list[VersionedRecord]:
         """Remove a broker from all ISRs and leaderships; the caller adds the record that unregisters it."""
-        return broker_changes.broker_unregistered(self._state, self._configs, broker_id)
+        return self._sweeps.unregistered(broker_id)
 
-    def broker_had_unclean_shutdown(self, broker_id: int) -> list[VersionedRecord]:
-        """Remove a broker that lost its last writes from ISRs and ELRs (KIP-966)."""
-        return broker_changes.broker_had_unclean_shutdown(self._state, self._configs, broker_id)
+    def broker_had_unclean_shutdown(self, broker_id: int) -> list[VersionedRecord] | None:
+        """Remove a broker that lost its last writes from ISRs and ELRs (KIP-966); None: it must wait for that."""
+        return self._sweeps.had_unclean_shutdown(broker_id)
 
-    def directories_offline(self, broker_id: int, directories: frozenset[bytes]) -> list[VersionedRecord]:
-        """Remove the replicas in a broker's failed directories from ISRs and leaderships."""
-        return broker_changes.directories_offline(self._state, self._configs, broker_id, directories)
+    def directories_offline(self, broker_id: int, directories: frozenset[bytes]) -> list[VersionedRecord] | None:
+        """Remove the replicas in a broker's failed directories from ISRs and leaderships; None: that goes on."""
+        return self._sweeps.directories_offline(broker_id, directories)
+
+    def is_changing(self, broker_id: int) -> bool:
+        """Return whether partitions of a broker are still to follow its last change."""
+        return self._sweeps.is_under_way(broker_id)
 
     def has_leaderships(self, broker_id: int) -> bool:
         """Return whether a broker still leads any partition."""

@@ -123,13 +123,11 @@ class ReplicationDecision:
             directories=directories,
         ).record()
 
-    def partition(self, key: PartitionKey) -> tuple[Topic, Partition]:
-        """Return a partition of the index with its topic."""
+    def partition(self, key: PartitionKey) -> tuple[Topic, Partition] | None:
+        """Return a partition with its topic; None if it was deleted."""
         topic = self.image.topics.topic_by_id(key.topic_id)
-        assert topic is not None
-        partition = topic.partition(key.partition_id)
-        assert partition is not None
-        return topic, partition
+        partition = None if topic is None else topic.partition(key.partition_id)
+        return None if topic is None or partition is None else (topic, partition)
 
     @staticmethod
     def directory(partition: Partition, replica: int) -> bytes | None:

@@ -43,25 +43,30 @@ class BrokerPartitions:
         self._imbalanced = imbalanced
         self._reassigning = reassigning
 
-    def in_sync(self, broker_id: int) -> list[PartitionKey]:
+    def in_sync(self, broker_id: int) -> PartitionSet:
         """Return the partitions that have a broker in their ISR."""
-        return list(self._in_sync.get(broker_id, _NOTHING))
+        return self._in_sync.get(broker_id, _NOTHING)
 
-    def eligible(self, broker_id: int) -> list[PartitionKey]:
+    @property
+    def brokers_in_sync(self) -> list[int]:
+        """The brokers that are in any ISR."""
+        return sorted(self._in_sync)
+
+    def eligible(self, broker_id: int) -> PartitionSet:
         """Return the partitions that have a broker among their eligible leader replicas."""
-        return list(self._eligible.get(broker_id, _NOTHING))
+        return self._eligible.get(broker_id, _NOTHING)
 
-    def without_leader(self) -> list[PartitionKey]:
+    def without_leader(self) -> PartitionSet:
         """Return the partitions without a leader."""
-        return list(self._without_leader)
+        return self._without_leader
 
-    def imbalanced(self) -> list[PartitionKey]:
+    def imbalanced(self) -> PartitionSet:
         """Return the partitions that are not led by their preferred replica."""
-        return list(self._imbalanced)
+        return self._imbalanced
 
-    def reassigning(self) -> list[PartitionKey]:
+    def reassigning(self) -> PartitionSet:
         """Return the partitions with a reassignment in progress."""
-        return list(self._reassigning)
+        return self._reassigning
 
     @property
     def are_some_without_leader(self) -> bool:
