@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from falkirk.metadata.controller.partitions import broker_sweeps
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.protocol.batch_builder import ValueBatchBuilder
@@ -273,6 +274,19 @@ def test_partitions_whose_leader_cannot_serve(isr, leader, problem):
         LeadersServe().after_step(replica)
     else:
         assert problem in violation(LeadersServe(), replica)
+
+
+def test_partitions_that_no_decision_has_judged_yet_may_have_a_leader_that_is_fenced(monkeypatch):
+    monkeypatch.setattr(broker_sweeps, "PARTITIONS_PER_SLICE", 1)
+    records = [
+        RegisterBrokerRecord(broker_id=8, fenced=True),
+        A_TOPIC,
+        PartitionRecord(partition_id=0, topic_id=TOPIC_ID, replicas=(7, 8), isr=(8,), leader=8),
+    ]
+    replica, checker = Replica(1, image=image(*records)), LeadersServe()
+    checker.after_step(replica)
+    with pytest.raises(InvariantViolatedError, match="a-0 is led by 8, which is fenced"):
+        checker.at_end({1: replica})
 
 
 def topic_with(value: str | None) -> MetadataImage:
