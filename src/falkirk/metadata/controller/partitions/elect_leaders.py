@@ -47,12 +47,12 @@ class LeaderElection:
         if election is None:
             message = f"Unknown election type {self._request.election_type}"
             return self._refused(ApiError(ErrorCode.INVALID_REQUEST, message))
-        results = [
-            ReplicaElectionResult(name, [self._result(name, partition, election) for partition in partitions])
-            for name, partitions in self._named(election)
-        ]
-        if is_too_large(self._records):
-            return self._refused(BATCH_TOO_LARGE)
+        results = []
+        for name, partitions in self._named(election):
+            elected = [self._result(name, partition, election) for partition in partitions]
+            results.append(ReplicaElectionResult(name, elected))
+            if is_too_large(self._records):
+                return self._refused(BATCH_TOO_LARGE)
         response = ElectLeadersResponse(replica_election_results=results)
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 

@@ -60,15 +60,13 @@ class PartitionReassignments:
     def alter(self) -> ControllerResult[WireMessage]:
         """Decide on all partitions, in one atomic batch."""
         request = self._request
-        responses = [
-            ReassignableTopicResponse(
-                topic.name, [self._result(topic.name, partition) for partition in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-        if is_too_large(self._records):
-            refused = error_response(request, self._api_version, *BATCH_TOO_LARGE)
-            return ControllerResult((), refused)
+        responses = []
+        for topic in request.topics:
+            results = [self._result(topic.name, partition) for partition in topic.partitions]
+            responses.append(ReassignableTopicResponse(topic.name, results))
+            if is_too_large(self._records):
+                refused = error_response(request, self._api_version, *BATCH_TOO_LARGE)
+                return ControllerResult((), refused)
         response = AlterPartitionReassignmentsResponse(
             allow_replication_factor_change=request.allow_replication_factor_change,
             error_message=None,
