@@ -110,12 +110,8 @@ class ControllerRole:
 
     def _decide_what_is_due(self, active: ActiveController) -> None:
         """Decide what time has made due: a decision at once, and those that follow one in a step."""
-        if not active.are_decisions_due(self._step.now_ms):
-            return
-        slices = self._decide(active)
-        has_ended = next(slices, True)
-        if not has_ended:
-            self._step.works.start("decisions of the controller", slices)
+        if active.are_decisions_due(self._step.now_ms):
+            self._step.works.begin("decisions of the controller", self._decide(active))
 
     def _decide(self, active: ActiveController) -> Slices:
         while self._controllership.serving is active:

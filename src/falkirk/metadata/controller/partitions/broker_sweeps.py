@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PARTITIONS_PER_SLICE: Final = 500
 """Deciding, encoding and replaying the changes of so many takes about ten milliseconds."""
+_ANY_BROKER: Final = -2
 
 
 class Cause(Enum):
@@ -38,9 +39,10 @@ class Cause(Enum):
     DIRECTORIES_OFFLINE = "directories offline"
     ACTIVATION = "activation"  # of the controller: any broker may have joined before
 
-
-_BEFORE: Final = frozenset((Cause.UNCLEAN_SHUTDOWN, Cause.DIRECTORIES_OFFLINE))
-_ANY_BROKER: Final = -2
+    @property
+    def comes_first(self) -> bool:
+        """True if the record of the broker's change must follow the changes of its partitions."""
+        return self in {Cause.UNCLEAN_SHUTDOWN, Cause.DIRECTORIES_OFFLINE}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -188,7 +190,7 @@ class BrokerSweeps:
         decision = self._decision(sweep, is_first=is_first)
         records = [record for key in keys if (record := self._change(decision, sweep, key)) is not None]
         has_ended = len(keys) < PARTITIONS_PER_SLICE
-        if has_ended and not is_first and sweep.cause in _BEFORE:
+        if has_ended and not is_first and sweep.cause.comes_first:
             self._ended.add(sweep.key)
         return records, has_ended
 
