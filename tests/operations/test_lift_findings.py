@@ -145,6 +145,9 @@ def test_the_layout_is_what_nodes_report():
     configs = {1: {"controller.quorum.auto.join.enable": "true"}}
     layout = findings.quorum_layout(replace(SEEN, configs=configs), kraft_version=1, keeps_dynamic=True)
     assert (layout.voters, layout.combined, layout.can_be_dynamic, layout.auto_joining) == ((1,), set(), True, {1})
+    assert not layout.lowers_itself
+    ours = replace(ANSWER, supported_features={"falkirk.downgrade": SupportedRange(0, 1)})
+    assert findings.quorum_layout(replace(SEEN, answers={1: ours}), kraft_version=1, keeps_dynamic=True).lowers_itself
     old = replace(ANSWER, supported_features={"metadata.version": SupportedRange(1, 25)})
     layout = findings.quorum_layout(replace(SEEN, answers={1: old}), kraft_version=0, keeps_dynamic=True)
     assert not layout.can_be_dynamic

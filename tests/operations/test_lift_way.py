@@ -19,6 +19,7 @@ def way(layout):
     ("layout", "kind"),
     [
         (SEPARATE, WayKind.EXTRA_VOTER),
+        (replace(COMBINED, kraft_version=0, lowers_itself=True), WayKind.FEATURE_UPDATE),
         (COMBINED, WayKind.EXTRA_VOTER),
         (STATIC, WayKind.IN_PLACE_MAJORITY),
         (replace(STATIC, combined=frozenset({1})), WayKind.DYNAMIC_FIRST),

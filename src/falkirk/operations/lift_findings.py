@@ -14,7 +14,7 @@ from falkirk.operations.lift_way import QuorumLayout
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.errors import VersionsError
-from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.features import FALKIRK_DOWNGRADE, KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -191,6 +191,11 @@ def quorum_layout(observation: Observation, *, kraft_version: int, keeps_dynamic
         keeps_dynamic=keeps_dynamic,
         auto_joining=frozenset(
             node_id for node_id, configs in observation.configs.items() if configs.get(AUTO_JOIN) == "true"
+        ),
+        lowers_itself=all(
+            isinstance(answer := observation.answers.get(voter), NodeVersions)
+            and FALKIRK_DOWNGRADE in answer.supported_features
+            for voter in quorum.voters
         ),
     )
 

@@ -25,6 +25,7 @@ _BY_SNAPSHOT_VOTERS_MAX: Final = 4
 class WayKind(StrEnum):
     """How falkirk becomes the majority for a moment; what needs fewer hands, and leaves fewer traces, comes first."""
 
+    FEATURE_UPDATE = "feature update"
     EXTRA_VOTER = "extra voter, alone for seconds"
     IN_PLACE_MAJORITY = "in place, majority"
     DYNAMIC_FIRST = "voters made dynamic, then an extra voter"
@@ -37,7 +38,7 @@ class QuorumLayout:
 
     `combined`: voters that are brokers too. `can_be_dynamic`: every voter supports kraft.version 1 and can be brought
     to it while it runs, which Kafka can since 4.1. `keeps_dynamic`: the target can have kraft.version 1.
-    `auto_joining`: nodes with controller.quorum.auto.join.enable.
+    `auto_joining`: nodes with controller.quorum.auto.join.enable. `lowers_itself`: all voters are falkirk's.
     """
 
     kraft_version: int
@@ -46,6 +47,7 @@ class QuorumLayout:
     can_be_dynamic: bool
     keeps_dynamic: bool
     auto_joining: frozenset[int] = frozenset()
+    lowers_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ def choose_way(layout: QuorumLayout, *, level: str, release: str) -> WayChoice:
 
 def _reason_against(kind: WayKind, layout: QuorumLayout, level: str) -> str | None:
     match kind:
+        case WayKind.FEATURE_UPDATE:
+            return None if layout.lowers_itself else "Kafka's controllers do not lower metadata.version"
         case WayKind.EXTRA_VOTER:
             is_static = layout.kraft_version == 0
             return "the voters are static (kraft.version 0): none can be added" if is_static else _joins_again(layout)
@@ -150,7 +154,12 @@ def _names(node_ids: Sequence[int]) -> str:
 
 def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Iterator[Step]:
     voters = list(layout.voters)
-    if kind is WayKind.IN_PLACE_MAJORITY:
+    if kind is WayKind.FEATURE_UPDATE:
+        yield Step(
+            action=f"falkirk features downgrade-all --release {release}: these controllers lower the levels themselves",
+            interruption=_NONE,
+        )
+    elif kind is WayKind.IN_PLACE_MAJORITY:
         majority = voters[: len(voters) // 2 + 1]
         for voter in majority:
             yield Step(

@@ -56,7 +56,7 @@ def test_the_ledger_of_a_running_cluster_is_that_of_a_copy_of_its_directory(falk
     assert ledger(document["ledger"]) == ledger(json.loads(stopped.stdout))
     assert len(document["ledger"]["losses"]) > 1
     assert document["unseen"] == document["blockers"] == []
-    assert document["way"]["kind"] == "voters made dynamic, then an extra voter"
+    assert document["way"]["kind"] == "feature update"
     [node] = document["nodes"]
     assert (node["broker"], node["controller"], node["answers"], node["at_bootstrap"]) == (True, True, True, True)
     # What was kept is read as a node's directory.

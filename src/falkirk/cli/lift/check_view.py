@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from falkirk.cli.console.ledger_text import change_lines, group_lines, listed, loss_lines, shortened
 from falkirk.operations.lift_findings import level_name
+from falkirk.operations.lift_way import WayKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,9 @@ class CheckView:
         yield from listed("In the way", found.blockers)
         yield from self._ledger()
         yield from listed("Good to know", found.warnings)
-        yield from self._quorum()
-        yield from self._nodes()
+        document = found.as_json()
+        yield from _quorum(document["quorum"])
+        yield from _nodes(document["nodes"])
         yield from self._groups()
         yield from self._way()
         yield from listed("Not seen", found.observation.unseen)
@@ -68,34 +70,6 @@ class CheckView:
         shown = [f"{each.transactional_id}: {each.state} ({each.partition})" for each in logs.transactions]
         yield from listed("Open transactions", shortened(shown, everything=self.everything))
 
-    def _quorum(self) -> Iterator[str]:
-        quorum = self.check.as_json()["quorum"]
-        if quorum is None:
-            return
-        yield (
-            f"Quorum: kraft.version {quorum['kraft_version']}, leader {quorum['leader_id']}, "
-            f"epoch {quorum['leader_epoch']}, high watermark {quorum['high_watermark']}"
-        )
-        for voter in quorum["voters"]:
-            directory = "" if voter["directory_id"] is None else f", directory {voter['directory_id']}"
-            yield f"  voter {voter['node_id']} at {voter['endpoint'] or 'an unknown address'}{directory}"
-        yield f"  observers {', '.join(map(str, quorum['observers'])) or 'none'}"
-
-    def _nodes(self) -> Iterator[str]:
-        yield "Nodes:"
-        for node in self.check.as_json()["nodes"]:
-            roles = " and ".join(role for role in ("broker", "controller") if node[role])
-            levels = node["metadata_version"]
-            supported = "does not answer" if not node["answers"] else "no metadata.version"
-            if levels is not None:
-                supported = f"{level_name(levels[0])} to {level_name(levels[1])}"
-            marks = "".join(
-                f", {mark}"
-                for mark, holds in (("fenced", node["fenced"]), ("bootstrap", node["at_bootstrap"]))
-                if holds
-            )
-            yield f"  {node['node_id']} {roles} at {node['endpoint'] or 'an unknown address'}: {supported}{marks}"
-
     def _groups(self) -> Iterator[str]:
         groups = self.check.observation.groups
         counts = Counter(f"{group.type or 'group'} {group.state or ''}".strip().lower() for group in groups)
@@ -107,9 +81,38 @@ class CheckView:
         if way is None:
             return
         if way.kind is not None:
-            yield f"The way: {way.kind}. No command of falkirk goes it; these are its steps:"
+            yield f"The way: {way.kind}"
+            if way.kind is not WayKind.FEATURE_UPDATE:
+                yield "  No command of falkirk goes it; these are its steps:"
             for number, step in enumerate(way.steps, start=1):
                 yield f"  {number}. {step.action}"
                 yield f"     interruption: {step.interruption}"
         yield from listed("Possible, too", way.others)
         yield from listed("Not possible", way.refused)
+
+
+def _quorum(quorum: dict[str, Any] | None) -> Iterator[str]:  # Any: JSON values
+    if quorum is None:
+        return
+    yield (
+        f"Quorum: kraft.version {quorum['kraft_version']}, leader {quorum['leader_id']}, "
+        f"epoch {quorum['leader_epoch']}, high watermark {quorum['high_watermark']}"
+    )
+    for voter in quorum["voters"]:
+        directory = "" if voter["directory_id"] is None else f", directory {voter['directory_id']}"
+        yield f"  voter {voter['node_id']} at {voter['endpoint'] or 'an unknown address'}{directory}"
+    yield f"  observers {', '.join(map(str, quorum['observers'])) or 'none'}"
+
+
+def _nodes(nodes: list[dict[str, Any]]) -> Iterator[str]:  # Any: JSON values
+    yield "Nodes:"
+    for node in nodes:
+        roles = " and ".join(role for role in ("broker", "controller") if node[role])
+        levels = node["metadata_version"]
+        supported = "does not answer" if not node["answers"] else "no metadata.version"
+        if levels is not None:
+            supported = f"{level_name(levels[0])} to {level_name(levels[1])}"
+        marks = "".join(
+            f", {mark}" for mark, holds in (("fenced", node["fenced"]), ("bootstrap", node["at_bootstrap"])) if holds
+        )
+        yield f"  {node['node_id']} {roles} at {node['endpoint'] or 'an unknown address'}: {supported}{marks}"
