@@ -34,8 +34,17 @@ def describe(cluster: KafkaCluster, *options: str) -> None:
 
 
 @pytest.mark.full
-def test_static_voters_are_described_as_by_the_tool_and_cannot_be_changed(clusters: Clusters) -> None:
-    cluster = clusters.new("3.9.1", {1: _CONTROLLER, 2: _CONTROLLER, 11: _BROKER})
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [
+        ("3.7.2", "RemoveRaftVoter (API 81) cannot be used"),
+        ("3.9.1", "Cluster doesn't support removing voter because the kraft.version feature is 0"),
+    ],
+)
+def test_static_voters_are_described_as_by_the_tool_and_cannot_be_changed(
+    clusters: Clusters, release: str, reason: str
+) -> None:
+    cluster = clusters.new(release, {1: _CONTROLLER, 2: _CONTROLLER, 11: _BROKER})
     cluster.format()
     cluster.start()
     for options in (("--status",), ("--replication",), ("--replication", "--human-readable")):
@@ -44,7 +53,27 @@ def test_static_voters_are_described_as_by_the_tool_and_cannot_be_changed(cluste
     directory = ["--controller-directory-id", "AAAAAAAAAAAAAAAAAAAAAw"]
     refused = falkirk("quorum", *servers, "remove", "--controller-id", "2", *directory)
     assert refused.status == 1
-    assert "Cluster doesn't support removing voter because the kraft.version feature is 0" in refused.stderr
+    assert reason in refused.stderr
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", ["4.3.1", "4.4.0"])
+def test_static_voters_become_dynamic(clusters: Clusters, release: str) -> None:
+    cluster = clusters.new(release, {1: _CONTROLLER, 2: _CONTROLLER, 11: _BROKER})
+    cluster.format()
+    cluster.start()
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+    # The voters tell the leader what they support a moment after their start.
+    becomes(lambda: falkirk("quorum", *servers, "upgrade", "--dry-run").stdout, "kraft.version can be upgraded to 1.\n")
+    done = falkirk("quorum", *servers, "upgrade")
+    assert (done.status, done.stdout) == (0, "kraft.version was upgraded to 1.\n"), done
+
+    def kraft_version_and_directories() -> tuple[int, bool]:
+        document = falkirk("quorum", *servers, "describe", "--json").document
+        return document["kraft_version"], all(each["directory_id"] for each in document["voters"])
+
+    becomes(kraft_version_and_directories, (1, True))
+    describe(cluster, "--status")
 
 
 @pytest.mark.full

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from node_network import LOG_DIR, NodeNetwork, controller_endpoint, directory_id
 
 from falkirk.metadata.records.record_reader import read_record
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import forced_snapshot_consent
 from falkirk.protocol.messages import (
     AddRaftVoterRequest,
@@ -67,12 +70,7 @@ def test_a_former_voter_learns_of_the_leader_that_is_at_no_bootstrap_address():
 def test_a_lift_leaves_no_registration_and_no_features_of_ours():
     network = a_lifted_cluster()
     take_over(network)
-    update = UpdateFeaturesRequest(
-        timeout_ms=30_000,
-        feature_updates=[FeatureUpdateKey(METADATA_VERSION, LOW.level, upgrade_type=SAFE_DOWNGRADE)],
-        unknown_tagged_fields=forced_snapshot_consent(),
-    )
-    answer = network.client(9).ask(update, 2)
+    answer = lower(network)
     assert (answer.error_code, answer.error_message) == (0, None)
     for node_id in (9, 1, 101):
         host = network.hosts[node_id]
@@ -87,6 +85,26 @@ def test_a_lift_leaves_no_registration_and_no_features_of_ours():
     assert snapshots, "it did not get the record"
 
 
+def run_in_place(network: NodeNetwork, node_id: int) -> None:
+    """Run a node of a lift on the configuration and the directory of a real one, under whose id that is registered."""
+    network.kill(node_id)
+    host = network.hosts[node_id]
+    host.config = replace(host.config, downgrade_enable=True, is_lift=True)
+    network.start(node_id)
+    network.run_until(lambda: network.active is not None)
+    network.run_for(3_000)
+
+
+def lower(network: NodeNetwork):
+    """Ask the active controller to lower the level; real nodes may take a snapshot."""
+    update = UpdateFeaturesRequest(
+        timeout_ms=30_000,
+        feature_updates=[FeatureUpdateKey(METADATA_VERSION, LOW.level, upgrade_type=SAFE_DOWNGRADE)],
+        unknown_tagged_fields=forced_snapshot_consent(),
+    )
+    return network.client(network.active.config.node_id).ask(update, 2)
+
+
 def registrations(network: NodeNetwork, node_id: int) -> list[RegisterControllerRecord | RegisterBrokerRecord]:
     """Return the registrations in the newest snapshot of a node."""
     disk, partition = network.hosts[node_id].disk, f"{LOG_DIR}/__cluster_metadata-0"
@@ -94,3 +112,30 @@ def registrations(network: NodeNetwork, node_id: int) -> list[RegisterController
     snapshot = read_snapshot(disk.read(f"{partition}/{newest}"), file=newest)
     records = [read_record(value) for batch in snapshot.data_batches for value in batch.values()]
     return [record for record in records if isinstance(record, RegisterControllerRecord | RegisterBrokerRecord)]
+
+
+def test_a_majority_in_the_places_of_real_controllers_lowers_under_their_registrations():
+    network = NodeNetwork(release="4.3")
+    voters = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
+    roles = {**dict.fromkeys(voters, CONTROLLER), 101: BROKER}
+    for node_id, role in roles.items():
+        network.add(node_id, roles={role}, quorum_voters=voters, level=HIGH, downgrade_enable=False)
+        network.start(node_id)
+    network.run_until(lambda: network.hosts[101].running.broker.state is BrokerState.RUNNING)
+    network.run_until(lambda: len(network.hosts[101].running.image.cluster.controllers) == 3)
+    before = network.hosts[101].running.image.cluster.controllers
+    run_in_place(network, 1)
+    assert lower(network).error_code == ErrorCode.INVALID_UPDATE_VERSION, "one of three is no majority"
+    run_in_place(network, 2)
+    network.kill(3)
+    network.run_until(lambda: network.active is not None and network.active.config.node_id != 3)
+    network.start(3)
+    network.run_until(lambda: network.hosts[3].running.raft.leader.leader_id in (1, 2))
+    answer = lower(network)
+    assert (answer.error_code, answer.error_message) == (0, None)
+    for node_id in roles:
+        host = network.hosts[node_id]
+        network.run_until(lambda host=host: host.running.image.features.metadata_version == LOW)
+        network.run_until(lambda host=host: not host.running.log.lowerings)
+    after = network.hosts[101].running.image.cluster.controllers
+    assert {node_id: after[node_id] for node_id in (1, 2)} == {node_id: before[node_id] for node_id in (1, 2)}
