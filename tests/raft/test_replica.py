@@ -77,6 +77,24 @@ def test_a_leader_at_no_bootstrap_address_announces_itself_to_registered_control
     assert world.hosts[2].replica.leader.leader_id == 1
 
 
+def test_a_registered_controller_that_is_gone_is_told_ever_more_rarely_until_it_fetches():
+    world = RaftWorld(1, is_manual=True)
+    world.add_dynamic([1], [2])
+    world.hosts[2].config = replace(world.hosts[2].config, bootstrap_servers=(Endpoint("localhost", 9009),))
+    world.start_all()
+    world.crash(2)
+    failures = []
+    fail = world._fail
+    world._fail = lambda message: (failures.append(message.name), fail(message))
+    pass_time(world, 2_000)
+    world.hosts[1].replica.set_registered_controllers({2: Endpoint("localhost", 9002)})
+    pass_time(world, 600_000)
+    assert 10 <= failures.count("BeginQuorumEpochRequest") <= 20
+    world.start(2)
+    pass_time(world, 61_000)
+    assert world.hosts[2].replica.leader.leader_id == 1
+
+
 def test_at_kraft_version_0_the_leader_announces_itself_to_voters_only(world):
     world.hosts[1].replica.set_registered_controllers({4: Endpoint("localhost", 9004)})
     world.now_ms += 1_500

@@ -218,7 +218,9 @@ class Elections:
         interval = self._context.config.fetch_timeout_ms // 2
         leader.begin_epoch_at_ms = now_ms + interval
         for key, to in self._announced_to(leader):
-            if leader.is_silent(key.node_id, now_ms - interval) and self._context.requests.is_ready(to, now_ms):
+            if self._context.requests.is_ready(to, now_ms) and leader.pop_due_announcement(
+                key.node_id, now_ms, interval
+            ):
                 self._context.requests.send(to, election_messages.begin_quorum_epoch(self._context, key), now_ms)
 
     def start_election(self, now_ms: int) -> None:

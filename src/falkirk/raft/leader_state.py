@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OBSERVER_SESSION_MS: Final = 300_000
 """An observer that has not fetched for this long is removed."""
+ANNOUNCEMENT_WAIT_MS_MAX: Final = 60_000
+"""A registered controller that never fetches may be gone for good: it is told who leads ever more rarely."""
 CAUGHT_UP_WITHIN_MS: Final = 3_600_000
 """A replica may become a voter if it has fetched within the last hour and was at the log's end once."""
 
@@ -76,6 +78,8 @@ class Leader:
     # Voters that fetched since check_quorum_deadline_ms was last moved.
     fetched_voters: set[int] = field(default_factory=set)
     pending_change: PendingVoterChange | None = None
+    # Of silent controllers that do not vote: when the next announcement is due, and the wait after it.
+    announcements: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def set_voters(self, voters: VoterSet, check_quorum_deadline_ms: int) -> None:
         """Apply the voters in force: former voters become observers, and observers voters.
@@ -153,6 +157,19 @@ class Leader:
         if voter is not None:
             known = [voter]
         return all(each.last_fetch_ms < 0 or each.last_fetch_ms <= since_ms for each in known)
+
+    def pop_due_announcement(self, node_id: int, now_ms: int, interval_ms: int) -> bool:
+        """Return whether an announcement to a silent node is due, and schedule the next; voters need no backoff."""
+        if not self.is_silent(node_id, now_ms - interval_ms):
+            self.announcements.pop(node_id, None)
+            return False
+        if node_id in self.voters:
+            return True
+        due_ms, wait_ms = self.announcements.get(node_id, (now_ms, interval_ms))
+        if now_ms < due_ms:
+            return False
+        self.announcements[node_id] = (now_ms + wait_ms, min(2 * wait_ms, ANNOUNCEMENT_WAIT_MS_MAX))
+        return True
 
     def is_caught_up(self, key: ReplicaKey, now_ms: int) -> bool:
         """Return whether an observer is close enough to become a voter without delaying commits."""
