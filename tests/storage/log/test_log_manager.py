@@ -164,6 +164,20 @@ def test_logs_are_loaded_a_few_at_a_time(disk):
     assert [again.get(partition).high_watermark for partition in partitions] == [1] * 10
 
 
+def test_checkpoints_with_many_logs_are_read_in_several_steps(disk, monkeypatch):
+    manager = open_manager(disk)
+    for partition in (T0, T1):
+        append(manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE))
+    list(manager.shutdown_slices())
+    monkeypatch.setattr("falkirk.storage.log.log_directory_loader.ENTRY_BYTES", 20 * MIB)
+
+    again = begin_manager(disk, clean=DIRS)
+
+    # Recovery points, high watermarks, then both logs.
+    assert [again.load_some() for _ in range(3)] == [False, False, True]
+    assert [again.get(partition).high_watermark for partition in (T0, T1)] == [1, 1]
+
+
 def test_a_large_log_is_scanned_in_steps(disk, monkeypatch):
     monkeypatch.setattr("falkirk.storage.log.log_loader.SCANNED_AT_ONCE", MIB)
     manager = open_manager(disk)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LOG_BYTES: Final = 4 << 20
 """The fixed cost of opening a log, in bytes that could be scanned meanwhile: a dozen system calls, some syncs."""
 
+ENTRY_BYTES: Final = 2048
+"""The cost of reading an entry of a checkpoint, in the same unit."""
+
 
 class LogDirectoryLoader:
     """`loaded`: opened logs, and whether each is a future one; `directory` does not have them yet.
@@ -54,6 +57,7 @@ class LogDirectoryLoader:
         self._deletions = deletions
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self._now_ms = now_ms
+        self._unread = deque((RECOVERY_POINT_FILE_NAME, LOG_START_FILE_NAME, REPLICATION_FILE_NAME))
         # None: not listed yet.
         self._names: deque[str] | None = None
         # The log that is being opened, and whether it is a future one.
@@ -63,12 +67,14 @@ class LogDirectoryLoader:
     def step(self, bytes_max: int) -> int:
         """Open some logs; return how much of `bytes_max` is left, which is more than 0 only if all are open.
 
-        A log counts LOG_BYTES, and what is scanned of it. Raises OSError, which ends the directory, and
-        CorruptFileError.
+        A log counts LOG_BYTES, and what is scanned of it; an entry of a checkpoint ENTRY_BYTES. Raises OSError, which
+        ends the directory, and CorruptFileError.
         """
+        while self._unread and bytes_max > 0:
+            name = self._unread.popleft()
+            self._checkpoints[name] = offsets = self.directory.read_checkpoint(name)
+            bytes_max -= ENTRY_BYTES * len(offsets)
         if self._names is None:
-            for name in (RECOVERY_POINT_FILE_NAME, LOG_START_FILE_NAME, REPLICATION_FILE_NAME):
-                self._checkpoints[name] = self.directory.read_checkpoint(name)
             self._names = deque(self._disk.list(self.directory.path))
         while bytes_max > 0 and (self._names or self._opening is not None):
             if self._opening is None:
