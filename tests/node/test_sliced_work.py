@@ -67,3 +67,13 @@ def test_a_start_asks_for_another_step():
     assert woken == [True]
     assert works.is_busy
     assert works.names == ("a",)
+
+
+def test_work_that_is_done_at_once_is_not_told_as_slices():
+    log: list[str] = []
+    works = SlicedWorks(lambda: None)
+    works.begin("a", counted(log, "a", 1))
+    assert (works.progressed, works.is_busy) == ([], False)
+    works.begin("b", counted(log, "b", 2))
+    works.progress()
+    assert (works.progressed, works.is_busy) == (["b", "b"], False)

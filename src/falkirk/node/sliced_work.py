@@ -50,7 +50,7 @@ class SlicedWorks:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._under_way: list[SlicedWork] = []
-        # Names of the works of which the step has done a slice; each step begins with none.
+        # Names of the works of which the step has done a slice, but not all at once; each step begins with none.
         self.progressed: list[str] = []
 
     def start(self, name: str, slices: Slices) -> SlicedWork:
@@ -63,9 +63,9 @@ class SlicedWorks:
     def begin(self, name: str, slices: Slices) -> SlicedWork:
         """Do the first slice of work now; if that is all of it, as it mostly is with small work, nothing is started."""
         work = SlicedWork(name, slices)
-        self.progressed.append(name)
         work.progress()
         if not work.is_finished:
+            self.progressed.append(name)
             self._under_way.append(work)
             self._wake()
         return work
