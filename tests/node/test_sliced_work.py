@@ -1,8 +1,10 @@
 """Work over many steps."""
 
+import gc
+
 import pytest
 
-from falkirk.node.sliced_work import SlicedWorks
+from falkirk.node.sliced_work import SlicedWorks, WorkCancelledError
 
 
 def counted(log: list[str], name: str, slices: int):
@@ -44,6 +46,32 @@ def test_cancelled_work_cleans_up_and_does_nothing_more():
     assert not works.is_busy
     works.progress()
     assert log == ["a0", "a over"]
+
+
+def test_work_of_a_node_that_is_gone_does_not_clean_up():
+    """Its files may be those of the next node by then."""
+    cleaned: list[str] = []
+
+    def cleaning():
+        try:
+            yield
+            yield
+        except WorkCancelledError:
+            cleaned.append("cancelled")
+            raise
+
+    works = SlicedWorks(lambda: None)
+    works.start("a", cleaning())
+    works.progress()
+    del works
+    gc.collect()
+    assert cleaned == []
+    works = SlicedWorks(lambda: None)
+    work = works.start("a", cleaning())
+    works.progress()
+    work.cancel()
+    work.cancel()
+    assert cleaned == ["cancelled"]
 
 
 def test_what_a_slice_raises_ends_the_work_and_reaches_the_caller():

@@ -7,12 +7,21 @@ what it handles (records, partitions, bytes), never by a clock: the simulator ru
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     Slices = Generator[None, None, None]
+
+
+class WorkCancelledError(BaseException):
+    """Raised inside the generator of cancelled work, which may clean up.
+
+    Not `GeneratorExit`: that also comes when a node that has stopped is collected as garbage, and the next one may
+    already use the same files. No `Exception` either, so that handlers of faults let it pass.
+    """
 
 
 class SlicedWork:
@@ -39,9 +48,12 @@ class SlicedWork:
         self.slices_done += 1
 
     def cancel(self) -> None:
-        """End it where it stands: its `finally` clauses run, and nothing else."""
+        """End it where it stands, with WorkCancelledError."""
+        if self.is_finished:
+            return
         self.is_finished = True
-        self._slices.close()
+        with suppress(WorkCancelledError, StopIteration):
+            self._slices.throw(WorkCancelledError())
 
 
 class SlicedWorks:

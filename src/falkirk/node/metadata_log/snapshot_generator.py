@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.levels.writer import WriterOptions, write_values
 from falkirk.node.effects import Fact
+from falkirk.node.sliced_work import WorkCancelledError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class SnapshotGenerator:
         try:
             while not creation.step():
                 yield
-        except GeneratorExit:
+        except WorkCancelledError:
             creation.abandon()
             raise
         self._under_way = None
