@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from metadata_partitions import MadePartition, MemoryCluster, damaged, garbled_partition, random_partition
 from state_reference import in_order, reference_tables
@@ -102,6 +102,7 @@ def test_what_contradicts_itself_is_left_out_and_told_record_by_record(seed, lev
 
 @pytest.mark.slow
 @given(SEEDS, LEVELS)
+@example(317, 17)  # an emptied segment behind a snapshot
 def test_whatever_happens_to_the_files_what_is_called_complete_is_what_the_rows_say(seed, level):
     cluster = MemoryCluster(files=damaged(random_partition(seed, level).files(), Random(seed)))
     found = rows_of(cluster.fleet())

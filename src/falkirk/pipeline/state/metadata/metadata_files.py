@@ -137,6 +137,7 @@ class _LogReader:
         first = next(iter(self._log.segments), 0) if chain.first_offset is None else chain.first_offset
         if first > start and (goes_on or snapshot_id is None):
             reader.problems.append(self._gap(start, first))
+        reader.problems += self._emptied(reader)
         harmless = {(_TORN, segments[-1].uri)} if segments else set()
         return ReadMetadata(
             is_complete=(snapshot_id is not None or bool(self._log.segments))
@@ -198,6 +199,23 @@ class _LogReader:
     def _no_snapshot(self, snapshot_id: SnapshotId) -> Row:
         origin = Origin(source=self._log.snapshot(snapshot_id).uri, node_id=self._node_id)
         return unreadable_row(origin, "snapshot does not begin with a header, or has more than one footer")
+
+    def _emptied(self, reader: MetadataReader) -> Iterator[Row]:
+        """Yield segments without a byte that others follow: somebody has emptied them."""
+        bases = {self._log.segment(base).uri: base for base in self._log.segments[:-1]}
+        unreadable = {problem["source"] for problem in reader.problems}
+        for file in reader.files:
+            base = bases.get(file.location.uri)
+            if base is not None and file.end == 0 and file.location.uri not in unreadable:
+                detail = "the segment is empty, and another follows"
+                yield {
+                    "node_id": self._node_id,
+                    "source": file.location.uri,
+                    "kind": "gap",
+                    "offset": base,
+                    "count": 1,
+                    "detail": detail,
+                }
 
     def _gap(self, start: int, first_offset: int) -> Row:
         held = f"the newest snapshot ends at offset {start}" if start else "there is no snapshot"
