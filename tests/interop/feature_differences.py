@@ -69,10 +69,18 @@ def _below_its_features(call: FeatureCall, answer: Answer) -> bool:
     return lowered and answer[0] == 1 and _NO_PLACE in answer[1]
 
 
+def _ledger_of_a_refusal(call: FeatureCall, answer: Answer) -> bool:
+    status, stdout, stderr = answer
+    is_refused = "--dry-run" in call.words and status == call.status == 1
+    refusal = next((line for line in call.stdout.splitlines() if line.startswith("Can not ")), "")
+    return is_refused and "falkirk can lower it: `falkirk lift check --to" in stderr and refusal in stdout
+
+
 OF_OUR_TOOL: dict[str, Callable[[FeatureCall, Answer], bool]] = {
     "no command": _without_command,
     "a command line that is wrong": _wrong_usage,
     "a file of `--command-config` that is not there": _missing_file,
+    "`--dry-run` of a lower `metadata.version` that real Kafka refuses": _ledger_of_a_refusal,
 }
 OF_OUR_NODES: dict[str, Callable[[FeatureCall, Answer], bool]] = {
     "`describe`": _marker,

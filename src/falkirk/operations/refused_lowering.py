@@ -19,7 +19,7 @@ from falkirk.mirror.mirrored_directory import MirroredDirectory
 from falkirk.operations.lift_check import read_logs
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails
 from falkirk.versions.errors import VersionsError
-from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +30,12 @@ if TYPE_CHECKING:
 async def with_ledger(admin: AsyncAdmin, outcome: UpdateOutcome, folder: Path) -> UpdateOutcome:
     """Return a refused dry run with what would be lost; the metadata is copied below `folder`.
 
-    Where it cannot be read the note says why.
+    Where it cannot be read the note says why. A level that falkirk does not lower to either stays Kafka's refusal.
     """
-    level = MetadataVersion.of_level(outcome.updates[METADATA_VERSION].max_version_level)
+    number = outcome.updates[METADATA_VERSION].max_version_level
+    if number < FLOOR.level:
+        return outcome
+    level = MetadataVersion.of_level(number)
     way = f"falkirk can lower it: `falkirk lift check --to {level}` shows what is in the way, and the way"
     try:
         details = await _details(admin, level, folder)
