@@ -2,6 +2,7 @@
 
 import pytest
 from controllers import controller_of
+from live_bundles import live_bundle_bytes
 from made_clusters import NOW_MS, TOPIC_ID, append_metadata, data_batches, directory_id
 from stopped_clusters import DISK, cluster_at, hashes, plan_for, texts
 
@@ -14,8 +15,6 @@ from falkirk.metadata.image.difference import differences
 from falkirk.metadata.levels.feature_scrubbing import scrub_eligible_leader_replicas
 from falkirk.metadata.levels.lowering import lowering_options
 from falkirk.metadata.levels.writer import assess
-from falkirk.metadata.undo.undo_bundle import format_bundle
-from falkirk.metadata.undo.undo_objects import live_bundle
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -170,10 +169,10 @@ def lower_live(source, levels, folder):
     cluster = cluster_at(source)
     image = cluster.image
     voters = cluster.log.voters
-    bundle = live_bundle(
+    data = live_bundle_bytes(
         image, levels, cluster_id=cluster.cluster_id, kraft_version=cluster.kraft_version, voters=voters
     )
-    (folder / "live.zip").write_bytes(format_bundle(bundle))
+    (folder / "live.zip").write_bytes(data)
     others = [(FeatureLevelRecord(name, level), 0) for name, level in levels.items() if name != "metadata.version"]
     scrubbing = scrub_eligible_leader_replicas(image).records if ELR_FEATURE in levels else ()
     records = [*scrubbing, *others, (FeatureLevelRecord("metadata.version", levels["metadata.version"]), 0)]

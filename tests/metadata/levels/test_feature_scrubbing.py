@@ -75,7 +75,7 @@ def test_partitions_without_in_sync_replicas_are_changed_one_by_one_and_all_othe
         ("eligible_leader_replicas", partition_key(TOPIC_ID, 2)),
         ("eligible_leader_replicas", partition_key(TOPIC_ID, 3)),
     ]
-    assert scrubbing.has_empty_isr
+    assert not all(loss.row.isr for loss in scrubbing.report.losses)
 
 
 def test_a_leader_without_in_sync_replicas_has_to_go():
@@ -93,7 +93,7 @@ def test_with_in_sync_replicas_everywhere_safe_may_go_on():
 
     assert scrubbing.records == ((ClearElrRecord(""), 0),)
     assert len(scrubbing.report.losses) == 1
-    assert not scrubbing.has_empty_isr
+    assert all(loss.row.isr for loss in scrubbing.report.losses)
 
 
 def test_where_nothing_is_eligible_no_record_is_needed():
@@ -102,7 +102,7 @@ def test_where_nothing_is_eligible_no_record_is_needed():
 
     assert scrubbing.records == ()
     assert scrubbing.report.is_lossless
-    assert not scrubbing.has_empty_isr
+    assert all(loss.row.isr for loss in scrubbing.report.losses)
 
 
 def test_nothing_else_is_told_and_the_minimum_of_in_sync_replicas_stays():

@@ -1,11 +1,11 @@
 """The bundle of a running cluster: what each object was before a change of levels, and what becomes of it."""
 
 import pytest
+from live_bundles import live_bundle_bytes
 from metadata_images import D1, D2, TOPIC_ID, acl, broker, image_of, orders, partition
 
 from falkirk.metadata.levels.lowering import lower
 from falkirk.metadata.undo.undo_bundle import KeptTag, format_bundle, parse_bundle
-from falkirk.metadata.undo.undo_objects import live_bundle
 from falkirk.protocol.messages import FeatureLevelRecord, VotersRecord
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -14,7 +14,7 @@ STOPPED = partition(replicas=(1, 2), isr=(), leader=-1, eligible_leader_replicas
 
 
 def bundle_of(image, levels, kraft_version=0):
-    return live_bundle(image, levels, cluster_id="c", kraft_version=kraft_version, voters=VotersRecord())
+    return parse_bundle(live_bundle_bytes(image, levels, kraft_version=kraft_version, voters=VotersRecord()))
 
 
 def test_it_has_each_object_as_it_was_and_as_it_is_lowered():
@@ -28,7 +28,7 @@ def test_it_has_each_object_as_it_was_and_as_it_is_lowered():
         {ELR: 1, "metadata.version": 33},
     )
     changes = {change.kind: change for change in bundle.objects}
-    assert list(changes) == ["broker_log_dirs", "directory_assignment", "cidr_allow_acl", "feature_dropped"]
+    assert list(changes) == ["directory_assignment", "broker_log_dirs", "cidr_allow_acl", "feature_dropped"]
     assert changes["directory_assignment"].before[0] == STOPPED
     found = after.topics.partition("orders", 0)
     expected = found.to_record(TOPIC_ID, 0, MetadataVersion.of_level(16), elr_enabled=False)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
+    from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -56,9 +57,16 @@ class Controller:
         self.delegation_tokens = DelegationTokenControl(self.state, settings, random, now_ms)
         self.producer_ids = ProducerIdControl(self.state)
 
-    def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, now_ms: int) -> None:
+    def replay(
+        self,
+        records: Sequence[VersionedRecord],
+        *,
+        end_offset: int,
+        now_ms: int,
+        prepared: PreparedLowering | None = None,
+    ) -> None:
         """Replay the appended records of a manager's result; `end_offset`: the log's end after them."""
-        self.state.replay(records, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms)
+        self.state.replay(records, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms, prepared=prepared)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
         """Yield what is due: brokers to fence, leaders to move back, tokens to expire.

@@ -20,7 +20,7 @@ from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.slices import Slices
@@ -96,7 +96,7 @@ class MetadataDelta:
         if self.unknown_tags is not None or has_unknown_tags(record):
             self.add_unknown_tags(record, topic_name)
 
-    def set_partitions(self, after: Topic, partitions: Mapping[int, Partition]) -> None:
+    def set_partitions(self, after: Topic, partitions: dict[int, Partition]) -> None:
         """Set partitions of an existing topic, as their PartitionRecords would; the topic is then `after`."""
         if self.topics is None:
             self.topics = TopicsDelta(self.image.topics)

@@ -14,7 +14,7 @@ from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.messages import (
@@ -79,9 +79,9 @@ class TopicDelta:
         self.partitions[partition_id] = partition
         self._after = None
 
-    def put_all(self, partitions: Mapping[int, Partition], after: Topic) -> None:
-        """Add or change partitions; the topic is then `after`."""
-        self.partitions.update(partitions)
+    def put_all(self, partitions: dict[int, Partition], after: Topic) -> None:
+        """Add or change partitions, of which the dictionary is kept; the topic is then `after`."""
+        self.partitions = {**self.partitions, **partitions} if self.partitions else partitions
         self._after = after
 
     def partition(self, partition_id: int) -> Partition | None:
@@ -148,7 +148,7 @@ class TopicsDelta:
             raise InconsistentRecordError("PartitionRecord", "no topic has this id", key=key)
         delta.put(record.partition_id, Partition.from_record(record))
 
-    def set_partitions(self, after: Topic, partitions: Mapping[int, Partition]) -> None:
+    def set_partitions(self, after: Topic, partitions: dict[int, Partition]) -> None:
         """Set partitions of an existing topic, which is then `after`."""
         delta = self._delta(after.topic_id)
         assert delta is not None, "no topic has this id"

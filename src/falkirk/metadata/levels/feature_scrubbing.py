@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.losses.loss import Loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +29,6 @@ class Scrubbing:
 
     records: tuple[VersionedRecord, ...]
     report: LossReport
-
-    @property
-    def has_empty_isr(self) -> bool:
-        """True if a partition has no in-sync replica, so that SAFE refuses."""
-        return any(not loss.row.isr for loss in self.report.losses)
 
 
 def scrub_eligible_leader_replicas(image: MetadataImage) -> Scrubbing:
@@ -43,19 +39,32 @@ def scrub_eligible_leader_replicas(image: MetadataImage) -> Scrubbing:
     cluster's `min.insync.replicas`, which enabling the feature has set, stays: it is an ordinary config, and without it
     acks=all would begin to guarantee less. Takes one pass of the loss rules. Source: KIP-966.
     """
+    report = assess(image, scrubbing_options(image))
+    losses = [loss for loss in report.losses if isinstance(loss.row, Partition)]
+    records = scrubbing_records(image, losses)
+    if len(records) < len(losses):
+        records.append(VersionedRecord(ClearElrRecord(""), 0))
+    return Scrubbing(records=tuple(records), report=LossReport(losses=losses))
+
+
+def scrubbing_options(image: MetadataImage) -> WriterOptions:
+    """Return how an image is written without eligible leader replicas; what partitions lose by it is to be scrubbed."""
     at = image.features.metadata_version
     assert at is not None, "eligible leader replicas need a metadata.version"
-    report = assess(image, WriterOptions(metadata_version=at, elr_enabled=False, bootstrap_levels_bind=False))
-    losses = [loss for loss in report.losses if isinstance(loss.row, Partition)]
+    return WriterOptions(metadata_version=at, elr_enabled=False, bootstrap_levels_bind=False)
+
+
+def scrubbing_records(image: MetadataImage, losses: Iterable[Loss]) -> list[VersionedRecord]:
+    """Return the records for partitions without in-sync replicas; a ClearElrRecord serves the others."""
+    at = image.features.metadata_version
+    assert at is not None, "eligible leader replicas need a metadata.version"
     version = at.partition_change_record_version
     records = []
     for loss in losses:
         if not loss.row.isr:
             topic_id, partition_id = loss.key.identity
             records.append(VersionedRecord(_change(topic_id, partition_id, loss.row), version))
-    if len(records) < len(losses):
-        records.append(VersionedRecord(ClearElrRecord(""), 0))
-    return Scrubbing(records=tuple(records), report=LossReport(losses=losses))
+    return records
 
 
 def keep_leaders(image: MetadataImage, topics: Iterable[Topic]) -> Iterator[VersionedRecord]:

@@ -119,7 +119,7 @@ def replay(delta: MetadataDelta, record: WireMessage) -> LossReport | None:
     Returns what was lost by that, None for any other record. Raises InconsistentRecordError as `MetadataDelta.replay`
     does.
     """
-    to = _lowering_target(delta, record)
+    to = lowering_target(delta, record)
     if to is None:
         delta.replay(record)
         return None
@@ -131,7 +131,7 @@ def replay_slices(delta: MetadataDelta, record: WireMessage) -> Slices[bool]:
     if isinstance(record, ClearElrRecord) and not record.topic_name:
         yield from delta.clear_elr_slices(record)
         return False
-    to = _lowering_target(delta, record)
+    to = lowering_target(delta, record)
     if to is None:
         delta.replay(record)
         return False
@@ -169,7 +169,7 @@ def feature_records(report: LossReport) -> Iterator[WireMessage]:
         yield FeatureLevelRecord(loss.key.identity[0], 0) if kept is None else kept()
 
 
-def _lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
+def lowering_target(delta: MetadataDelta, record: WireMessage) -> MetadataVersion | None:
     """Return the level to which a record lowers metadata.version, after the changes so far; None if it does not."""
     if not isinstance(record, FeatureLevelRecord) or record.name != METADATA_VERSION:
         return None

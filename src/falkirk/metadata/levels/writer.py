@@ -151,6 +151,40 @@ def assess_slices(image: MetadataImage, options: WriterOptions) -> Slices[LossRe
     return report
 
 
+class Assessor:
+    """Judges an image as `assess` does, but each topic on its own: for topics that change meanwhile.
+
+    Raises UnwritableLevelError as `write_image` does.
+    """
+
+    def __init__(self, image: MetadataImage, options: WriterOptions) -> None:
+        _check_level(options)
+        self._found = LossReport()
+        self._writer = _Writer(image, options, self._add)
+
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether partitions keep eligible leader replicas."""
+        return self._writer.elr_enabled
+
+    def others(self) -> Slices[tuple[LossReport, LossReport]]:
+        """Return what is lost before the topics and behind them, in the order of writing."""
+        before = self._found = LossReport()
+        yield from self._writer.report_before_topics()
+        behind = self._found = LossReport()
+        yield from self._writer.report_behind_topics()
+        return before, behind
+
+    def topic(self, topic: Topic, budget: SliceBudget) -> Slices[LossReport]:
+        """Return what the partitions of a topic lose; one topic at a time."""
+        found = self._found = LossReport()
+        yield from self._writer.report_topic(topic, budget)
+        return found
+
+    def _add(self, loss: Loss) -> None:
+        self._found.add(loss)
+
+
 def _check_level(options: WriterOptions) -> None:
     if options.metadata_version < LEVEL_MIN:
         raise UnwritableLevelError(f"no image can be written at {options.metadata_version}, only from {LEVEL_MIN} on")
@@ -174,11 +208,9 @@ class _Writer:
         enabled = options.elr_enabled
         if enabled is None:
             enabled = self._levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
-        self._elr_enabled = enabled and at.elr_supported
+        self.elr_enabled = enabled and at.elr_supported
         rules = [
-            rule
-            for rule in CATALOGUE
-            if rule.applies(at, elr_enabled=self._elr_enabled) and rule.has_meaning(self._own)
+            rule for rule in CATALOGUE if rule.applies(at, elr_enabled=self.elr_enabled) and rule.has_meaning(self._own)
         ]
         if options.release is not None:
             rules += config_rules(at, options.release)
@@ -194,7 +226,7 @@ class _Writer:
         """Yield all records encoded; losses of partitions are not reported."""
         for record in self._before_topics():
             yield encode_metadata_record(*record)
-        writer = PartitionWriter(self._at, elr_enabled=self._elr_enabled)
+        writer = PartitionWriter(self._at, elr_enabled=self.elr_enabled)
         for topic in self._image.topics:
             topic_id = topic.topic_id
             yield encode_metadata_record(TopicRecord(topic.name, topic_id), 0)
@@ -224,16 +256,20 @@ class _Writer:
 
     def report(self) -> Slices[None]:
         """Report all losses, without making records of the many partitions that have none."""
-        budget = SliceBudget()
-        for _ in self._before_topics():
-            if budget.spend(1):
-                yield
+        yield from self.report_before_topics()
         if self._finder.has_rules("PartitionRecord"):
+            budget = SliceBudget()
             for topic in self._image.topics:
                 yield from self.report_topic(topic, budget)
-        for _ in self._behind_topics():
-            if budget.spend(1):
-                yield
+        yield from self.report_behind_topics()
+
+    def report_before_topics(self) -> Slices[None]:
+        """Report the losses of what is written before the topics."""
+        yield from _visit(self._before_topics())
+
+    def report_behind_topics(self) -> Slices[None]:
+        """Report the losses of what is written behind the topics."""
+        yield from _visit(self._behind_topics())
 
     def report_topic(self, topic: Topic, budget: SliceBudget) -> Slices[None]:
         """Report the losses of a topic's partitions."""
@@ -303,12 +339,12 @@ class _Writer:
 
     def _partition(self, topic: Topic, partition_id: int, partition: Partition) -> VersionedRecord:
         record, version = self._converted(partition).to_record(
-            topic.topic_id, partition_id, self._at, elr_enabled=self._elr_enabled
+            topic.topic_id, partition_id, self._at, elr_enabled=self.elr_enabled
         )
         return VersionedRecord(record, version)
 
     def _converted(self, partition: Partition) -> Partition:
-        if self._elr_enabled:
+        if self.elr_enabled:
             return partition
         return without_elr(partition, bumps_epoch=self._options.bumps_partition_epochs)
 
@@ -395,6 +431,13 @@ class _Writer:
         losses = self._finder.find(record, key, row, original=original, written=written, topic_name=topic_name)
         for loss in losses:
             self._on_loss(loss)
+
+
+def _visit(records: Iterator[VersionedRecord]) -> Slices[None]:
+    budget = SliceBudget()
+    for _ in records:
+        if budget.spend(1):
+            yield
 
 
 def _same(value: T) -> T:

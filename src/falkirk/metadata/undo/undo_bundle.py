@@ -136,29 +136,74 @@ class _ObjectLine(msgspec.Struct, omit_defaults=True):
 
 def format_bundle(bundle: Bundle) -> bytes:
     """Encode a bundle as the bytes of a zip file."""
-    head = _Head(
-        format=FORMAT,
-        cluster_id=bundle.cluster_id,
-        level_before=bundle.level_before,
-        level_after=bundle.level_after,
-        release_after=bundle.release_after,
-        features_before=bundle.features_before,
-        kraft_version_before=bundle.kraft_version_before,
-        kraft_version_after=bundle.kraft_version_after,
-        voters=None if bundle.voters is None else codec.encode(bundle.voters, 0).hex(),
-        objects=len(bundle.objects),
-        groups=list(bundle.groups),
-        tombstones={name: sorted(offsets) for name, offsets in bundle.tombstones.items()},
-    )
-    data = BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
-        _write(file, "bundle.json", [msgspec.json.format(msgspec.json.encode(head), indent=2)])
-        _write(file, "objects.jsonl", (msgspec.json.encode(_line_of(change)) + b"\n" for change in bundle.objects))
+    writer = BundleWriter()
+    return writer.add(bundle.objects) + writer.finish(bundle, len(bundle.objects))
+
+
+class BundleWriter:
+    """Encodes a bundle piece by piece: each call returns the bytes to append to the file.
+
+    An object may be added again: what was added last counts. One with nothing before, nothing written and no tags takes
+    back what was added before.
+    """
+
+    def __init__(self) -> None:
+        self._pieces = _Pieces()
+        self._zip = zipfile.ZipFile(self._pieces, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+        self._objects = self._zip.open("objects.jsonl", "w", force_zip64=True)
+
+    def add(self, changes: Iterable[ObjectChange]) -> bytes:
+        """Add objects."""
+        for change in changes:
+            self._objects.write(msgspec.json.encode(_line_of(change)) + b"\n")
+        return self._pieces.pop()
+
+    def finish(self, bundle: Bundle, object_count: int) -> bytes:
+        """Add all but the objects of `bundle`, of which `object_count` were added; the file is complete then."""
+        self._objects.close()
+        head = _Head(
+            format=FORMAT,
+            cluster_id=bundle.cluster_id,
+            level_before=bundle.level_before,
+            level_after=bundle.level_after,
+            release_after=bundle.release_after,
+            features_before=bundle.features_before,
+            kraft_version_before=bundle.kraft_version_before,
+            kraft_version_after=bundle.kraft_version_after,
+            voters=None if bundle.voters is None else codec.encode(bundle.voters, 0).hex(),
+            objects=object_count,
+            groups=list(bundle.groups),
+            tombstones={name: sorted(offsets) for name, offsets in bundle.tombstones.items()},
+        )
+        _write(self._zip, "bundle.json", [msgspec.json.format(msgspec.json.encode(head), indent=2)])
         for name, removed in bundle.groups.items():
             offsets = [offset for batch in removed for offset in sorted(batch.offsets)]
-            _write(file, f"groups/{name}.json", [msgspec.json.encode({"offsets": offsets})])
-            _write(file, f"groups/{name}.batches", (batch.data for batch in removed))
-    return data.getvalue()
+            _write(self._zip, f"groups/{name}.json", [msgspec.json.encode({"offsets": offsets})])
+            _write(self._zip, f"groups/{name}.batches", (batch.data for batch in removed))
+        self._zip.close()
+        return self._pieces.pop()
+
+
+class _Pieces:
+    """A file that cannot be sought: what is written to it is popped."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer."""
+
+    def close(self) -> None:
+        """Do nothing: what is left is popped."""
+
+    def pop(self) -> bytes:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
 
 
 def parse_bundle(data: bytes) -> Bundle:
@@ -185,7 +230,7 @@ def _read(file: zipfile.ZipFile) -> Bundle:
     head = msgspec.json.decode(file.read("bundle.json"), type=_Head)
     if head.format != FORMAT:
         raise BundleFormatError(f"bundle format {head.format}, this falkirk reads {FORMAT}")
-    objects = tuple(_read_objects(file.read("objects.jsonl")))
+    objects = _last(_read_objects(file.read("objects.jsonl")))
     if len(objects) != head.objects:
         raise BundleFormatError(f"{len(objects)} objects where {head.objects} were written")
     return Bundle(
@@ -242,6 +287,17 @@ def _read_objects(data: bytes) -> Iterator[ObjectChange]:
                 KeptTag(record, path, tag, bytes.fromhex(data)) for record, path, tag, data in line.unknown_tags
             ),
         )
+
+
+def _last(changes: Iterable[ObjectChange]) -> tuple[ObjectChange, ...]:
+    """Return of each object what was added last; see BundleWriter."""
+    found: dict[str, ObjectChange] = {}
+    for change in changes:
+        if change.before is None and change.written is None and not change.unknown_tags:
+            found.pop(change.key, None)
+        else:
+            found[change.key] = change
+    return tuple(found.values())
 
 
 def _record(text: str | None) -> tuple[WireMessage, int] | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.broker_registration import BrokerRegistration
-from falkirk.metadata.levels.writer import LossReport, WriterOptions, assess, written_records
+from falkirk.metadata.levels.writer import LossReport, WriterOptions, written_records
 from falkirk.metadata.losses.loss import UNKNOWN_TAG, Loss
-from falkirk.metadata.records.record_key import broker_key, feature_key
-from falkirk.metadata.undo.undo_bundle import Bundle, KeptTag, ObjectChange
-from falkirk.protocol.messages import FeatureLevelRecord, RegisterBrokerRecord
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
-from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
+from falkirk.metadata.records.record_key import broker_key
+from falkirk.metadata.undo.undo_bundle import KeptTag, ObjectChange
+from falkirk.protocol.messages import RegisterBrokerRecord
+from falkirk.versions.metadata_version import METADATA_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,46 +18,6 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.metadata.records.record_key import ObjectKey
-    from falkirk.protocol.messages import VotersRecord
-
-
-def live_bundle(
-    image: MetadataImage,
-    levels: Mapping[str, int],
-    *,
-    cluster_id: str,
-    kraft_version: int,
-    voters: VotersRecord | None,
-) -> Bundle:
-    """Return the bundle that undoes a change of feature levels in a running cluster, for `falkirk logdir undo`.
-
-    `image` is the one just before the change. `levels` has the new level of each feature that changes (0: it is
-    removed), with or without metadata.version and eligible.leader.replicas.version. Coordinator partitions are not
-    changed, so there are no groups. An unknown tagged field of a struct in a record is named by the struct's place.
-    """
-    own = image.features.metadata_version
-    assert own is not None, "a running cluster has a metadata.version"
-    to = MetadataVersion.of_level(levels.get(METADATA_VERSION, own.level))
-    elr_level = levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION)
-    options = WriterOptions(
-        metadata_version=to,
-        bootstrap_levels_bind=False,
-        bumps_partition_epochs=True,
-        elr_enabled=None if elr_level is None else elr_level > 0,
-    )
-    changes = [*object_changes(image, assess(image, options), options, _counted_tag)]
-    return Bundle(
-        cluster_id=cluster_id,
-        level_before=own.level,
-        level_after=to.level,
-        release_after=to.release,
-        features_before=image.features.levels(kraft_version=kraft_version),
-        kraft_version_before=kraft_version,
-        kraft_version_after=kraft_version,
-        voters=voters if kraft_version > 0 else None,
-        objects=(*changes, *_feature_changes(image, levels, {change.key for change in changes})),
-        groups={},
-    )
 
 
 def object_changes(
@@ -108,21 +67,3 @@ def _broker_changes(
         assert isinstance(record, RegisterBrokerRecord)
         if key not in done and BrokerRegistration.from_record(record) != broker:
             yield ObjectChange(kind="broker", key=key.text(), before=broker.to_record(own), written=written[key])
-
-
-def _feature_changes(image: MetadataImage, levels: Mapping[str, int], reported: set[str]) -> Iterator[ObjectChange]:
-    """Yield the other features that are lowered; those that cannot be kept are in the report."""
-    for name, level in sorted(levels.items()):
-        before, key = image.features.finalized.get(name, 0), feature_key(name).text()
-        if level < before and key not in reported:
-            yield ObjectChange(
-                kind="feature_lowered" if level else "feature_dropped",
-                key=key,
-                before=(FeatureLevelRecord(name, before), 0),
-                written=(FeatureLevelRecord(name, level), 0) if level else None,
-            )
-
-
-def _counted_tag(loss: Loss) -> KeptTag:
-    tag = loss.row
-    return KeptTag(tag.record, tag.path, tag.tag, tag.data)

@@ -72,7 +72,9 @@ class ActiveController:
             # Replicas hold a transaction back until the batch that ends it: that batch takes effect alone.
             batches = [*_batches([encode_metadata_record(*record) for record in result.transaction]), *batches]
         end_offset = self._raft.end_offset + len(result.transaction) + len(values)
-        self.controller.replay((*result.transaction, *result.records), end_offset=end_offset, now_ms=now_ms)
+        self.controller.replay(
+            (*result.transaction, *result.records), end_offset=end_offset, now_ms=now_ms, prepared=result.prepared
+        )
         for batch in batches:
             self._raft.append(batch, now_ms)
         assert self._raft.end_offset == end_offset

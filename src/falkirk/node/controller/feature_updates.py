@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from traceback import format_exc
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext, FeatureUpdateDecision
 from falkirk.metadata.requests.api_error import ApiError
-from falkirk.metadata.undo.undo_bundle import format_bundle
-from falkirk.metadata.undo.undo_objects import live_bundle
 from falkirk.node.controller.coordinator_survey import CoordinatorSurvey
+from falkirk.node.controller.lowering_update import LoweringUpdate
+from falkirk.node.controller.undo_bundle_file import remove_partial, undo_directory
 from falkirk.node.effects import Fact
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.controller.features.feature_update import Assess
+    from falkirk.metadata.controller.features.lowering_work import LoweringPlan
     from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.controller.active_controller import ActiveController
     from falkirk.node.controller.controllership import Controllership
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
     from falkirk.raft.replica import RaftReplica
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
 
     Done = Callable[[ControllerResult[UpdateFeaturesResponse] | None], None]
 
-UNDO_DIRECTORY: Final = "falkirk-undo"
 # Losses that are logged; the undo bundle has all of them.
 LOGGED_LOSSES_MAX: Final = 1000
 # The limit of a survey, whatever the timeout of the request.
@@ -41,8 +44,8 @@ SURVEY_MS_MAX: Final = 10 * 60 * 1000
 class FeatureUpdates:
     """Decides on feature updates.
 
-    Most are decided at once. While one waits for a survey of the coordinators' topics, others are refused. Differs from
-    Kafka: the timeout of a request covers all of it, including the commit.
+    Most are decided at once. While one waits for a survey of the coordinators' topics, or for what is lost to be worked
+    out, others are refused. Differs from Kafka: the timeout of a request covers all of it, including the commit.
     """
 
     def __init__(
@@ -63,43 +66,45 @@ class FeatureUpdates:
         self._disk = disk
         self._outbound = outbound
         self._effects = effects
-        # The controller that waits for a survey.
-        self._surveying: ActiveController | None = None
+        self._undo_directory = undo_directory(step.config)
+        remove_partial(disk, self._undo_directory, step.config.node_id)
+        # The controller that has an update under way.
+        self._busy: ActiveController | None = None
 
     def start(self, request: UpdateFeaturesRequest, api_version: int, done: Done) -> None:
-        """Decide on an update, now or after a survey; `done` gets None if this is not the active controller."""
+        """Decide on an update, now or over many steps; `done` gets None if this is not the active controller."""
         active = self._controllership.serving
         if active is None:
             done(None)
             return
-        if self._surveying is active:
+        if self._busy is active:
             busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
             done(active.controller.features.refused(request, api_version, busy).result())
             return
-        deadline_ms = self._step.now_ms + max(request.timeout_ms, 0)
-        decision = self._decide(active, request, api_version, None)
+        now_ms = self._step.now_ms
+        update = _Update(request, api_version, active, now_ms, now_ms + max(request.timeout_ms, 0), done)
+        decision = self._decide(update, _not_assessed)
         if decision.needs_survey:
-            self._survey(active, decision, done, deadline_ms)
+            self._survey(update, decision)
         else:
-            self._finish(active, decision, done, deadline_ms)
+            self._go_on(update, decision)
 
-    def _survey(self, active: ActiveController, decision: FeatureUpdateDecision, done: Done, deadline_ms: int) -> None:
-        request = decision.request
-        deadline_ms = min(deadline_ms, self._step.now_ms + SURVEY_MS_MAX)
-        self._surveying = active
+    def _survey(self, update: _Update, decision: FeatureUpdateDecision) -> None:
+        deadline_ms = min(update.deadline_ms, self._step.now_ms + SURVEY_MS_MAX)
+        self._busy = update.active
 
         def surveyed(use: CoordinatorUse) -> None:
-            if self._surveying is active:
-                self._surveying = None
-            if self._controllership.serving is not active:
-                done(None)
+            self._end(update)
+            update.use = use
+            if self._controllership.serving is not update.active:
+                update.done(None)
                 return
-            decided = self._decide(active, request, decision.api_version, use)
+            decided = self._decide(update, _not_assessed)
             if self._step.now_ms >= deadline_ms:
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
-                done(decided.refused(late).result())
+                update.done(decided.refused(late).result())
             else:
-                self._finish(active, decided, done, deadline_ms)
+                self._go_on(update, decided)
 
         CoordinatorSurvey(
             self._step,
@@ -110,65 +115,94 @@ class FeatureUpdates:
             done=surveyed,
         ).start()
 
-    def _decide(
-        self, active: ActiveController, request: UpdateFeaturesRequest, api_version: int, use: CoordinatorUse | None
-    ) -> FeatureUpdateDecision:
-        active.catch_up(self._step.now_ms)
-        controller = active.controller
-        return controller.features.update_features(request, self._context(controller, api_version, use))
+    def _go_on(self, update: _Update, decision: FeatureUpdateDecision) -> None:
+        """Answer what is decided; what a lowering does is worked out first, as sliced work."""
+        if decision.plan is None:
+            self._finish(update, decision)
+        else:
+            self._busy = update.active
+            self._step.works.start("feature update", self._lower(update, decision))
 
-    def _finish(self, active: ActiveController, decision: FeatureUpdateDecision, done: Done, deadline_ms: int) -> None:
+    def _lower(self, update: _Update, undecided: FeatureUpdateDecision) -> Slices:
+        """Decide on a lowering and answer, unless the leadership is lost or the deadline has passed before."""
+        lowering = LoweringUpdate(
+            self._step,
+            self._raft,
+            update.active.controller.state,
+            decide=partial(self._decide, update),
+            disk=self._disk,
+            directory=self._undo_directory,
+            effects=self._effects,
+        )
+        slices = lowering.slices()
+        try:
+            while True:
+                if self._controllership.serving is not update.active:
+                    self._end(update)
+                    update.done(None)
+                    return
+                if self._step.now_ms >= update.deadline_ms > update.started_ms:
+                    late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What would be lost was not found out in time.")
+                    self._end(update)
+                    update.done(undecided.refused(late).result())
+                    return
+                try:
+                    next(slices)
+                except StopIteration as end:
+                    decision: FeatureUpdateDecision = end.value
+                    self._end(update)
+                    self._answer(update, decision)
+                    # The step that decides is long enough.
+                    yield
+                    self._log(decision)
+                    return
+                except Exception:  # noqa: BLE001 - our own fault: log it, and resign, because state may be broken
+                    what = "update of features"
+                    self._effects(Fact("error", "controller-failed", {"what": what, "traceback": format_exc()}))
+                    self._controllership.resign(f"{what} failed")
+                    continue
+                yield
+        finally:
+            slices.close()
+
+    def _end(self, update: _Update) -> None:
+        if self._busy is update.active:
+            self._busy = None
+
+    def _decide(self, update: _Update, assess: Assess) -> FeatureUpdateDecision:
+        update.active.catch_up(self._step.now_ms)
+        controller = update.active.controller
+        return controller.features.update_features(update.request, self._context(controller, update, assess))
+
+    def _finish(self, update: _Update, decision: FeatureUpdateDecision) -> None:
+        self._log(decision)
+        self._answer(update, decision)
+
+    def _answer(self, update: _Update, decision: FeatureUpdateDecision) -> None:
         """Return the decision for appending; it must be committed by the deadline."""
-        if decision.needs_undo_bundle and not decision.is_refused and not decision.request.validate_only:
-            decision = self._with_undo_bundle(decision, active.controller)
-        result = decision.result()
-        if result.records:
+        update.done(replace(decision.result(), answer_by_ms=update.deadline_ms))
+
+    def _log(self, decision: FeatureUpdateDecision) -> None:
+        if decision.is_made:
             self._log_losses(decision)
         elif decision.is_refused and not decision.request.validate_only:
             errors = {name: error.message for name, error in decision.errors.items()}
             fields = {"errors": errors, "blockers": decision.details.blockers}
             self._effects(Fact("warning", "feature-update-refused", fields))
-        done(replace(result, answer_by_ms=deadline_ms))
 
-    def _context(self, controller: Controller, api_version: int, use: CoordinatorUse | None) -> FeatureUpdateContext:
+    def _context(self, controller: Controller, update: _Update, assess: Assess) -> FeatureUpdateContext:
         raft = self._raft
         return FeatureUpdateContext(
-            api_version=api_version,
+            api_version=update.api_version,
             kraft_version=raft.kraft_version,
             voters=raft.voters.keys(),
             lowering_support=raft.lowering_support(self._step.now_ms),
             now_ms=self._step.now_ms,
             last_contact_ms=controller.cluster.last_contact_ms,
             active_since_ms=controller.cluster.active_since_ms,
-            use=use,
+            use=update.use,
+            assess=assess,
         )
-
-    def _with_undo_bundle(self, decision: FeatureUpdateDecision, controller: Controller) -> FeatureUpdateDecision:
-        """Write the undo bundle before the first record is appended; without it the update is refused."""
-        image = controller.state.image
-        kraft_version, voters = self._raft.voters_before(self._raft.end_offset)
-        bundle = live_bundle(
-            image, decision.levels, cluster_id=self._step.cluster_id, kraft_version=kraft_version, voters=voters
-        )
-        directory = self._undo_directory
-        before = controller.state.metadata_version
-        after = MetadataVersion.of_level(decision.levels.get(METADATA_VERSION, before.level))
-        path = f"{directory}/{self._step.cluster_id}-{controller.state.next_offset}-{before}-{after}.zip"
-        try:
-            self._disk.make_directory(directory)
-            self._disk.write(path, [format_bundle(bundle)])
-        except OSError as error:
-            reason = f"The undo bundle {path} cannot be written, so nothing was changed: {error}"
-            self._effects(Fact("error", "undo-bundle-not-written", {"path": path, "reason": str(error)}))
-            return decision.refused(ApiError(ErrorCode.FEATURE_UPDATE_FAILED, reason))
-        self._effects(Fact("info", "undo-bundle-written", {"path": path}))
-        return decision.with_undo_bundle(path)
-
-    @property
-    def _undo_directory(self) -> str:
-        """Not in a log directory: those may be formatted again, or belong to Kafka's own nodes."""
-        config = self._step.config
-        return config.undo_dir or f"{config.metadata_log_dir.rstrip('/').rpartition('/')[0]}/{UNDO_DIRECTORY}"
 
     def _log_losses(self, decision: FeatureUpdateDecision) -> None:
         self._effects(Fact("info", "features-updated", dict(decision.levels)))
@@ -179,3 +213,20 @@ class FeatureUpdates:
         more = sum(max(len(items) - LOGGED_LOSSES_MAX, 0) for items in (decision.losses, decision.cut_off))
         if more:
             self._effects(Fact("warning", "more-is-lost", {"count": more}))
+
+
+@dataclass(slots=True)
+class _Update:
+    """One request: who decides on it, until when, and what its answer goes to."""
+
+    request: UpdateFeaturesRequest
+    api_version: int
+    active: ActiveController
+    started_ms: int
+    deadline_ms: int
+    done: Done
+    use: CoordinatorUse | None = None
+
+
+def _not_assessed(_plan: LoweringPlan) -> None:
+    """Leave what a lowering does to be worked out over many steps."""

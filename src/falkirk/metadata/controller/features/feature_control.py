@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.controller.features.feature_blockers import Need, find_blockers
 from falkirk.metadata.controller.features.feature_lowering import lower_features, refused_lowering
 from falkirk.metadata.controller.features.feature_update import FeatureUpdateDecision, refused_update
+from falkirk.metadata.controller.features.lowering_work import LoweringWork
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.levels.feature_rules import Fault, direction_fault, malformed, read_updates
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import ApiError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.features.feature_blockers import Blockers
     from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext
+    from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
@@ -130,7 +133,10 @@ class FeatureControl:
         context: FeatureUpdateContext,
     ) -> FeatureUpdateDecision:
         """Decide on what servers support, and comes to another level."""
-        lowerings = lower_features(changed, wanted, self._state.image, self._settings.release, context.use)
+        assess = self._assess_at_once if context.assess is None else context.assess
+        lowerings = lower_features(
+            changed, wanted, self._state.image, self._settings.release, use=context.use, assess=assess
+        )
         changed = [update for update in changed if update.name not in lowerings.errors]
         records = (*lowerings.records, *self._records(changed, current))
         transaction: tuple[VersionedRecord, ...] = ()
@@ -152,8 +158,15 @@ class FeatureControl:
             cut_off=tuple(lowerings.cut_off),
             topics_to_survey=frozenset(lowerings.topics_to_survey),
             levels={update.name: update.level for update in changed},
+            plan=lowerings.plan,
+            prepared=lowerings.prepared,
             needs_undo_bundle=bool(lowerings.losses) or _lowers_metadata_version(changed, current),
         )
+
+    def _assess_at_once(self, plan: LoweringPlan) -> AssessedLowering:
+        work = LoweringWork(plan, self._state)
+        exhaust(work.settle())
+        return work.assessed()
 
     def _levels(self, context: FeatureUpdateContext) -> dict[str, int]:
         levels = self._state.image.features.levels(kraft_version=context.kraft_version)

@@ -7,6 +7,7 @@ lossless downgrades"; KIP-966 for eligible leader replicas.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map
@@ -14,28 +15,27 @@ from immutables import Map
 from falkirk.ledger.findings import Blocker, BlockerKind
 from falkirk.metadata.controller.features.coordinator_use import topics_to_survey
 from falkirk.metadata.controller.features.feature_update import refused_update
+from falkirk.metadata.controller.features.lowering_work import LoweringPlan
 from falkirk.metadata.image.features import FeaturesImage
-from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.levels.feature_levels import FeatureTarget, reason_not_kept
-from falkirk.metadata.levels.feature_scrubbing import scrub_eligible_leader_replicas
-from falkirk.metadata.levels.lowering import lowering_options
-from falkirk.metadata.levels.writer import assess
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.requests.bounded_text import bounded_text
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION, MetadataVersion
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.controller.features.lowering_work import AssessedLowering
+    from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
+    from falkirk.metadata.levels.writer import LossReport
     from falkirk.metadata.losses.loss import Loss
     from falkirk.metadata.records.batch import VersionedRecord
 
@@ -82,6 +82,9 @@ class Lowerings:
     # What coordinators have in use and lose, and the topics that nobody has looked into yet.
     cut_off: list[ReportedLoss] = field(default_factory=list)
     topics_to_survey: set[str] = field(default_factory=set)
+    # What must be assessed before anything else is known.
+    plan: LoweringPlan | None = None
+    prepared: PreparedLowering | None = None
 
 
 def lower_features(
@@ -89,31 +92,43 @@ def lower_features(
     wanted: Mapping[str, int],
     image: MetadataImage,
     release: Release,
+    *,
     use: CoordinatorUse | None,
+    assess: Callable[[LoweringPlan], AssessedLowering | None],
 ) -> Lowerings:
     """Decide on the lowering of features that all servers support, of which `changed` are the updates that change one.
 
     `wanted`: all levels as they will be, kraft.version too. `release`: this server's, for the words. `use`: what
-    coordinators have in use, None if nobody has looked.
+    coordinators have in use, None if nobody has looked. `assess` returns None if that is still to be worked out.
     """
     lowerings = Lowerings()
     updates = {update.name: update for update in changed}
     elr = updates.pop(ELIGIBLE_LEADER_REPLICAS_VERSION, None)
-    if elr is not None and elr.level == 0:
-        _scrub_eligible_leader_replicas(elr, image, lowerings)
     for name, update in updates.items():
         if update.level < image.features.finalized.get(name, 0):
             _look_at_use(update, use, image, lowerings)
-    metadata_version = updates.pop(METADATA_VERSION, None)
+    metadata_version, to = updates.get(METADATA_VERSION), None
     at = image.features.metadata_version
     if metadata_version is not None and at is not None and metadata_version.level < at.level:
-        delta = MetadataDelta(image)
-        for record, _ in lowerings.records:
-            delta.replay(record)
-        for name, level in wanted.items():
-            if name != METADATA_VERSION:
-                delta.replay(FeatureLevelRecord(name, level))
-        _lower_metadata_version(metadata_version, wanted, delta.apply(image.provenance), release, lowerings)
+        to = MetadataVersion.of_level(metadata_version.level)
+        assert to >= FLOOR, "refused before"
+        if not _has_place(to, at, wanted, release, lowerings):
+            to = None
+    scrubs_elr = elr is not None and elr.level == 0
+    if not scrubs_elr and to is None:
+        return lowerings
+    others = {name: level for name, level in wanted.items() if name != METADATA_VERSION}
+    plan = LoweringPlan(scrubs_elr=scrubs_elr, to=to, others=others)
+    assessed = assess(plan)
+    if assessed is None:
+        lowerings.plan = plan
+        return lowerings
+    if elr is not None and scrubs_elr:
+        _scrub_eligible_leader_replicas(elr, assessed, lowerings)
+    if metadata_version is not None and to is not None and at is not None:
+        _lower_metadata_version(metadata_version, at, assessed.report, release, lowerings)
+    if lowerings.errors.keys().isdisjoint((ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION)):
+        lowerings.prepared = assessed.prepared
     return lowerings
 
 
@@ -126,18 +141,18 @@ def refused_lowering(release: Release, current: int, level: int, reason: str) ->
     return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
 
 
-def _scrub_eligible_leader_replicas(update: FeatureUpdate, image: MetadataImage, lowerings: Lowerings) -> None:
-    scrubbing = scrub_eligible_leader_replicas(image)
-    lowerings.losses += scrubbing.report.losses
-    if scrubbing.has_empty_isr and update.upgrade_type is not UpgradeType.UNSAFE_DOWNGRADE:
-        partitions = [loss.key_text for loss in scrubbing.report.losses if not loss.row.isr]
+def _scrub_eligible_leader_replicas(update: FeatureUpdate, assessed: AssessedLowering, lowerings: Lowerings) -> None:
+    losses = assessed.elr_losses
+    lowerings.losses += losses
+    if update.upgrade_type is not UpgradeType.UNSAFE_DOWNGRADE and any(not loss.row.isr for loss in losses):
+        stopped = [loss for loss in losses if not loss.row.isr]
         reason = (
             "Refusing to perform the requested downgrade because these partitions have eligible leader replicas in "
-            f"place of in-sync ones: {bounded_text(partitions, ', ')}"
+            f"place of in-sync ones: {bounded_text(stopped, ', ', attrgetter('key_text'))}"
         )
         lowerings.errors[update.name] = refused_update(update, reason)
     else:
-        lowerings.records += scrubbing.records
+        lowerings.records += assessed.records
 
 
 def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: MetadataImage, lowerings: Lowerings) -> None:
@@ -163,26 +178,28 @@ def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: Metad
         lowerings.errors[update.name] = refused_update(update, reason, ErrorCode.FEATURE_UPDATE_FAILED)
 
 
-def _lower_metadata_version(
-    update: FeatureUpdate, wanted: Mapping[str, int], image: MetadataImage, release: Release, lowerings: Lowerings
-) -> None:
-    """Decide on metadata.version, with the image as it will be when all else is done."""
-    at = image.features.metadata_version
-    assert at is not None, "what is lowered has a level"
-    to = MetadataVersion.of_level(update.level)
-    assert to >= FLOOR, "refused before"
+def _has_place(
+    to: MetadataVersion, at: MetadataVersion, wanted: Mapping[str, int], release: Release, lowerings: Lowerings
+) -> bool:
+    """Return whether metadata.version has a place for all other features; refuse it if it has not."""
     lowerings.incompatible += _incompatible_features(wanted, to)
     if lowerings.incompatible:
         names = ", ".join(map(str, lowerings.incompatible))
         reason = f"What is finalized has no place there, {_REMEDY}: {names}."
         lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, to.level, reason)
-        return
-    report = assess(image, lowering_options(to))
+    return not lowerings.incompatible
+
+
+def _lower_metadata_version(
+    update: FeatureUpdate, at: MetadataVersion, report: LossReport, release: Release, lowerings: Lowerings
+) -> None:
+    """Decide on metadata.version, with what is lost when all else is done."""
     lowerings.losses += report.losses
     lowerings.inaccessible += report.inaccessible
     if report.losses and update.upgrade_type is not UpgradeType.UNSAFE_DOWNGRADE:
-        reason = f"{_MIGHT_DELETE} It would lose: {bounded_text([loss.detail for loss in report.losses], '; ')}"
-        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, to.level, reason)
+        details = bounded_text(report.losses, "; ", attrgetter("detail"))
+        reason = f"{_MIGHT_DELETE} It would lose: {details}"
+        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, update.level, reason)
 
 
 def _incompatible_features(wanted: Mapping[str, int], to: MetadataVersion) -> list[IncompatibleFeature]:

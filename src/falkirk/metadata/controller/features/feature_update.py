@@ -17,15 +17,19 @@ from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from falkirk.ledger.findings import Blocker
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
+    from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
+    from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
     from falkirk.metadata.losses.loss import Loss
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import UpdateFeaturesRequest
+
+    Assess = Callable[[LoweringPlan], AssessedLowering | None]
 
 _RESULTS_UP_TO: Final = 1
 _FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
@@ -60,6 +64,8 @@ class FeatureUpdateContext:
     active_since_ms: int = 0
     # What coordinators have in use; None: nobody has looked yet.
     use: CoordinatorUse | None = None
+    # What is worked out of a lowering over many steps, None as long as it is not; without it all is done at once.
+    assess: Assess | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,9 @@ class FeatureUpdateDecision:
     cut_off: tuple[ReportedLoss, ...] = ()
     # What nobody has looked into yet.
     topics_to_survey: frozenset[str] = frozenset()
+    # What must be assessed before anything is decided.
+    plan: LoweringPlan | None = None
+    prepared: PreparedLowering | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -112,16 +121,20 @@ class FeatureUpdateDecision:
             undo_bundle=self.undo_bundle,
         )
 
+    @property
+    def is_made(self) -> bool:
+        """Return whether records are to be appended."""
+        return self._is_kept and bool(self.records)
+
     def result(self) -> ControllerResult[UpdateFeaturesResponse]:
         """Return the records, none for a dry run, and the answer that goes with them."""
         response = self._together() if self.is_together else self._each()
         details = self.details
         if details != _NO_DETAILS:
             response.unknown_tagged_fields = encode_details(details)
-        is_kept = not self.request.validate_only and not (self.is_together and self.errors)
-        if not is_kept:
+        if not self._is_kept:
             return ControllerResult((), response)
-        return ControllerResult(self.records, response, transaction=self.transaction)
+        return ControllerResult(self.records, response, transaction=self.transaction, prepared=self.prepared)
 
     def refused(self, error: ApiError) -> FeatureUpdateDecision:
         """Return the decision that refuses every feature."""
@@ -131,6 +144,10 @@ class FeatureUpdateDecision:
     def with_undo_bundle(self, path: str) -> FeatureUpdateDecision:
         """Return the decision that tells where the undo bundle is."""
         return replace(self, undo_bundle=path)
+
+    @property
+    def _is_kept(self) -> bool:
+        return not self.request.validate_only and not (self.is_together and self.errors)
 
     def _together(self) -> UpdateFeaturesResponse:
         for error in self.errors.values():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
     from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
     from falkirk.metadata.controller.state.existing_acls import ExistingAcls
+    from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.controller.state.topic_names import CollidingNames
     from falkirk.metadata.records.batch import VersionedRecord
 
@@ -58,18 +59,35 @@ class ControllerState:
         """Level that records are written at; the lowest before any level was set."""
         return self.image.features.metadata_version or MetadataVersion.parse("3.0-IV1")
 
-    def replay(self, records: Sequence[VersionedRecord], *, end_offset: int, epoch: int, now_ms: int) -> None:
+    def replay(
+        self,
+        records: Sequence[VersionedRecord],
+        *,
+        end_offset: int,
+        epoch: int,
+        now_ms: int,
+        prepared: PreparedLowering | None = None,
+    ) -> None:
         """Apply records that were just appended; a record that lowers metadata.version lowers the image.
 
-        The cost is that of the change. The state is not cleared and reloaded as in KIP-1155: image and indexes become
-        equal to those of a controller that loads the snapshot at the lower level.
+        The cost is that of the change; `prepared` has most of it done already. The state is not cleared and reloaded as
+        in KIP-1155: image and indexes become equal to those of a controller that loads the snapshot at the lower level.
         """
         delta = MetadataDelta(self.image)
+        if prepared is not None and prepared.topics is not self.image.topics:
+            prepared = None
         for record, _version in records:
             # Who appends a transaction also ends it; on the other replicas the loader holds it back until then. What is
             # aborted is what an earlier leader left open, which is not in the image.
-            if not isinstance(record, _TRANSACTION_MARKERS):
+            if isinstance(record, _TRANSACTION_MARKERS):
+                continue
+            if prepared is None:
                 replay(delta, record)
-        image = delta.apply(Provenance(end_offset, epoch, now_ms))
-        self.indexes = self.indexes.changed_by(delta)
-        self.image = image
+            else:
+                prepared.replay(delta, record)
+        if prepared is None:
+            self.indexes = self.indexes.changed_by(delta)
+        else:
+            prepared.replay_topics(delta)
+            self.indexes = self.indexes._replace(partitions=prepared.partitions)
+        self.image = delta.apply(Provenance(end_offset, epoch, now_ms))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.records.batch import VersionedRecord
 
 R_co = TypeVar("R_co", covariant=True)
@@ -19,7 +20,7 @@ class ControllerResult(Generic[R_co]):
     take effect together or not at all, so they go into one batch; others may be spread over several. `transaction`:
     what goes before them over as many batches as it takes, from the BeginTransactionRecord on whose
     EndTransactionRecord is the last of `records`. `answer_by_ms`: from then on the answer is REQUEST_TIMED_OUT,
-    whatever becomes of the records; None: it waits as long as it takes.
+    whatever becomes of the records; None: it waits as long as it takes. `prepared`: what replaying them does to topics.
     """
 
     records: tuple[VersionedRecord, ...]
@@ -27,3 +28,4 @@ class ControllerResult(Generic[R_co]):
     is_atomic: bool = True
     transaction: tuple[VersionedRecord, ...] = ()
     answer_by_ms: int | None = None
+    prepared: PreparedLowering | None = None

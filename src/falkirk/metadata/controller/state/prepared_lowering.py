@@ -1,0 +1,49 @@
+"""A lowering of features that was worked out before its records are replayed, so that replaying them is short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.levels.lowering import lower_others, lowering_target
+from falkirk.protocol.messages import ClearElrRecord, PartitionChangeRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
+    from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.image.topics import TopicsImage
+    from falkirk.metadata.levels.writer import LossReport
+    from falkirk.protocol.schema import WireMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedLowering:
+    """What the records of one feature update do to topics, each as it is afterwards with its changed partitions.
+
+    It holds for an image with these `topics` alone. `partitions`: the index of all partitions afterwards.
+    """
+
+    topics: TopicsImage
+    changed: Sequence[tuple[Topic, dict[int, Partition]]]
+    report: LossReport
+    partitions: BrokerPartitions
+
+    def replay(self, delta: MetadataDelta, record: WireMessage) -> None:
+        """Replay what a record does to everything but topics."""
+        to = lowering_target(delta, record)
+        if to is not None:
+            lower_others(delta, delta.apply(delta.image.provenance), to, self.report)
+            delta.clear_unknown_tags()
+        elif isinstance(record, (PartitionChangeRecord, ClearElrRecord)):
+            delta.add_unknown_tags(record)
+        else:
+            delta.replay(record)
+
+    def replay_topics(self, delta: MetadataDelta) -> None:
+        """Replay what all records do to topics, after everything else."""
+        for after, partitions in self.changed:
+            delta.set_partitions(after, partitions)

@@ -1,0 +1,126 @@
+"""A feature update that lowers something: worked out and kept undoable over many steps, decided in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.metadata.controller.features.lowering_work import LoweringWork
+from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget
+from falkirk.metadata.requests.api_error import ApiError
+from falkirk.metadata.undo.live_bundle import LiveBundle
+from falkirk.node.controller.undo_bundle_file import UndoBundleFile
+from falkirk.node.effects import Fact
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from falkirk.metadata.controller.features.feature_update import Assess, FeatureUpdateDecision
+    from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
+    from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.node.effects import Effect
+    from falkirk.node.step import Step
+    from falkirk.raft.replica import RaftReplica
+    from falkirk.storage.disk import Disk
+
+# Judging a topic costs that much besides its partitions.
+_VISITS_PER_TOPIC = 20
+
+
+class LoweringUpdate:
+    """`decide` decides on the image at the log's end. The bundle is on the disk before a decision is returned."""
+
+    def __init__(
+        self,
+        step: Step,
+        raft: RaftReplica,
+        state: ControllerState,
+        *,
+        decide: Callable[[Assess], FeatureUpdateDecision],
+        disk: Disk,
+        directory: str,
+        effects: Callable[[Effect], None],
+    ) -> None:
+        self._step = step
+        self._raft = raft
+        self._state = state
+        self._decide = decide
+        self._disk = disk
+        self._directory = directory
+        self._effects = effects
+        self._work: LoweringWork | None = None
+        self._bundle: LiveBundle | None = None
+        self._file: UndoBundleFile | None = None
+
+    def slices(self) -> Slices[FeatureUpdateDecision]:
+        """Return the decision on the image of the step in which the last slice runs."""
+        try:
+            while True:
+                decision = self._decide(self._assess)
+                if decision.plan is not None:
+                    yield from self._work_out(decision.plan)
+                elif not decision.needs_undo_bundle or decision.is_refused or decision.request.validate_only:
+                    return decision
+                else:
+                    path = self._path(decision)
+                    try:
+                        is_complete = yield from self._write(decision, path)
+                    except OSError as error:
+                        return self._unwritten(decision, path, error)
+                    if is_complete:
+                        self._effects(Fact("info", "undo-bundle-written", {"path": path}))
+                        return decision.with_undo_bundle(path)
+        finally:
+            if self._file is not None:
+                self._file.discard()
+
+    def _assess(self, plan: LoweringPlan) -> AssessedLowering | None:
+        work = self._work
+        return work.assessed() if work is not None and work.plan == plan and work.is_settled else None
+
+    def _work_out(self, plan: LoweringPlan) -> Slices[None]:
+        if self._work is None or self._work.plan != plan:
+            self._work = LoweringWork(plan, self._state)
+        yield from self._work.settle()
+
+    def _write(self, decision: FeatureUpdateDecision, path: str) -> Slices[bool]:
+        """Write what the bundle lacks; return whether it is complete, and nothing has changed meanwhile."""
+        image = self._state.image
+        bundle, file = self._bundle, self._file
+        if bundle is None or file is None or not bundle.holds_for(image, decision.levels):
+            bundle = self._bundle = LiveBundle(image, decision.levels)
+            file = self._file = UndoBundleFile(self._disk, self._directory, self._step.config.node_id)
+        missing = bundle.missing(image)
+        budget = SliceBudget()
+        is_small = sum(_visits(topic) for _, topic in missing) <= VISITS_PER_SLICE
+        for name, topic in missing:
+            for data, visits in bundle.add(image, name, topic):
+                file.append(data)
+                if budget.spend(visits + _VISITS_PER_TOPIC) and not is_small:
+                    yield
+        if not is_small:
+            return False
+        kraft_version, voters = self._raft.voters_before(self._raft.end_offset)
+        file.append(bundle.finish(image, cluster_id=self._step.cluster_id, kraft_version=kraft_version, voters=voters))
+        file.complete(path)
+        self._file = None
+        return True
+
+    def _path(self, decision: FeatureUpdateDecision) -> str:
+        state = self._state
+        before = state.metadata_version
+        after = MetadataVersion.of_level(decision.levels.get(METADATA_VERSION, before.level))
+        return f"{self._directory}/{self._step.cluster_id}-{state.next_offset}-{before}-{after}.zip"
+
+    def _unwritten(self, decision: FeatureUpdateDecision, path: str, error: OSError) -> FeatureUpdateDecision:
+        """Refuse the update: without the bundle nothing may be changed."""
+        reason = f"The undo bundle {path} cannot be written, so nothing was changed: {error}"
+        self._effects(Fact("error", "undo-bundle-not-written", {"path": path, "reason": str(error)}))
+        return decision.refused(ApiError(ErrorCode.FEATURE_UPDATE_FAILED, reason))
+
+
+def _visits(topic: Topic | None) -> int:
+    return _VISITS_PER_TOPIC + (0 if topic is None else topic.partition_count)
