@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from falkirk.versions.metadata_version import MetadataVersion
 
 
+_NO_LOSSES: Final = LossReport()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweringPlan:
     """What is lowered: `scrubs_elr`, eligible leader replicas are removed; `to`, metadata.version falls to that.
@@ -57,9 +60,6 @@ class AssessedLowering:
     records: list[VersionedRecord]
     report: LossReport
     prepared: PreparedLowering
-
-
-_NO_LOSSES: Final = LossReport()
 
 
 class _JudgedTopic(NamedTuple):
