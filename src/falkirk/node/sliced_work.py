@@ -24,6 +24,12 @@ class WorkCancelledError(BaseException):
     """
 
 
+def cancel_slices(slices: Generator[None, None, object]) -> None:
+    """Raise WorkCancelledError inside a generator, where it stands; nothing if it is finished."""
+    with suppress(WorkCancelledError, StopIteration):
+        slices.throw(WorkCancelledError())
+
+
 class SlicedWork:
     """One piece of work. It ends when its generator does, or when it is cancelled (a new epoch, a newer snapshot)."""
 
@@ -52,8 +58,7 @@ class SlicedWork:
         if self.is_finished:
             return
         self.is_finished = True
-        with suppress(WorkCancelledError, StopIteration):
-            self._slices.throw(WorkCancelledError())
+        cancel_slices(self._slices)
 
 
 class SlicedWorks:

@@ -5,6 +5,7 @@ from live_bundles import live_bundle_bytes
 from metadata_images import D1, D2, TOPIC_ID, acl, broker, image_of, orders, partition
 
 from falkirk.metadata.levels.lowering import lower
+from falkirk.metadata.undo.live_bundle import LiveBundle
 from falkirk.metadata.undo.undo_bundle import KeptTag, format_bundle, parse_bundle
 from falkirk.protocol.messages import FeatureLevelRecord, VotersRecord
 from falkirk.versions.metadata_version import MetadataVersion
@@ -69,6 +70,19 @@ def test_unknown_tagged_fields_are_kept():
 
     assert change.before is None
     assert change.unknown_tags == (KeptTag("TopicRecord", "", 77, b"x"),)
+
+
+def test_unknown_tagged_fields_that_came_and_went_meanwhile_are_taken_back():
+    tagged, plain, levels = orders(), image_of(orders()), {"metadata.version": 30}
+    tagged.unknown_tagged_fields = ((77, b"x"),)
+    bundle, data = LiveBundle(plain, levels), b""
+    for image in (image_of(tagged), plain):
+        assert bundle.holds_for(image, levels)
+        for name, topic in bundle.missing(image):
+            data += b"".join(added for added, _ in bundle.add(image, name, topic))
+    data += bundle.finish(plain, cluster_id="c", kraft_version=0, voters=None)
+
+    assert parse_bundle(data).objects == ()
 
 
 @pytest.mark.parametrize(("kraft_version", "voters"), [(0, None), (1, VotersRecord())])

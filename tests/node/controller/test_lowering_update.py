@@ -99,6 +99,26 @@ def test_a_lost_leadership_ends_it_and_nothing_is_left():
     assert levels(network)["metadata.version"] > 17
 
 
+def work_of_update(host):
+    (work,) = [work for work in host.running._step.works._under_way if work.name == "feature update"]
+    return work
+
+
+def test_a_cancelled_update_leaves_nothing():
+    network, _, _ = a_busy_cluster()
+    work_of_update(network.active).cancel()
+
+    assert undo_files(network.active) == []
+    assert ask(network, RAISED).error_code == ErrorCode.NONE
+
+
+def test_an_update_that_is_collected_as_garbage_leaves_the_file_to_the_next_start():
+    network, _, _ = a_busy_cluster()
+    work_of_update(network.active)._slices.close()
+
+    assert [path.endswith(".part") for path in undo_files(network.active)] == [True]
+
+
 def test_a_bundle_that_a_crash_left_incomplete_is_removed_at_the_next_start():
     network, _, _ = a_busy_cluster()
     leader = network.active

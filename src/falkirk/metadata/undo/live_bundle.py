@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from immutables import Map
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 _KINDS: Final = frozenset({"topic", "partition"})
 
 
+class _AddedTopic(NamedTuple):
+    """A topic and the unknown tagged fields of its image when its objects were added, and how many objects that is."""
+
+    topic: Topic
+    unknown_tags: UnknownTagsImage
+    object_count: int
+
+
 class LiveBundle:
     """The bundle that undoes a change of feature levels, for `falkirk logdir undo`.
 
@@ -54,8 +62,8 @@ class LiveBundle:
         )
         self._assessor = Assessor(image, self._options)
         self._writer = BundleWriter()
-        # By name: the topics whose objects were added, as they were then, and how many objects that is.
-        self._added: dict[str, tuple[Topic, int]] = {}
+        # By name: the topics whose objects were added.
+        self._added: dict[str, _AddedTopic] = {}
 
     def holds_for(self, image: MetadataImage, levels: Mapping[str, int]) -> bool:
         """Return whether what was added is the same for a later image and these levels, topics that changed apart."""
@@ -70,7 +78,7 @@ class LiveBundle:
         missing: list[tuple[str, Topic | None]] = [(name, None) for name in self._added if name not in by_name]
         for name, topic in by_name.items():
             added = self._added.get(name)
-            if added is None or added[0] is not topic:
+            if added is None or added.topic is not topic:
                 missing.append((name, topic))
         return missing
 
@@ -81,20 +89,21 @@ class LiveBundle:
         """
         added = self._added.pop(name, None)
         if added is not None:
-            changes = {} if topic is None else {each.key: each for each in self._changes(image, topic)}
-            gone = [each for each in self._changes(self._image, added[0]) if each.key not in changes]
+            tags = image.unknown_tags
+            changes = {} if topic is None else {each.key: each for each in self._changes(topic, tags)}
+            gone = [each for each in self._changes(added.topic, added.unknown_tags) if each.key not in changes]
             nothing = [ObjectChange(kind=each.kind, key=each.key, before=None, written=None) for each in gone]
-            visits = added[0].partition_count if topic is None else topic.partition_count
+            visits = added.topic.partition_count if topic is None else topic.partition_count
             if topic is not None:
-                self._added[name] = topic, len(changes)
+                self._added[name] = _AddedTopic(topic, tags, len(changes))
             yield self._writer.add((*nothing, *changes.values())), visits
         elif topic is not None:
             count = 0
             for part in _parts(topic) if not image.unknown_tags.tags else (topic,):
-                found = [*self._changes(image, part)]
+                found = [*self._changes(part, image.unknown_tags)]
                 count += len(found)
                 yield self._writer.add(found), part.partition_count
-            self._added[name] = topic, count
+            self._added[name] = _AddedTopic(topic, image.unknown_tags, count)
 
     def finish(
         self, image: MetadataImage, *, cluster_id: str, kraft_version: int, voters: VotersRecord | None
@@ -105,7 +114,7 @@ class LiveBundle:
         others = msgspec.structs.replace(
             image,
             topics=TopicsImage(names=image.topics.names),
-            unknown_tags=_tags(image, lambda key: key.kind not in _KINDS),
+            unknown_tags=_tags(image.unknown_tags, lambda key: key.kind not in _KINDS),
         )
         changes = [*object_changes(others, assess(others, self._options), self._options, _counted_tag)]
         changes += _feature_changes(image, self._levels, {change.key for change in changes})
@@ -122,19 +131,21 @@ class LiveBundle:
             objects=(),
             groups={},
         )
-        return data + self._writer.finish(bundle, sum(count for _, count in self._added.values()) + len(changes))
+        count = sum(added.object_count for added in self._added.values()) + len(changes)
+        return data + self._writer.finish(bundle, count)
 
-    def _changes(self, image: MetadataImage, topic: Topic) -> Iterator[ObjectChange]:
-        """Yield the objects of one topic, judged as a part of an image."""
+    def _changes(self, topic: Topic, unknown_tags: UnknownTagsImage) -> Iterator[ObjectChange]:
+        """Yield the objects of one topic; `unknown_tags` are those of the whole image that it is a part of."""
+        features = self._image.features
         topic_id = topic.topic_id
         found = exhaust(self._assessor.topic(topic, SliceBudget()))
         alone = MetadataImage(
-            features=image.features,
+            features=features,
             topics=TopicsImage(by_name=Map({topic.name: topic}), names=Map({topic_id: topic.name})),
         )
-        if image.unknown_tags.tags:
-            tags = _tags(image, lambda key: key.kind in _KINDS and key.identity[0] == topic_id)
-            tagged = MetadataImage(features=image.features, topics=alone.topics, unknown_tags=tags)
+        if unknown_tags.tags:
+            tags = _tags(unknown_tags, lambda key: key.kind in _KINDS and key.identity[0] == topic_id)
+            tagged = MetadataImage(features=features, topics=alone.topics, unknown_tags=tags)
             found.losses += [loss for loss in assess(tagged, self._options).losses if loss.kind == UNKNOWN_TAG]
         if found.losses or found.inaccessible:
             yield from object_changes(alone, found, self._options, _counted_tag)
@@ -151,11 +162,8 @@ def _parts(topic: Topic) -> Iterator[Topic]:
         yield Topic(topic.name, topic.topic_id, topic.chunks[at : at + size], ids[at * CHUNK : (at + size) * CHUNK])
 
 
-def _tags(image: MetadataImage, has: Callable[[ObjectKey], bool]) -> UnknownTagsImage:
-    tags = image.unknown_tags.tags
-    return (
-        UnknownTagsImage(Map({key: found for key, found in tags.items() if has(key)})) if tags else image.unknown_tags
-    )
+def _tags(image: UnknownTagsImage, has: Callable[[ObjectKey], bool]) -> UnknownTagsImage:
+    return UnknownTagsImage(Map({key: found for key, found in image.tags.items() if has(key)})) if image.tags else image
 
 
 def _feature_changes(image: MetadataImage, levels: Mapping[str, int], reported: set[str]) -> Iterator[ObjectChange]:

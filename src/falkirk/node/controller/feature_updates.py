@@ -13,6 +13,7 @@ from falkirk.node.controller.coordinator_survey import CoordinatorSurvey
 from falkirk.node.controller.lowering_update import LoweringUpdate
 from falkirk.node.controller.undo_bundle_file import remove_partial, undo_directory
 from falkirk.node.effects import Fact
+from falkirk.node.sliced_work import WorkCancelledError, cancel_slices
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class FeatureUpdates:
         self._effects = effects
         self._undo_directory = undo_directory(step.config)
         remove_partial(disk, self._undo_directory, step.config.node_id)
-        # The controller that has an update under way.
-        self._busy: ActiveController | None = None
+        # The update that is under way.
+        self._busy: _Update | None = None
 
     def start(self, request: UpdateFeaturesRequest, api_version: int, done: Done) -> None:
         """Decide on an update, now or over many steps; `done` gets None if this is not the active controller."""
@@ -77,7 +78,7 @@ class FeatureUpdates:
         if active is None:
             done(None)
             return
-        if self._busy is active:
+        if self._busy is not None and self._busy.active is active:
             busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
             done(active.controller.features.refused(request, api_version, busy).result())
             return
@@ -91,7 +92,7 @@ class FeatureUpdates:
 
     def _survey(self, update: _Update, decision: FeatureUpdateDecision) -> None:
         deadline_ms = min(update.deadline_ms, self._step.now_ms + SURVEY_MS_MAX)
-        self._busy = update.active
+        self._busy = update
 
         def surveyed(use: CoordinatorUse) -> None:
             self._end(update)
@@ -120,7 +121,7 @@ class FeatureUpdates:
         if decision.plan is None:
             self._finish(update, decision)
         else:
-            self._busy = update.active
+            self._busy = update
             self._step.works.start("feature update", self._lower(update, decision))
 
     def _lower(self, update: _Update, undecided: FeatureUpdateDecision) -> Slices:
@@ -137,14 +138,12 @@ class FeatureUpdates:
         slices = lowering.slices()
         try:
             while True:
-                if self._controllership.serving is not update.active:
+                is_active = self._controllership.serving is update.active
+                if not is_active or self._step.now_ms >= update.deadline_ms > update.started_ms:
+                    cancel_slices(slices)
                     self._end(update)
-                    update.done(None)
-                    return
-                if self._step.now_ms >= update.deadline_ms > update.started_ms:
                     late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What would be lost was not found out in time.")
-                    self._end(update)
-                    update.done(undecided.refused(late).result())
+                    update.done(undecided.refused(late).result() if is_active else None)
                     return
                 try:
                     next(slices)
@@ -162,11 +161,13 @@ class FeatureUpdates:
                     self._controllership.resign(f"{what} failed")
                     continue
                 yield
-        finally:
-            slices.close()
+        except WorkCancelledError:
+            cancel_slices(slices)
+            self._end(update)
+            raise
 
     def _end(self, update: _Update) -> None:
-        if self._busy is update.active:
+        if self._busy is update:
             self._busy = None
 
     def _decide(self, update: _Update, assess: Assess) -> FeatureUpdateDecision:

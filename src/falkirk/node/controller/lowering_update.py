@@ -10,6 +10,7 @@ from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.undo.live_bundle import LiveBundle
 from falkirk.node.controller.undo_bundle_file import UndoBundleFile
 from falkirk.node.effects import Fact
+from falkirk.node.sliced_work import WorkCancelledError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
@@ -58,24 +59,34 @@ class LoweringUpdate:
     def slices(self) -> Slices[FeatureUpdateDecision]:
         """Return the decision on the image of the step in which the last slice runs."""
         try:
-            while True:
-                decision = self._decide(self._assess)
-                if decision.plan is not None:
-                    yield from self._work_out(decision.plan)
-                elif not decision.needs_undo_bundle or decision.is_refused or decision.request.validate_only:
-                    return decision
-                else:
-                    path = self._path(decision)
-                    try:
-                        is_complete = yield from self._write(decision, path)
-                    except OSError as error:
-                        return self._unwritten(decision, path, error)
-                    if is_complete:
-                        self._effects(Fact("info", "undo-bundle-written", {"path": path}))
-                        return decision.with_undo_bundle(path)
-        finally:
-            if self._file is not None:
-                self._file.discard()
+            return (yield from self._decided())
+        except (Exception, WorkCancelledError):
+            self._discard()
+            raise
+
+    def _decided(self) -> Slices[FeatureUpdateDecision]:
+        while True:
+            decision = self._decide(self._assess)
+            if decision.plan is not None:
+                yield from self._work_out(decision.plan)
+            elif not decision.needs_undo_bundle or decision.is_refused or decision.request.validate_only:
+                self._discard()
+                return decision
+            else:
+                path = self._path(decision)
+                try:
+                    is_complete = yield from self._write(decision, path)
+                except OSError as error:
+                    self._discard()
+                    return self._unwritten(decision, path, error)
+                if is_complete:
+                    self._effects(Fact("info", "undo-bundle-written", {"path": path}))
+                    return decision.with_undo_bundle(path)
+
+    def _discard(self) -> None:
+        """Remove the incomplete file, if there is one."""
+        if self._file is not None:
+            self._file.discard()
 
     def _assess(self, plan: LoweringPlan) -> AssessedLowering | None:
         work = self._work
