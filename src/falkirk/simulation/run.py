@@ -197,7 +197,9 @@ class _Run:
             EligibleReplicasFit(self._marks),
             *self._begin_rolls(),
         )
-        self._world.network.watch = WireWatch((AnswersWereNegotiated(), ReportedEpochNeverFalls()))
+        self._world.network.watch = WireWatch(
+            (AnswersWereNegotiated(), ReportedEpochNeverFalls(self._cluster.directory_ids))
+        )
         self._logs = LogWatch(
             self._data_history,
             (

@@ -140,7 +140,7 @@ class Talk:
 
     def __init__(self, *checkers) -> None:
         self.watch = WireWatch(checkers)
-        self.conversation = Conversation("client", ("server", "PLAINTEXT"))
+        self.conversation = Conversation("client", ("controller-1", "PLAINTEXT"))
         self.client = Connection(role=Role.CLIENT, client_id="client")
 
     def ask(self, request, version, response) -> None:
@@ -175,7 +175,8 @@ def test_an_answer_in_a_version_that_was_not_offered_is_told():
 
 
 def test_an_epoch_that_falls_or_has_other_levels_is_told():
-    checker = ReportedEpochNeverFalls()
+    directory_ids = {1: b"1" * 16}
+    checker = ReportedEpochNeverFalls(directory_ids)
     Talk(checker).negotiate(8, epoch=7)
     Talk(checker).negotiate(8, epoch=-1)
     Talk(checker).negotiate(8, epoch=9)
@@ -183,3 +184,5 @@ def test_an_epoch_that_falls_or_has_other_levels_is_told():
         Talk(checker).negotiate(8, epoch=8)
     with pytest.raises(InvariantViolatedError, match="in epoch 9"):
         Talk(checker).negotiate(8, epoch=9, level=20)
+    directory_ids[1] = b"2" * 16  # a new disk
+    Talk(checker).negotiate(8, epoch=8)
