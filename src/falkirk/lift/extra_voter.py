@@ -19,9 +19,8 @@ from falkirk.client.errors import ClientError
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
 from falkirk.lift.quorum_access import lag, voters_of
 from falkirk.operations.feature_changes import update_features
-from falkirk.operations.target_levels import TargetLevels, levels_of_release
+from falkirk.operations.target_levels import TargetLevels, levels_of_release, with_own_kraft_version
 from falkirk.protocol.upgrade_type import UpgradeType
-from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class ExtraVoter:
 
     async def is_lowered(self) -> bool:
         """Return whether the level is the target's, or below."""
-        level = await self._level()
+        level = await reported_level(self._brokers)
         return level is not None and level <= self._target.metadata_version.level
 
     # --- Steps
@@ -114,10 +113,7 @@ class ExtraVoter:
         if await self.is_lowered():
             return True
         view = await self._view()
-        if view is None or self._node_id not in {**view.observers, **view.voters}:
-            return False
-        behind = lag(view, self._node_id)
-        return behind is not None and behind <= _FOLLOWS_WITHIN
+        return view is not None and _follows(view, self._node_id)
 
     async def _observe(self) -> None:
         await self._controller.ensure_running()
@@ -136,8 +132,9 @@ class ExtraVoter:
         if await self.is_lowered():
             return True
         view = await self._view()
-        is_alone = view is not None and set(view.voters) == {self._node_id} and view.leader_id == self._node_id
-        return is_alone and all([await self._has_log(voter.node_id) for voter in self._originals.voters])
+        if view is None or set(view.voters) != {self._node_id} or view.leader_id != self._node_id:
+            return False
+        return all(_follows(view, voter.node_id) for voter in self._originals.voters)
 
     async def _lead(self) -> None:
         """Remove the voters one by one, the leader last: it resigns when it is removed."""
@@ -156,10 +153,8 @@ class ExtraVoter:
         # As to a broker, which decides or forwards: this controller is registered nowhere, so nobody lists it.
         async with AsyncAdmin([endpoint], self._controller_config) as admin:
             features = await admin.describe_features()
-            levels = levels_of_release(self._target.release, self._target.metadata_version, UpgradeType.SAFE_DOWNGRADE)
-            found = features.finalized_features.get(KRAFT_VERSION)
-            if found is not None:
-                levels[KRAFT_VERSION] = found.max_version_level
+            release, version = self._target.release, self._target.metadata_version
+            levels = with_own_kraft_version(levels_of_release(release, version, UpgradeType.SAFE_DOWNGRADE), features)
             wanted = TargetLevels(levels=levels, source=str(self._target))
             safe = wanted.updates(features, UpgradeType.SAFE_DOWNGRADE)
             if not safe:
@@ -181,7 +176,7 @@ class ExtraVoter:
         view = await self._view()
         if view is None or not await self.is_lowered():
             return False
-        if not all([await self._has_log(voter.node_id) for voter in self._originals.voters]):
+        if not all(_follows(view, voter.node_id) for voter in self._originals.voters):
             return False
         for answer in (await self._brokers.api_versions((await self._brokers.describe_cluster()).nodes)).values():
             if isinstance(answer, ClientError):
@@ -226,11 +221,6 @@ class ExtraVoter:
     def _original_ids(self) -> frozenset[int]:
         return frozenset(voter.node_id for voter in self._originals.voters)
 
-    async def _has_log(self, node_id: int) -> bool:
-        view = await self._view()
-        behind = None if view is None else lag(view, node_id)
-        return behind is not None and behind <= _FOLLOWS_WITHIN
-
     async def _view(self) -> QuorumDescription | None:
         """Return the quorum; None while there is no leader."""
         try:
@@ -250,14 +240,6 @@ class ExtraVoter:
             await self._controller.ensure_running()
             await asyncio.sleep(_POLL_S)
 
-    async def _level(self) -> int | None:
-        """Return the finalized metadata.version as any broker reports it; None if none answers."""
-        try:
-            found = (await self._brokers.newest_features()).finalized_features.get(METADATA_VERSION)
-        except ClientError:
-            return None
-        return None if found is None else found.max_version_level
-
     async def _changed(self, change: Awaitable[None]) -> None:
         """Await a change of the voters. Its answer may be lost with the leader: the next view shows its result."""
         try:
@@ -272,7 +254,7 @@ class ExtraVoter:
         if voter.node_id not in view.voters:
             await self._changed(self._quorum.add_voter(voter))
             return False
-        return await self._has_log(voter.node_id)
+        return _follows(view, voter.node_id)
 
     async def _until(self, is_so: Callable[[], Awaitable[bool]], what: str) -> None:
         deadline_s = time.monotonic() + self._file.limits.step_s
@@ -289,9 +271,23 @@ class ExtraVoter:
         )
         if details is None or details.blockers or not details.losses:
             raise LiftError(f"the level cannot be lowered: {refused}")
-        kinds = sorted({str(loss.get("kind")) for loss in details.losses} - set(self._file.accept_losses))
+        kinds = self._file.not_accepted(str(loss.get("kind")) for loss in details.losses)
         if kinds:
             raise LossesNotAcceptedError(
                 f"the level was not lowered: it would lose {', '.join(kinds)}, which accept_losses does not name "
                 f"({len(details.losses)} losses in all; `falkirk lift check` lists them)"
             )
+
+
+async def reported_level(brokers: AsyncAdmin) -> int | None:
+    """Return the finalized metadata.version as brokers report it; None if none answers, or there is none."""
+    try:
+        found = (await brokers.newest_features()).finalized_features.get(METADATA_VERSION)
+    except ClientError:
+        return None
+    return None if found is None else found.max_version_level
+
+
+def _follows(view: QuorumDescription, node_id: int) -> bool:
+    behind = lag(view, node_id)
+    return behind is not None and behind <= _FOLLOWS_WITHIN

@@ -14,6 +14,7 @@ import msgspec
 from falkirk.lift.errors import LiftError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 JOURNAL: Final = "journal.jsonl"
@@ -52,6 +53,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     event: str
     step: str | None = None
     fields: dict[str, Any] = {}  # Any: JSON values
+
+
+def is_over(entries: Iterable[Entry]) -> bool:
+    """Return whether the lift was finished or aborted."""
+    return any(entry.event in ("finished", "aborted") for entry in entries)
 
 
 class Journal:
@@ -94,7 +100,7 @@ class Journal:
     @property
     def is_over(self) -> bool:
         """True if the lift was finished or aborted."""
-        return any(entry.event in ("finished", "aborted") for entry in self.read())
+        return is_over(self.read())
 
     def _cut_torn_line(self, size: int) -> None:
         if size == 0:

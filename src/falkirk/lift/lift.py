@@ -19,8 +19,8 @@ from falkirk.client.admin import AsyncAdmin
 from falkirk.client.errors import ClientError
 from falkirk.lift.controller_process import ControllerProcess
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
-from falkirk.lift.extra_voter import ExtraVoter
-from falkirk.lift.journal import Entry, Journal, Originals
+from falkirk.lift.extra_voter import ExtraVoter, reported_level
+from falkirk.lift.journal import Entry, Journal, Originals, is_over
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.mirror.cluster_mirror import LiveSource
@@ -71,7 +71,7 @@ class LiftStatus:
     @property
     def is_over(self) -> bool:
         """True if the lift was finished or aborted."""
-        return any(entry.event in ("finished", "aborted") for entry in self.entries)
+        return is_over(self.entries)
 
 
 class Lift:
@@ -129,7 +129,7 @@ class Lift:
     async def status(self) -> LiftStatus:
         """Read the journal and ask the cluster; nothing is changed."""
         originals = self._journal.originals()
-        view, level = None, None
+        view = None
         async with AsyncExitStack() as stack:
             if originals is not None:
                 quorum = self._quorum_access(stack, [self._file.place.endpoint, *_endpoints(originals)])
@@ -137,10 +137,7 @@ class Lift:
                     view = await quorum.describe()
                 except NoLeaderError:
                     view = None
-            try:
-                level = await _level(self._brokers_admin(stack, _REQUEST_MS))
-            except ClientError:
-                level = None
+            level = await reported_level(self._brokers_admin(stack, _REQUEST_MS))
         return LiftStatus(
             originals=originals,
             entries=tuple(self._journal.read()),
@@ -192,10 +189,10 @@ class Lift:
         if kind is not WayKind.EXTRA_VOTER:
             raise LiftError(_OTHER_WAYS.get(kind, "there is no way for this cluster: see `falkirk lift check`"))
         assert checked.logs is not None, "a log that cannot be read is in the way"
-        kinds = {loss.kind for loss in checked.logs.plan.losses} - set(self._file.accept_losses)
+        kinds = self._file.not_accepted(loss.kind for loss in checked.logs.plan.losses)
         if kinds:
             raise LossesNotAcceptedError(
-                f"the lift would lose {', '.join(sorted(kinds))}, which accept_losses does not name: "
+                f"the lift would lose {', '.join(kinds)}, which accept_losses does not name: "
                 "`falkirk lift check` lists each loss"
             )
 
@@ -293,11 +290,6 @@ class Lift:
 
 def _endpoints(originals: Originals) -> list[Endpoint]:
     return [Endpoint(each.host, each.port) for voter in originals.voters for each in voter.listeners[:1]]
-
-
-async def _level(brokers: AsyncAdmin) -> int | None:
-    found = (await brokers.newest_features()).finalized_features.get(METADATA_VERSION)
-    return None if found is None else found.max_version_level
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from falkirk.versions.errors import VersionsError
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _BYTES_MAX: Final = 1 << 20
@@ -88,6 +89,10 @@ class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def controllers(self) -> tuple[Endpoint, ...]:
         """Raise LiftFileError if one is no host and port."""
         return _servers("bootstrap_controllers", self.bootstrap_controllers)
+
+    def not_accepted(self, kinds: Iterable[str]) -> list[str]:
+        """Return the kinds of losses that `accept_losses` does not name, sorted."""
+        return sorted(set(kinds) - set(self.accept_losses))
 
     @property
     def parsed_target(self) -> Target:

@@ -76,6 +76,13 @@ def target_levels(
     return _zookeeper_levels(features, release, named, is_upgrade=is_upgrade)
 
 
+def with_own_kraft_version(levels: Mapping[str, int], features: FeatureMetadata) -> dict[str, int]:
+    """Return levels in which kraft.version is the finalized one, if the levels have it: it belongs to the quorum."""
+    found = features.finalized_features.get(KRAFT_VERSION)
+    own = {KRAFT_VERSION: 0 if found is None else found.max_version_level} if KRAFT_VERSION in levels else {}
+    return {**levels, **own}
+
+
 def _zookeeper_levels(
     features: FeatureMetadata, release: Release | None, named: Mapping[str, int], *, is_upgrade: bool
 ) -> TargetLevels:
@@ -95,13 +102,9 @@ def _zookeeper_levels(
 
 
 def _kraft_levels(release: Release, features: FeatureMetadata) -> dict[str, int]:
-    """Return a release's levels; kraft.version stays unless the release lacks it, as it belongs to the quorum."""
-    levels: dict[str, int] = {METADATA_VERSION: release.latest_metadata_version.level}
-    levels |= release.default_levels(release.latest_metadata_version)
-    if KRAFT_VERSION in levels:
-        found = features.finalized_features.get(KRAFT_VERSION)
-        levels[KRAFT_VERSION] = 0 if found is None else found.max_version_level
-    return levels
+    version = release.latest_metadata_version
+    levels = {METADATA_VERSION: version.level, **release.default_levels(version)}
+    return with_own_kraft_version(levels, features)
 
 
 def _newest_supported(features: FeatureMetadata, name: str) -> Release | None:
