@@ -133,6 +133,7 @@ def _parts(uri: str) -> tuple[str, str, str]:
 def _store(scheme: str, authority: str, uri: str) -> _Store:
     try:
         return _found_store(scheme, authority)
+    # fsspec and PyArrow raise NotImplementedError for a scheme that they were built without.
     except (ValueError, NotImplementedError, OSError) as error:
         raise InventoryError(f"{uri}: {error}") from error
 

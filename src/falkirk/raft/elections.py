@@ -201,7 +201,7 @@ class Elections:
             self._back_off(state, now_ms)
 
     def poll_resigned(self, state: Resigned, now_ms: int) -> None:
-        """Tell the voters; after the election timeout go on in the next epoch."""
+        """Announce the resignation to the voters; after the election timeout go on in the next epoch."""
         if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
             self._quorum.become_unattached(state.epoch + 1, now_ms)
             return

@@ -133,7 +133,7 @@ class VoterChanges:
         return Outcome.DONE
 
     def api_versions_failed(self, node_id: int | None) -> None:
-        """Give up on a new voter that cannot be reached."""
+        """Abandon the addition of a voter that cannot be reached."""
         leader = self._quorum.state
         if isinstance(leader, Leader) and self._awaited(node_id) is not None:
             refusal = ErrorCode.REQUEST_TIMED_OUT, "Aborted add voter operation since API_VERSIONS failed"
@@ -196,7 +196,7 @@ class VoterChanges:
         self._context.reply(token, self._update_response(error))
 
     def poll_leader(self, leader: Leader, now_ms: int) -> None:
-        """Give up on a change that takes too long; what was appended stays appended."""
+        """Abandon a change that takes too long; what was appended stays appended."""
         if leader.pending_change is not None and leader.pending_change.deadline_ms <= now_ms:
             self._finish(leader, (ErrorCode.REQUEST_TIMED_OUT, ""))
 

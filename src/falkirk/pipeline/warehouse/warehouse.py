@@ -53,6 +53,7 @@ class Warehouse:
         self.uri = uri if "://" in uri else str(Path(uri).resolve())
         try:
             self.filesystem, self.root = fs.FileSystem.from_uri(self.uri)
+        # PyArrow raises NotImplementedError for a scheme that it was built without.
         except (ValueError, NotImplementedError, OSError) as error:
             raise WarehouseError(f"{uri}: {error}") from error
 

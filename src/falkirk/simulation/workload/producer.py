@@ -198,7 +198,7 @@ class Producer(BrokerClient):
         return Record(number, self.now_ms, key, value)
 
     def _expire(self, lane: _Lane) -> None:
-        """Give up batches after their delivery timeout; they may have been written, or may still be."""
+        """Expire batches after their delivery timeout; they may have been written, or may still be."""
         for batch in [batch for batch in lane.batches if self.now_ms >= batch.give_up_at_ms]:
             self._give_up(lane, batch, "takes too long")
 

@@ -83,7 +83,7 @@ class Compaction:
         return next(self._pieces, None) is None
 
     def drop(self) -> None:
-        """Give up, and remove what was written."""
+        """Abandon the compaction, and remove what was written."""
         self._pieces.close()
         if self._cleaned is not None:
             # Its directory may have been renamed with the log.

@@ -60,7 +60,7 @@ class LogCleaner:
             self._begin_to_look(now_ms)
 
     def stop(self) -> None:
-        """Give up the compaction in progress."""
+        """Abandon the compaction in progress."""
         if self._compaction is not None:
             self._compaction.drop()
             self._compaction = None

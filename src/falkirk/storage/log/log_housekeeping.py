@@ -99,7 +99,7 @@ class LogHousekeeping:
             self._cleaner.run(now_ms)
 
     def stop(self) -> None:
-        """Give up work that takes several steps and is not finished."""
+        """Abandon work that takes several steps and is not finished."""
         if self._cleaner is not None:
             self._cleaner.stop()
 

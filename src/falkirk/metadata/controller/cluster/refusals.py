@@ -26,7 +26,7 @@ class Refusal:
 
 
 class Refusals:
-    """Tells each refusal once, and again when its reason has changed or the node was taken in between.
+    """Reports each refusal once, and again when its reason has changed or the node was taken in between.
 
     Nodes ask until they are taken: a broker that waits would fill the log.
     """
