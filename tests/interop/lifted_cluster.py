@@ -1,0 +1,96 @@
+"""Real Kafka under load, with the file of its lift; what has to hold afterwards."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from client_load import ClientLoads, client_loads
+from falkirk_program import Ended, falkirk, log_dirs
+from kafka_cluster import Clusters, KafkaCluster
+from kafka_node import BROKER
+from kafka_ports import free_ports
+
+EXTRA = 9001
+LIBRARIES = ("librdkafka", "java-4.3.1")
+
+
+class Lifted:
+    """A cluster of real Kafka 4.3.1, under load, and the file of its lift."""
+
+    def __init__(self, cluster: KafkaCluster, file: Path, loads: ClientLoads) -> None:
+        self.cluster = cluster
+        self.file = file
+        self.loads = loads
+
+    def lift(self, command: str) -> Ended:
+        return falkirk("lift", command, self.file, "--json")
+
+    def events(self, ended: Ended) -> list[tuple[str | None, str]]:
+        """The steps and events that a command printed."""
+        entries = [json.loads(line) for line in ended.stdout.splitlines()]
+        return [(entry["step"], entry["event"]) for entry in entries]
+
+    def status(self) -> dict[str, Any]:  # Any: a JSON document
+        return self.lift("status").document
+
+    def check_voters(self) -> None:
+        """The voters are those of before, and falkirk's controller runs no more."""
+        status = self.status()
+        voters = [voter["node_id"] for voter in status["originals"]["voters"]]
+        assert status["quorum"]["voters"] == voters
+        assert status["quorum"]["leader_id"] in voters
+        pid = (self.file.parent / "lift-controller" / "pid").read_text().strip()
+        # One whose parent was killed may wait for somebody to collect it: it has no command line any more.
+        command_line = Path(f"/proc/{pid}/cmdline")
+        assert not command_line.exists() or not command_line.read_bytes()
+
+    def check_no_trace(self) -> None:
+        """No snapshot of a stopped node names falkirk or its controller."""
+        shown = falkirk("logdir", "inspect", *log_dirs(self.cluster), "--json")
+        assert shown.status == 0, shown
+        assert str(EXTRA) not in shown.stdout
+        for path in log_dirs(self.cluster):
+            for snapshot in sorted(path.glob("__cluster_metadata-0/*.checkpoint"))[-1:]:
+                assert b"falkirk" not in snapshot.read_bytes()
+
+
+@contextmanager
+def under_load(
+    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], **fields: object
+) -> Iterator[Lifted]:
+    """A running cluster with clients that produce and consume; at the end they have lost nothing."""
+    cluster = clusters.new("4.3.1", roles, dynamic=True)
+    cluster.format()
+    cluster.start()
+    [port] = free_ports(1)
+    document = {
+        "bootstrap_servers": cluster.bootstrap_servers.split(","),
+        "target": "3.9",
+        "place": {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"},
+        **fields,
+    }
+    file = tmp_path / "lift.yaml"
+    file.write_text(yaml.safe_dump(document))
+    brokers = sum(BROKER in each for each in roles.values())
+    try:
+        with client_loads(LIBRARIES, cluster.bootstrap_servers, tmp_path, replication_factor=brokers) as loads:
+            yield Lifted(cluster, file, loads)
+            loads.await_rounds(1)
+            loads.check()
+    finally:
+        kill_controller(tmp_path)
+
+
+def kill_controller(tmp_path: Path) -> bool:
+    """Kill falkirk's controller; False if it does not run."""
+    try:
+        pid = int((tmp_path / "lift-controller" / "pid").read_text())
+        os.kill(pid, signal.SIGKILL)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return True
