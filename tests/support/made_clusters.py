@@ -173,7 +173,8 @@ def append_metadata(directory: Path, records: Iterable[Versioned]) -> None:
     if logs:
         data = logs[-1].read_bytes()
         end = max(batch.end_offset for batch in SegmentReader(data, file="log", base_offset=int(logs[-1].stem)))
-        logs[-1].write_bytes(data + _batches(values, end))
+        with logs[-1].open("ab") as log:
+            log.write(_batches(values, end))
     else:
         end = int(max(directory.glob("*.checkpoint")).name.partition("-")[0])
         (directory / f"{end:020}.log").write_bytes(_batches(values, end))

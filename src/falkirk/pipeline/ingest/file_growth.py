@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 CHECKED_BYTES: Final = 4096
 """Logs are either appended to or written anew, so this many bytes before an end identify everything before it."""
+NOT_WHOLE: Final = -1
+"""In the place of a CRC: the bytes of a piece were not all read, so the next ingest reads them again."""
 
 
 def end_crc(location: Location, end: int) -> int:

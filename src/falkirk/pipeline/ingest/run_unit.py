@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.columnar.report import ReadReport
-from falkirk.pipeline.ingest.file_growth import end_crc
+from falkirk.pipeline.ingest.file_growth import NOT_WHOLE, end_crc
 from falkirk.pipeline.ingest.new_bytes import head_fingerprint
 from falkirk.pipeline.ingest.unit import STATES, Unit, UnitKind
-from falkirk.pipeline.readers.chunks import iter_chunks
+from falkirk.pipeline.readers.chunks import CutShortError, iter_chunks, until_end
 from falkirk.pipeline.readers.coordinator_segments import CHUNK_BYTES
 from falkirk.pipeline.readers.group_records import read_group_records
 from falkirk.pipeline.readers.lines import iter_line_chunks
@@ -36,14 +36,16 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
 
     Data files are in the run's staging directory, and count once the manifest names them. What cannot be read becomes
     rows of `problems`. Units of ranges of a log write no problems, because the unit of the state reads the same files
-    and does.
+    and does. A file that was cut, or could not be read to the unit's end, is read again by the next ingest.
     """
     warehouse = Warehouse(options.warehouse)
-    crc = 0
+    crc = NOT_WHOLE
     with DataFileWriter(warehouse, options.run, unit.cluster, unit.key) as writer:
         try:
-            crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
             _WORK[unit.kind](unit, writer)
+            crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
+        except CutShortError:
+            pass  # the unit of the state, or the next ingest, tells what became of the file
         except OSError as error:
             origin = Origin(source=unit.location.uri, node_id=unit.node_id)
             writer.write_rows(PROBLEMS.name, [unreadable_row(origin, f"{unit.location.uri}: {error}")])
@@ -71,7 +73,7 @@ def _records(unit: Unit, writer: DataFileWriter) -> None:
     read = read_metadata_records if unit.kind is UnitKind.METADATA_RECORDS else read_group_records
     disk, path = unit.location.disk, unit.location.path
     chunks = iter_chunks(disk, path, report, start=unit.start, end=unit.end, chunk_bytes=CHUNK_BYTES)
-    for rows in read(chunks, Origin(source=unit.location.uri, node_id=unit.node_id), report):
+    for rows in read(until_end(chunks, unit.end), Origin(source=unit.location.uri, node_id=unit.node_id), report):
         writer.write(unit.kind, rows)
 
 
@@ -80,7 +82,7 @@ def _requests(unit: Unit, writer: DataFileWriter) -> None:
     report = RequestReport()
     origin = Origin(source=unit.location.uri, node_id=unit.node_id)
     chunks = iter_line_chunks(unit.location.disk, unit.location.path, start=unit.start, end=unit.end)
-    for rows in read_requests(chunks, origin, report):
+    for rows in read_requests(until_end(chunks, unit.end), origin, report):
         writer.write(REQUESTS.name, rows)
     writer.write_rows(PROBLEMS.name, report.problem_rows(origin))
 

@@ -11,7 +11,7 @@ from falkirk.protocol.record_batch import HEADER_BYTES
 from falkirk.storage.batch_borders import borders, first_batch_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from falkirk.columnar.report import ReadReport
     from falkirk.storage.disk import ReadableDisk
@@ -23,6 +23,20 @@ class Chunk:
 
     data: memoryview
     position: int
+
+
+class CutShortError(Exception):
+    """The file ended, or had no whole batch, before the end of the range that was to be read."""
+
+
+def until_end(chunks: Iterable[Chunk], end: int) -> Iterator[Chunk]:
+    """Yield the buffers of a range that ends with a whole batch or line; raise CutShortError if they end before it."""
+    position = 0
+    for chunk in chunks:
+        yield chunk
+        position = chunk.position + len(chunk.data)
+    if position < end:
+        raise CutShortError
 
 
 def iter_chunks(
