@@ -60,6 +60,11 @@ class ControllerProcess:
         self._home = Path(place.directory)
 
     @property
+    def node_id(self) -> int:
+        """Its id."""
+        return self._place.node_id
+
+    @property
     def as_voter(self) -> OriginalVoter:
         """The voter that it is, or can be. Raises LiftError before it is formatted."""
         path = self._home / _DATA / "meta.properties"
@@ -77,10 +82,10 @@ class ControllerProcess:
 
     def format(self) -> None:
         """Write its configuration and format its directory, unless that was done. Raises LiftError."""
-        data = self._home / _DATA
-        if (data / "meta.properties").exists():
+        if self._is_formatted:
             _ = self.as_voter
             return
+        data = self._home / _DATA
         # A command that was killed may have left its own files, before the directory was formatted.
         if self._home.exists() and {path.name for path in self._home.iterdir()} - {PROPERTIES, LOG, _PID, _DATA}:
             raise LiftError(f"{self._home}: the directory of falkirk's controller must be empty at the beginning")
@@ -112,6 +117,11 @@ class ControllerProcess:
                 )
             await asyncio.sleep(_POLL_S)
 
+    async def revive(self) -> None:
+        """Start it again if it has been formatted: the quorum may have no leader without it. Raises LiftError."""
+        if self._is_formatted:
+            await self.ensure_running()
+
     async def stop(self) -> None:
         """Stop it in order, and wait until it has ended. Raises LiftError."""
         pid = self._pid()
@@ -133,6 +143,10 @@ class ControllerProcess:
     def undo_bundles(self) -> list[Path]:
         """Return the undo bundles that it has written, oldest first."""
         return sorted(self._home.rglob("falkirk-undo/*.zip"), key=lambda path: path.stat().st_mtime)
+
+    @property
+    def _is_formatted(self) -> bool:
+        return (self._home / _DATA / "meta.properties").exists()
 
     @property
     def _release(self) -> Release:

@@ -17,3 +17,7 @@ class LossesNotAcceptedError(LiftError):
 
 class NoLeaderError(LiftError):
     """No controller that was asked leads the quorum; the text has each one's answer."""
+
+
+class LevelUnknownError(LiftError):
+    """No leader of the quorum reports whether the level is low."""

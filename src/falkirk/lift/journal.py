@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from falkirk.lift.errors import LiftError
+from falkirk.protocol.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,11 @@ class OriginalVoter(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int
     directory_id: str
     listeners: tuple[VoterListener, ...]
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens; its first listener, if there are several."""
+        return Endpoint(self.listeners[0].host, self.listeners[0].port)
 
 
 class Originals(msgspec.Struct, frozen=True, kw_only=True):

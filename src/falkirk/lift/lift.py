@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import shutil
@@ -16,18 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from falkirk.client.admin import AsyncAdmin
-from falkirk.client.errors import ClientError
 from falkirk.lift.controller_process import ControllerProcess
+from falkirk.lift.engine import Engine
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
-from falkirk.lift.extra_voter import ExtraVoter, reported_level
+from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import Entry, Journal, Originals, is_over
+from falkirk.lift.lifted_cluster import LiftedCluster, reported_level
+from falkirk.lift.lowering import Lowering
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
 from falkirk.operations.lift_way import WayKind
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from falkirk.client.config import ClientConfig
     from falkirk.client.quorum_description import QuorumDescription
-    from falkirk.lift.extra_voter import Step
     from falkirk.lift.lift_file import LiftFile
     from falkirk.operations.lift_check import LiftCheck
+    from falkirk.protocol.endpoint import Endpoint
 
 _LOCK: Final = "lock"
 _OTHER_WAYS: Final[Mapping[WayKind | None, str]] = {
@@ -46,7 +46,6 @@ _OTHER_WAYS: Final[Mapping[WayKind | None, str]] = {
     WayKind.IN_PLACE_MAJORITY: "this cluster goes in place, which `lift run` does not do: `falkirk lift check` has the "
     "steps",
 }
-_POLL_S: Final = 0.2
 _REQUEST_MS: Final = 10_000
 _PROBE_MS: Final = 2000
 
@@ -103,9 +102,9 @@ class Lift:
                 raise LiftError(f"the lift of {self._journal.directory} is over: name another state directory")
             async with AsyncExitStack() as stack:
                 originals = self._journal.originals() or await self._begin()
-                way = await self._way(stack, originals)
+                engine = self._engine(stack, originals)
                 probe = await stack.enter_async_context(Probe(self._brokers_admin(stack, _PROBE_MS)))
-                await self._go(way, probe, originals)
+                await engine.go(probe)
             self._record("finished")
             return tuple(self._journal.read())
 
@@ -116,14 +115,7 @@ class Lift:
             if originals is None or self._journal.is_over:
                 raise LiftError(f"no lift is under way in {self._journal.directory}")
             async with AsyncExitStack() as stack:
-                way = await self._way(stack, originals)
-                if await way.is_lowered():
-                    raise LiftError(
-                        "the level is low already: go on with `falkirk lift run`. To go up again, upgrade it with "
-                        "kafka-features while the binaries are new; the undo bundle has what was lost"
-                    )
-                await self._back(way)
-            self._record("aborted")
+                await self._engine(stack, originals).abort()
             return tuple(self._journal.read())
 
     async def status(self) -> LiftStatus:
@@ -196,81 +188,45 @@ class Lift:
                 "`falkirk lift check` lists each loss"
             )
 
-    async def _way(self, stack: AsyncExitStack, originals: Originals) -> ExtraVoter:
+    def _engine(self, stack: AsyncExitStack, originals: Originals) -> Engine:
         if originals.target != str(self._target.metadata_version):
             raise LiftError(f"the lift under way goes to {originals.target}, not to {self._target.metadata_version}")
-        controllers = self._connections.controllers
+        file, controllers = self._file, self._connections.controllers
         endpoints = _endpoints(originals)
         process = ControllerProcess(
-            self._file.place,
+            file.place,
             cluster_id=originals.cluster_id,
             bootstrap=endpoints,
             level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
             config=controllers,
         )
-        return ExtraVoter(
-            self._file,
-            self._target,
+        cluster = LiftedCluster(
+            self._target.metadata_version,
             originals,
-            controller=process,
-            quorum=self._quorum_access(stack, [self._file.place.endpoint, *endpoints]),
+            quorum=self._quorum_access(stack, [file.place.endpoint, *endpoints]),
             brokers=self._brokers_admin(stack, _REQUEST_MS),
-            controller_config=controllers,
+            limit_s=file.limits.step_s,
+            revive=process.revive,
             note=lambda event, fields: self._record(event, fields=dict(fields)),
-            keep_bundle=self._keep_bundle,
         )
 
-    async def _go(self, way: ExtraVoter, probe: Probe, originals: Originals) -> None:
-        for step in way.steps():
-            try:
-                await self._do(step, probe)
-            except (LiftError, ClientError) as error:
-                self._record("failed", step.name, {"reason": str(error)})
-                if step.is_after_lowering or await way.is_lowered():
-                    raise LiftError(
-                        f"step {step.name}: {error}. The level is low: run the same command again to go on"
-                    ) from error
-                await self._back(way)
-                self._record("aborted")
-                voters = ", ".join(str(voter.node_id) for voter in originals.voters)
-                raise LiftError(f"step {step.name}: {error}. The voters are {voters} again, as before") from error
+        async def leader() -> Endpoint:
+            await process.ensure_running()
+            return file.place.endpoint
 
-    async def _back(self, way: ExtraVoter) -> None:
-        for step in way.way_back():
-            await self._do(step, None)
-
-    async def _do(self, step: Step, probe: Probe | None) -> None:
-        """Do one step, unless the cluster shows that it is done; wait until it shows it."""
-        if await step.is_done():
-            return
-        self._notice(f"{step.name}: {step.purpose}")
-        self._record("begun", step.name)
-        begun_s = time.monotonic()
-        limits = self._file.limits
-        acting = asyncio.ensure_future(step.act())
-        try:
-            while not acting.done() or not await step.is_done():
-                if acting.done():
-                    acting.result()
-                if probe is not None and probe.silent_s > limits.metadata_outage_s and not step.is_after_lowering:
-                    raise LiftError(f"no metadata write has gone through for {probe.silent_s:.0f} s")
-                if time.monotonic() - begun_s > limits.step_s:
-                    raise LiftError(f"not done within {limits.step_s:.0f} s")
-                await asyncio.sleep(_POLL_S)
-            acting.result()
-        finally:
-            acting.cancel()
-        fields = {"duration_s": round(time.monotonic() - begun_s, 2)}
-        if probe is not None:
-            fields["longest_interruption_s"] = round(probe.longest_s(begun_s), 2)
-        self._record("done", step.name, fields)
+        lowering = Lowering(file, self._target, cluster, leader=leader, config=controllers)
+        way = ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
+        return Engine(way, cluster, limits=file.limits, record=self._record, notice=self._notice)
 
     def _keep_bundle(self, bundles: Sequence[Path]) -> None:
         """Copy undo bundles beside the journal: the controller's directory may go after the lift."""
         for bundle in bundles:
             kept = self._journal.directory / bundle.name
-            shutil.copyfile(bundle, kept)
-            self._record("undo-bundle-kept", fields={"path": str(kept)})
+            if not kept.exists():
+                partial = kept.with_suffix(".partial")
+                shutil.copyfile(bundle, partial)
+                partial.rename(kept)
+                self._record("undo-bundle-kept", fields={"path": str(kept)})
 
     def _record(self, event: str, step: str | None = None, fields: dict[str, Any] | None = None) -> None:  # Any: JSON
         entry = Entry(at_ms=time.time_ns() // 1_000_000, event=event, step=step, fields=fields or {})
@@ -289,7 +245,7 @@ class Lift:
 
 
 def _endpoints(originals: Originals) -> list[Endpoint]:
-    return [Endpoint(each.host, each.port) for voter in originals.voters for each in voter.listeners[:1]]
+    return [voter.endpoint for voter in originals.voters]
 
 
 @contextmanager

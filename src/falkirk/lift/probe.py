@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TOPIC: Final = "falkirk-lift-probe"
 _INTERVAL_S: Final = 0.25
+# Longer than the interval and a slow answer.
+_INTERRUPTION_S: Final = 0.5
 _TIMEOUT_MS: Final = 2000
 _NOT_DECIDED: Final = frozenset(
     {ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE}
@@ -60,6 +62,16 @@ class Probe:
         """Return the longest time without an answer since `since_s` (of time.monotonic), the current one included."""
         times = [since_s, *(at for at in self._answered if at > since_s), time.monotonic()]
         return max(after - before for before, after in itertools.pairwise(times))
+
+    def interruptions(self, since_s: float) -> list[dict[str, float]]:
+        """Return the times without an answer of at least half a second since then: `at_ms` since 1970, `duration_s`."""
+        times = [since_s, *(at for at in self._answered if at > since_s), time.monotonic()]
+        now_ms, now_s = time.time_ns() // 1_000_000, time.monotonic()
+        return [
+            {"at_ms": now_ms - round((now_s - before) * 1000), "duration_s": round(after - before, 2)}
+            for before, after in itertools.pairwise(times)
+            if after - before >= _INTERRUPTION_S
+        ]
 
     async def _run(self) -> None:
         request = CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], timeout_ms=_TIMEOUT_MS, validate_only=True)

@@ -15,12 +15,14 @@ from falkirk.client.errors import ClientError
 from falkirk.lift.errors import NoLeaderError
 from falkirk.lift.journal import OriginalVoter, VoterListener
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.negotiation import UnsupportedApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.client.config import ClientConfig
+    from falkirk.client.node_versions import NodeVersions
     from falkirk.client.quorum_description import QuorumDescription
 
 _REQUEST_TIMEOUT_MS: Final = 5000
@@ -55,7 +57,8 @@ class QuorumAccess:
     def __init__(self, endpoints: Iterable[Endpoint], config: ClientConfig) -> None:
         self._config = config.within(_REQUEST_TIMEOUT_MS)
         # Each is asked as itself: as a bootstrap server it would name the leader that it believes in.
-        self._admins = [AsyncAdmin([endpoint], self._config) for endpoint in dict.fromkeys(endpoints)]
+        self._by_endpoint = {endpoint: AsyncAdmin([endpoint], self._config) for endpoint in endpoints}
+        self._admins = list(self._by_endpoint.values())
 
     async def close(self) -> None:
         """Close all connections."""
@@ -64,6 +67,19 @@ class QuorumAccess:
     async def describe(self) -> QuorumDescription:
         """Return the quorum as its leader describes it. Raises NoLeaderError."""
         return (await self._leader())[1]
+
+    async def finalized_level(self) -> int | None:
+        """Return metadata.version as the leader has committed it; None if there is none. Raises NoLeaderError."""
+        admin, _ = await self._leader()
+        found = (await admin.describe_features()).finalized_features.get(METADATA_VERSION)
+        return None if found is None else found.max_version_level
+
+    async def versions_at(self, endpoint: Endpoint) -> NodeVersions | None:
+        """Return what a controller says of itself; None if it does not answer."""
+        try:
+            return await self._by_endpoint[endpoint].connection(endpoint).versions_with_progress()
+        except ClientError:
+            return None
 
     async def add_voter(self, voter: OriginalVoter) -> None:
         """Add a voter. Returns if it is one already. Raises NoLeaderError, ClientError."""

@@ -1,0 +1,152 @@
+"""The cluster of a lift as it is at the moment: its quorum, its level, what each node has.
+
+Only the quorum's leader knows whether the level is low. Brokers hear of it later, so a broker that reports the level of
+before proves nothing; one that reports the target's does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from falkirk.client.errors import ClientError
+from falkirk.lift.errors import LiftError, NoLeaderError
+from falkirk.lift.quorum_access import lag
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from falkirk.client.admin import AsyncAdmin
+    from falkirk.client.node_versions import NodeVersions
+    from falkirk.client.quorum_description import QuorumDescription
+    from falkirk.lift.journal import Originals
+    from falkirk.lift.quorum_access import QuorumAccess
+
+POLL_S: Final = 0.2
+# A replica this close to the high watermark follows: the log of a live cluster is never still.
+_FOLLOWS_WITHIN: Final = 100
+
+
+class LiftedCluster:
+    """Questions about the cluster. `target`: the level to reach; `limit_s`: how long a state is waited for.
+
+    `revive` starts again what the quorum may lack for a leader; `note` records what happened, with fields.
+    """
+
+    def __init__(
+        self,
+        target: MetadataVersion,
+        originals: Originals,
+        *,
+        quorum: QuorumAccess,
+        brokers: AsyncAdmin,
+        limit_s: float,
+        revive: Callable[[], Awaitable[None]],
+        note: Callable[[str, Mapping[str, object]], None],
+    ) -> None:
+        self.target = target
+        self.originals = originals
+        self.quorum = quorum
+        self.brokers = brokers
+        self.note = note
+        self._limit_s = limit_s
+        self._revive = revive
+
+    async def view(self) -> QuorumDescription | None:
+        """Return the quorum; None while there is no leader."""
+        try:
+            return await self.quorum.describe()
+        except NoLeaderError:
+            return None
+
+    async def view_within(self) -> QuorumDescription:
+        """Wait for a leader. Raises LiftError."""
+        deadline_s = time.monotonic() + self._limit_s
+        while (view := await self.view()) is None:
+            if time.monotonic() > deadline_s:
+                raise LiftError(f"the quorum has had no leader for {self._limit_s:.0f} s")
+            await self._revive()
+            await asyncio.sleep(POLL_S)
+        return view
+
+    async def level(self) -> int | None:
+        """Return the finalized metadata.version; None if it is not known."""
+        try:
+            return await self.quorum.finalized_level()
+        except (NoLeaderError, ClientError):
+            reported = await reported_level(self.brokers)
+        return reported if self._is_low(reported) else None
+
+    async def level_within(self) -> int:
+        """Wait until the level is known. Raises LiftError."""
+        deadline_s = time.monotonic() + self._limit_s
+        while (level := await self.level()) is None:
+            if time.monotonic() > deadline_s:
+                raise LiftError(f"no leader of the quorum has reported metadata.version for {self._limit_s:.0f} s")
+            await self.view_within()
+            await asyncio.sleep(POLL_S)
+        return level
+
+    async def is_lowered(self) -> bool:
+        """Return whether the level is known to be the target's, or below."""
+        return self._is_low(await self.level())
+
+    async def is_lowered_within(self) -> bool:
+        """Wait until it is known whether the level is low. Raises LiftError."""
+        return self._is_low(await self.level_within())
+
+    async def are_brokers_lowered(self) -> bool:
+        """Return whether every broker that is not fenced reports the target's level, or a lower one."""
+        nodes = (await self.brokers.describe_cluster()).nodes
+        answers = (await self.brokers.api_versions(nodes)).values()
+        return all(not isinstance(answer, ClientError) and self.has_low_level(answer) for answer in answers)
+
+    def has_low_level(self, versions: NodeVersions) -> bool:
+        """Return whether a node reports the target's level, or a lower one."""
+        found = versions.finalized_features.get(METADATA_VERSION)
+        return found is not None and self._is_low(found.max_version_level)
+
+    async def changed(self, change: Awaitable[None]) -> None:
+        """Await a change of the voters. Its answer may be lost with the leader: the next view shows its result."""
+        try:
+            await change
+        except (ClientError, NoLeaderError) as error:
+            self.note("change-of-voters-unanswered", {"reason": str(error)})
+            await asyncio.sleep(POLL_S)
+
+    async def until(self, is_so: Callable[[], Awaitable[bool]], what: str) -> None:
+        """Wait for a state. Raises LiftError."""
+        deadline_s = time.monotonic() + self._limit_s
+        while not await is_so():
+            if time.monotonic() > deadline_s:
+                raise LiftError(f"not within {self._limit_s:.0f} s: {what}")
+            await asyncio.sleep(POLL_S)
+
+    async def state_fields(self) -> dict[str, object]:
+        """Return leader, epoch and level for the journal; what is not known is null."""
+        view, level = await self.view(), await self.level()
+        return {
+            "leader_id": None if view is None else view.leader_id,
+            "leader_epoch": None if view is None else view.leader_epoch,
+            "level": None if level is None else str(MetadataVersion.of_level(level)),
+        }
+
+    def _is_low(self, level: int | None) -> bool:
+        return level is not None and level <= self.target.level
+
+
+async def reported_level(brokers: AsyncAdmin) -> int | None:
+    """Return the finalized metadata.version as brokers report it; None if none answers, or there is none."""
+    try:
+        found = (await brokers.newest_features()).finalized_features.get(METADATA_VERSION)
+    except ClientError:
+        return None
+    return None if found is None else found.max_version_level
+
+
+def follows(view: QuorumDescription, node_id: int) -> bool:
+    """Return whether a replica has the log, as the leader sees it."""
+    behind = lag(view, node_id)
+    return behind is not None and behind <= _FOLLOWS_WITHIN

@@ -1,0 +1,106 @@
+"""The lowering of the level by the falkirk controller that leads, and what every node has of it afterwards.
+
+Source: KIP-584 (UpdateFeatures), KIP-1155 (lowering metadata.version).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from falkirk.client.admin import AsyncAdmin
+from falkirk.lift.errors import LiftError, LossesNotAcceptedError
+from falkirk.lift.lifted_cluster import follows
+from falkirk.lift.step import Step
+from falkirk.operations.feature_changes import update_features
+from falkirk.operations.target_levels import TargetLevels, levels_of_release, with_own_kraft_version
+from falkirk.protocol.upgrade_type import UpgradeType
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from falkirk.client.config import ClientConfig
+    from falkirk.client.feature_update import UpdateFeaturesResult
+    from falkirk.lift.lift_file import LiftFile
+    from falkirk.lift.lifted_cluster import LiftedCluster
+    from falkirk.logdir.target import Target
+    from falkirk.protocol.endpoint import Endpoint
+
+
+class Lowering:
+    """The steps `lower` and `follow`. `leader`: where the falkirk controller listens that leads."""
+
+    def __init__(
+        self,
+        file: LiftFile,
+        target: Target,
+        cluster: LiftedCluster,
+        *,
+        leader: Callable[[], Awaitable[Endpoint]],
+        config: ClientConfig,
+    ) -> None:
+        self._file = file
+        self._target = target
+        self._cluster = cluster
+        self._leader = leader
+        self._config = config
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return both."""
+        what = f"the level goes down to {self._target.metadata_version}"
+        return (
+            Step("lower", what, self._cluster.is_lowered, self._lower),
+            Step("follow", "every node has the lowered log", self._is_followed, self._follow, is_after_lowering=True),
+        )
+
+    async def _lower(self) -> None:
+        # As to a broker, which decides or forwards: a controller of a lift is registered nowhere, so nobody lists it.
+        async with AsyncAdmin([await self._leader()], self._config) as admin:
+            features = await admin.describe_features()
+            release, version = self._target.release, self._target.metadata_version
+            levels = with_own_kraft_version(levels_of_release(release, version, UpgradeType.SAFE_DOWNGRADE), features)
+            wanted = TargetLevels(levels=levels, source=str(self._target))
+            updates = wanted.updates(features, UpgradeType.SAFE_DOWNGRADE)
+            if not updates:
+                return
+            outcome = await update_features(admin, updates, is_dry_run=True, forced_snapshot=True)
+            if outcome.failed:
+                self._check_accepted(outcome.result)
+                updates = wanted.updates(features, UpgradeType.UNSAFE_DOWNGRADE)
+            lowered = await update_features(admin, updates, forced_snapshot=True)
+            lowered.result.all()
+        details = lowered.result.details
+        losses = [] if details is None else details.losses
+        bundle = None if details is None else details.undo_bundle
+        self._cluster.note("level-lowered", {"losses": losses, "levels": levels, "undo_bundle": bundle})
+
+    async def _is_followed(self) -> bool:
+        """Return whether every controller has the lowered log, and every broker reports the level."""
+        view = await self._cluster.view()
+        if view is None or not await self._cluster.is_lowered():
+            return False
+        for voter in self._cluster.originals.voters:
+            answer = await self._cluster.quorum.versions_at(voter.endpoint)
+            if answer is None or not follows(view, voter.node_id) or not self._cluster.has_low_level(answer):
+                return False
+            # A falkirk controller must have left the record behind, which Kafka's binaries do not read.
+            if answer.metadata_progress is not None and answer.metadata_progress.holds_lowering:
+                return False
+        return await self._cluster.are_brokers_lowered()
+
+    async def _follow(self) -> None:
+        await self._cluster.view_within()
+
+    def _check_accepted(self, result: UpdateFeaturesResult) -> None:
+        """Raise LiftError unless only losses of accepted kinds are in the way."""
+        details = result.details
+        refused = "; ".join(
+            f"{name}: {failure.message}" for name, failure in result.values.items() if failure is not None
+        )
+        if details is None or details.blockers or not details.losses:
+            raise LiftError(f"the level cannot be lowered: {refused}")
+        kinds = self._file.not_accepted(str(loss.get("kind")) for loss in details.losses)
+        if kinds:
+            raise LossesNotAcceptedError(
+                f"the level was not lowered: it would lose {', '.join(kinds)}, which accept_losses does "
+                f"not name ({len(details.losses)} losses in all; `falkirk lift check` lists them)"
+            )

@@ -1,0 +1,113 @@
+"""A quorum and its brokers for tests of a lift: who leads, what is committed, and who has heard of it."""
+
+from dataclasses import dataclass, field
+
+from falkirk.client.errors import ConnectionFailedError
+from falkirk.client.feature_metadata import FeatureMetadata
+from falkirk.client.node_versions import FinalizedVersionRange
+from falkirk.client.quorum_description import QuorumDescription, ReplicaState
+from falkirk.lift.errors import NoLeaderError
+from falkirk.lift.journal import Originals, OriginalVoter, VoterListener
+from falkirk.lift.lift_file import Limits
+from falkirk.lift.lifted_cluster import LiftedCluster
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+
+HIGH = MetadataVersion.parse("4.3-IV0").level
+LOW = MetadataVersion.parse("3.9-IV0").level
+NOWHERE = Endpoint("nowhere", 1)
+LIMITS = Limits(metadata_outage_s=60, step_s=0.5)
+UNREACHABLE = ConnectionFailedError(NOWHERE, "connection refused")
+VOTERS = tuple(
+    OriginalVoter(
+        node_id=node_id,
+        directory_id=f"{node_id:032x}",
+        listeners=(VoterListener(name="CONTROLLER", host=f"kafka-{node_id}", port=9093),),
+    )
+    for node_id in (1, 2, 3)
+)
+
+
+@dataclass
+class FakeQuorum:
+    """Stands for QuorumAccess. `level`: what the leader has committed; `leader_id`: None if nobody leads."""
+
+    level: int = HIGH
+    leader_id: int | None = 1
+    voters: set[int] = field(default_factory=lambda: {1, 2, 3})
+
+    async def describe(self) -> QuorumDescription:
+        if self.leader_id is None:
+            raise NoLeaderError("no controller leads the quorum")
+        states = tuple(
+            ReplicaState(
+                node_id=node_id,
+                directory_id=bytes(16),
+                log_end_offset=100,
+                last_fetch_timestamp=None,
+                last_caught_up_timestamp=None,
+            )
+            for node_id in sorted(self.voters)
+        )
+        return QuorumDescription(
+            leader_id=self.leader_id,
+            leader_epoch=5,
+            high_watermark=100,
+            voter_states=states,
+            observer_states=(),
+            voter_listeners={},
+        )
+
+    async def finalized_level(self) -> int:
+        await self.describe()
+        return self.level
+
+
+@dataclass
+class FakeBrokers:
+    """Stands for an Admin of brokers. `level`: what they report; None if none answers."""
+
+    level: int | None = HIGH
+
+    async def newest_features(self) -> FeatureMetadata:
+        if self.level is None:
+            raise UNREACHABLE
+        found = {METADATA_VERSION: FinalizedVersionRange(self.level, self.level)}
+        return FeatureMetadata(finalized_features=found, finalized_features_epoch=1, supported_features={})
+
+
+class FakeProbe:
+    """Stands for a Probe that is always answered."""
+
+    silent_s = 0.0
+
+    def longest_s(self, _since_s: float) -> float:
+        return 0.0
+
+    def interruptions(self, _since_s: float) -> list[dict[str, float]]:
+        return []
+
+
+def originals() -> Originals:
+    return Originals(
+        cluster_id="c",
+        leader_id=1,
+        voters=VOTERS,
+        levels={METADATA_VERSION: HIGH},
+        target=str(MetadataVersion.of_level(LOW)),
+    )
+
+
+def lifted_cluster(quorum: FakeQuorum, brokers: FakeBrokers, *, revive=None) -> LiftedCluster:
+    async def nothing() -> None:
+        pass
+
+    return LiftedCluster(
+        MetadataVersion.of_level(LOW),
+        originals(),
+        quorum=quorum,
+        brokers=brokers,
+        limit_s=LIMITS.step_s,
+        revive=revive or nothing,
+        note=lambda _event, _fields: None,
+    )
