@@ -16,7 +16,6 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from falkirk.cli.cluster.serve import settle_memory
 from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_value_bytes
 from falkirk.metadata.image.metadata_image import MetadataImage
 from falkirk.metadata.image.partition import Partition
@@ -54,6 +53,7 @@ from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.record import Record
+from falkirk.server.garbage_collector import settle_memory
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION

@@ -15,6 +15,7 @@ from falkirk.node.node import Node
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.schema import WireMessage
+from falkirk.server.garbage_collector import GarbageCollector
 from falkirk.simulation.machine.host import Host
 from falkirk.simulation.machine.world import World
 from falkirk.storage.memory_disk import MemoryDisk
@@ -54,6 +55,7 @@ class MeasuredNode:
         self.longest = MeasuredStep()
         # When a step last did sliced work.
         self.sliced_at_ms = 0
+        self._garbage = GarbageCollector()
 
     def forget(self) -> None:
         self.longest = MeasuredStep()
@@ -66,7 +68,16 @@ class MeasuredNode:
             self.sliced_at_ms = now_ms
         if spent > self.longest.seconds:
             self.longest = MeasuredStep(spent, _described(events, self.node))
+        if self._garbage.is_due:
+            self._collect_garbage()
         return effects
+
+    def _collect_garbage(self) -> None:
+        start = time.thread_time()
+        collected = self._garbage.collect()
+        spent = time.thread_time() - start
+        if spent > self.longest.seconds:
+            self.longest = MeasuredStep(spent, f"garbage collection: {collected}")
 
     @property
     def next_wakeup_ms(self) -> int | None:

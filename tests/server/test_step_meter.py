@@ -1,12 +1,15 @@
 """Steps are measured; one that takes too long is in the log and in the metrics."""
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain, count
 
 from driver_world import Driven, driven
 
 from falkirk.node.effects import Fact
 from falkirk.node.events import BytesReceived, ConnectionAccepted
 from falkirk.node.step import STEP_MS_MAX
+from falkirk.server.garbage_collector import Collected, GarbageCollector
 from falkirk.server.step_meter import BOUNDS_MS, LOG_INTERVAL_S, StepMeter
 
 MS = 1_000_000
@@ -76,6 +79,25 @@ def test_of_long_steps_that_follow_each_other_one_is_logged_and_the_others_are_c
         for not_logged in (0, 2)
     ]
     assert {fact.level for fact in facts} == {"warning"}
+
+
+def test_a_collection_of_garbage_is_measured_as_a_step() -> None:
+    class Due(GarbageCollector):
+        is_due = True
+
+        def collect(self) -> Collected:
+            self.is_due = False
+            return "old objects"
+
+    async def story(world: Driven) -> None:
+        await world.node.until(lambda: len(world.node.steps) == 1)
+
+    # The first step is short, what follows it is long.
+    times = chain((0, 0), count(0, 60 * MS))
+    log = driven(story, meter=StepMeter(partial(next, times)), garbage=Due()).log.getvalue()
+    line = next(line for line in log.splitlines() if "a step took too long" in line)
+    assert "cpu_ms=60" in line
+    assert 'garbage_collection="old objects"' in line
 
 
 def test_the_driver_logs_the_work_of_a_long_step() -> None:

@@ -14,6 +14,7 @@ from falkirk.server import process as event_loop
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.garbage_collector import GarbageCollector
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_driver import NodeDriver
 from falkirk.server.step_meter import StepMeter
@@ -21,6 +22,14 @@ from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect
 
 HOUR_MS = 3_600_000
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class NoGarbage(GarbageCollector):
+    """Is never due: what else the process of the tests does leaves garbage, too."""
+
+    @property
+    def is_due(self) -> bool:
+        return False
 
 
 class Driven:
@@ -31,6 +40,7 @@ class Driven:
         node: DrivenNode,
         *,
         meter: StepMeter | None = None,
+        garbage: GarbageCollector | None = None,
         limits: ConnectionLimits | None = None,
         max_idle_ms: int = HOUR_MS,
         connect_timeout_ms: int = 30_000,
@@ -45,6 +55,7 @@ class Driven:
             clock=Clock(),
             log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
             meter=meter or StepMeter(),
+            garbage=garbage or NoGarbage(),
             limits=limits or ConnectionLimits(),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

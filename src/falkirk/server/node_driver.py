@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from falkirk.server.connection_limits import ConnectionLimits
     from falkirk.server.fact_log import FactLog
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
+    from falkirk.server.garbage_collector import GarbageCollector
     from falkirk.server.request_log import RequestLog
     from falkirk.server.step_meter import StepMeter
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
@@ -80,7 +81,8 @@ class NodeDriver:
     """Drives a node until it stops.
 
     `when_started` is called when it serves. `controller_listeners`: those of the controller role. `zookeeper` executes
-    effects of a node on ZooKeeper; its events come back through `tell`. `meter` measures all steps.
+    effects of a node on ZooKeeper; its events come back through `tell`. `meter` measures all steps, and the collections
+    of `garbage` as such.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class NodeDriver:
         log: FactLog,
         limits: ConnectionLimits,
         meter: StepMeter,
+        garbage: GarbageCollector,
         max_idle_ms: int,
         connect_timeout_ms: int,
         when_started: Callable[[], None] = lambda: None,
@@ -104,6 +107,7 @@ class NodeDriver:
         self._clock = clock
         self._log = log
         self._meter = meter
+        self._garbage = garbage
         self._limits = limits
         self._when_started = when_started
         self._request_log = request_log
@@ -288,11 +292,19 @@ class NodeDriver:
                     self._execute(effect)
             self._set_wakeup()
             self._flush_request_log()
+            if self._garbage.is_due:
+                self._collect_garbage()
             if self._held or any(lane.waiting for lane in self._lanes):
                 self._pace(self._clock.now_ms() - began_ms)
                 self._hold_back()
         except Exception as error:  # noqa: BLE001 - the outermost loop: `run` raises it
             self._fail(error)
+
+    def _collect_garbage(self) -> None:
+        self._meter.begin()
+        collected = self._garbage.collect()
+        if self._meter.end():
+            self._meter.report((), {"garbage_collection": collected}, self._log.write)
 
     def _pace(self, duration_ms: int) -> None:
         """Adapt the size of the next step to the time of this one: bytes may be cheap or expensive."""

@@ -13,6 +13,7 @@ from falkirk.node.effects import Fact, Stop
 from falkirk.server import process
 from falkirk.server.connection_limits import ConnectionLimits
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
+from falkirk.server.garbage_collector import GarbageCollector
 from falkirk.server.metrics_listener import serve_metrics
 from falkirk.server.node_driver import DrivenNode, NodeDriver
 from falkirk.server.step_meter import StepMeter
@@ -112,6 +113,7 @@ class OpenedNode(Generic[C]):
             clock=self.clock,
             log=self.log,
             meter=meter,
+            garbage=GarbageCollector(),
             limits=ConnectionLimits.of(self.values),
             max_idle_ms=self.config.connections_max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from falkirk.cli.cluster.serve import OverrideOption, make_node, parse_overrides, served_release, settle_memory
+from falkirk.cli.cluster.serve import OverrideOption, make_node, parse_overrides, served_release
 from falkirk.cli.cluster.view import KraftConnectionInfo, Spectator
 from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.server import process
 from falkirk.server.cluster_layout import ClusterLayout, new_layout, read_layout, with_ports, write_cluster
 from falkirk.server.errors import ServerError
+from falkirk.server.garbage_collector import settle_memory
 from falkirk.server.local_cluster import Launcher, LocalCluster
 from falkirk.server.local_nodes import NodeProcesses, NodesInProcess, open_kraft_node
 from falkirk.versions.configs.definition import ConfigError

@@ -3,14 +3,13 @@
 A file with zookeeper.connect and without process.roles makes a broker on ZooKeeper (KIP-584); others make KRaft nodes.
 """
 
-import gc
 import random
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -25,8 +24,8 @@ from falkirk.node.node import Node
 from falkirk.server.config_values import read_node_properties
 from falkirk.server.errors import ServerError
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.garbage_collector import settle_memory
 from falkirk.server.opened_node import OpenedNode
-from falkirk.server.process import keep_freed_memory
 from falkirk.server.request_log import RequestLog, RequestLogLayout
 from falkirk.server.serve import opened
 from falkirk.server.serve_zookeeper import opened_on_zookeeper
@@ -69,8 +68,6 @@ Kip778Option = Annotated[
     bool,
     typer.Option("--kip-778", help="On ZooKeeper: write /features as KIP-778 has it, with highest levels only."),
 ]
-# New objects after which the collector looks at the youngest ones: as many as some hundred requests make.
-_COLLECT_AFTER: Final = 50_000
 
 
 def command(
@@ -96,13 +93,14 @@ def command(
         given["falkirk.kip.778"] = "true"
 
     def show(config: NodeConfig | ZooKeeperNodeConfig) -> None:
-        settle_memory()
         if json:
             print(msgspec.json.encode(_document(config)).decode(), flush=True)
 
     try:
         requests = None if request_log is None else RequestLog(request_log, request_log_format)
         with _opened(file, given, release, log, requests) as node:
+            # What the start has read is frozen before the first step.
+            settle_memory()
             stop = node.run_alone(show)
     except ServerError as error:
         raise CommandFailedError(str(error)) from error
@@ -110,14 +108,6 @@ def command(
     if stop.exit_code != ExitCode.DONE:
         raise CommandFailedError(stop.reason or "the node has stopped")
     log.write(Fact("info", f"[{node.name}] shut down completed"))
-
-
-def settle_memory() -> None:
-    """Freeze the objects of the start-up, make the garbage collector run less often, and keep freed memory."""
-    keep_freed_memory()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
 
 
 def served_release(name: str | None, *, on_zookeeper: bool = False) -> Release:

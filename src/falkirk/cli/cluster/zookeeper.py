@@ -17,7 +17,6 @@ from falkirk.cli.cluster.serve import (
     make_zookeeper_node,
     parse_overrides,
     served_release,
-    settle_memory,
 )
 from falkirk.cli.cluster.view import Spectator
 from falkirk.cli.console.failure import CommandFailedError
@@ -25,6 +24,7 @@ from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads t
 from falkirk.server import process
 from falkirk.server.cluster_layout import with_ports
 from falkirk.server.errors import ServerError
+from falkirk.server.garbage_collector import settle_memory
 from falkirk.server.local_cluster import LocalCluster
 from falkirk.server.local_nodes import NodesInProcess
 from falkirk.server.zookeeper_nodes import ZooKeeperNodes, brokers_layout

@@ -1,0 +1,63 @@
+"""Garbage collections of a server's process: small ones within steps, those of old objects between steps.
+
+Python's collector visits every object of a generation at once, so a collection of all objects is a pause in proportion
+to what a node holds. Here old objects are collected by the driver, after a step, and what has survived that is frozen
+once it is many: no later collection visits it. Frozen objects that became garbage in a cycle are found when what is
+frozen has doubled. See docs/decisions/0021-garbage-between-steps.md.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Final, Literal
+
+from falkirk.server.process import keep_freed_memory
+
+Collected = Literal["old objects", "all objects"]
+
+YOUNG_OBJECTS: Final = 5_000
+"""New objects (net) after which the collector looks at them: 1 to 2 ms."""
+YOUNG_COLLECTIONS: Final = 5
+"""Collections of new objects after which one also looks at the survivors of these."""
+OLD_COLLECTIONS: Final = 3
+"""Collections of such survivors after which the driver collects the old objects."""
+OLD_OBJECTS_MAX: Final = 20_000
+"""Old objects beyond which they are frozen."""
+FROZEN_OBJECTS_MIN: Final = 500_000
+"""Growth of what is frozen, besides its doubling, after which all objects are collected."""
+# The collector itself never looks at old objects.
+_NEVER: Final = 2**31 - 1
+
+
+def settle_memory() -> None:
+    """Freeze the objects of the start-up, leave old objects to the driver, and keep freed memory."""
+    keep_freed_memory()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, YOUNG_COLLECTIONS, _NEVER)
+
+
+class GarbageCollector:
+    """Collects old objects of the process when it is due; for the driver, after a step."""
+
+    def __init__(self) -> None:
+        self._frozen = gc.get_freeze_count()
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether a collection is due."""
+        return gc.get_count()[2] >= OLD_COLLECTIONS
+
+    def collect(self) -> Collected:
+        """Collect old objects, or all of them if what is frozen has doubled; return which."""
+        gc.collect()
+        if len(gc.get_objects(2)) <= OLD_OBJECTS_MAX:
+            return "old objects"
+        gc.freeze()
+        if gc.get_freeze_count() <= 2 * self._frozen + FROZEN_OBJECTS_MIN:
+            return "old objects"
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._frozen = gc.get_freeze_count()
+        return "all objects"

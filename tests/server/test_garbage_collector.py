@@ -1,0 +1,90 @@
+import gc
+from collections.abc import Iterator
+from weakref import ref
+
+import pytest
+
+from falkirk.server import garbage_collector
+from falkirk.server.garbage_collector import OLD_COLLECTIONS, GarbageCollector, settle_memory
+
+
+class Cycle:
+    """Garbage that no count of references finds, once nobody else has it."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture(autouse=True)
+def collector_of_python() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+    gc.collect()
+
+
+def grow_old() -> None:
+    """Let as many collections of young objects pass as make one of the old ones due."""
+    for _ in range(OLD_COLLECTIONS):
+        gc.collect(1)
+
+
+def test_no_step_collects_old_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "YOUNG_OBJECTS", 10)
+    settle_memory()
+    oldest = 0
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        nonlocal oldest
+        oldest = max(oldest, info["generation"])
+
+    gc.callbacks.append(count)
+    kept = [[number] for number in range(100_000)]
+    gc.callbacks.remove(count)
+    assert oldest == 1
+    assert GarbageCollector().is_due
+    assert kept
+
+
+def test_old_garbage_is_collected_when_it_is_due() -> None:
+    settle_memory()
+    garbage = GarbageCollector()
+    assert not garbage.is_due
+    cycle = Cycle()
+    watched = ref(cycle)
+    grow_old()
+    del cycle
+    assert garbage.is_due
+    assert watched() is not None
+    assert garbage.collect() == "old objects"
+    assert watched() is None
+    assert not garbage.is_due
+
+
+def test_many_old_objects_are_frozen_so_that_the_next_collection_does_not_visit_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
+    settle_memory()
+    garbage = GarbageCollector()
+    kept = [[number] for number in range(2_000)]
+    garbage.collect()
+    assert len(gc.get_objects(2)) < 1_000
+    assert kept
+
+
+def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
+    settle_memory()
+    garbage = GarbageCollector()
+    cycle = Cycle()
+    watched = ref(cycle)
+    kept = [[number] for number in range(2_000)]
+    assert garbage.collect() == "old objects"
+    del cycle
+    assert watched() is not None
+    kept += [[number] for number in range(gc.get_freeze_count() * 2)]
+    assert garbage.collect() == "all objects"
+    assert watched() is None
