@@ -75,6 +75,16 @@ def test_fenced_brokers_hold_replicas_but_are_not_in_sync():
         assert sorted(partition.isr) == [1, 2]
 
 
+def test_a_broker_that_was_shut_down_in_order_gets_replicas_while_it_is_fenced():
+    stopped = Broker(broker_id=3, fenced=True, in_controlled_shutdown=True)
+    controller = make_controller(brokers=[*brokers(1, 2), stopped])
+    (answer,) = create(controller, topic(partitions=4, factor=3))
+    assert (answer.error_code, answer.error_message) == (0, None)
+    for partition in partitions_of(controller):
+        assert sorted(partition.replicas) == [1, 2, 3]
+        assert sorted(partition.isr) == [1, 2]
+
+
 def test_brokers_that_shut_down_or_have_only_cordoned_directories_get_no_replicas():
     fenced = [Broker(broker_id=2, in_controlled_shutdown=True), Broker(broker_id=3, cordoned=(0,))]
     controller = make_controller(brokers=[Broker(broker_id=1), *fenced])
@@ -141,9 +151,9 @@ def test_each_topic_succeeds_or_fails_for_itself():
         (topic(factor=0), ErrorCode.INVALID_REPLICATION_FACTOR, "must be larger than 0"),
         (topic(factor=-2), ErrorCode.INVALID_REPLICATION_FACTOR, "must be larger than 0"),
         (
-            topic(factor=4),
+            topic(factor=5),
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            "Unable to replicate the partition 4 time(s): The target replication factor of 4 cannot be reached",
+            "Unable to replicate the partition 5 time(s): The target replication factor of 5 cannot be reached",
         ),
         (
             CreatableTopic("t", 1, -1, [CreatableReplicaAssignment(0, (1,))]),

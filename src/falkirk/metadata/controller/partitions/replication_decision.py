@@ -73,11 +73,14 @@ class ReplicationDecision:
         return broker.log_dirs[0] if len(broker.log_dirs) == 1 else UNASSIGNED
 
     def usable_brokers(self) -> list[UsableBroker]:
-        """Return the brokers that can get new replicas."""
+        """Return the brokers that can get new replicas.
+
+        A broker whose controlled shutdown has ended, and which is fenced therefore, is one of them: it comes back.
+        """
         return [
             UsableBroker(broker_id, broker.rack, broker.fenced)
             for broker_id, broker in sorted(self.image.cluster.brokers.items())
-            if not broker.in_controlled_shutdown and not _is_cordoned(broker)
+            if (broker.fenced or not broker.in_controlled_shutdown) and not _is_cordoned(broker)
         ]
 
     def change(
