@@ -42,7 +42,15 @@ NOW = Measurements(
     brokers=(2, 1),
     broker_state=3,
     partitions=PartitionCounts(
-        hosted=10, offline=1, led=4, under_replicated=2, under_min_isr=1, cut_bytes=90, cut_records=3, strays=1
+        hosted=10,
+        offline=1,
+        led=4,
+        under_replicated=2,
+        under_min_isr=1,
+        cut_bytes=90,
+        cut_records=3,
+        strays=1,
+        throttled_rates=(1.5, 2.0, 3.0),
     ),
     groups=GroupMeasurements(
         groups={
@@ -141,6 +149,9 @@ def test_quorum_controller_and_partitions_are_told():
         "falkirk_log_cut_bytes": 90,
         "falkirk_log_cut_records": 3,
         "falkirk_stray_logs": 1,
+        "kafka_server_leaderreplication_byte_rate": 1.5,
+        "kafka_server_followerreplication_byte_rate": 2,
+        "kafka_server_alterlogdirsreplication_byte_rate": 3,
     }.items():
         assert samples[name, named()] == value
 

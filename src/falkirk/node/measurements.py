@@ -25,7 +25,8 @@ class PartitionCounts:
     """A broker's partitions; `led` and the two below it count those that it leads.
 
     `cut_bytes`, `cut_records`: what the start cut off their logs, and the valid records in it; `strays`: logs that it
-    set aside.
+    set aside. `throttled_rates`: bytes per second of throttled replication as a leader, as a follower, and of moves to
+    other log directories.
     """
 
     hosted: int
@@ -36,6 +37,7 @@ class PartitionCounts:
     cut_bytes: int
     cut_records: int
     strays: int
+    throttled_rates: tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,4 +118,9 @@ def _partitions(replicas: ReplicaManager) -> PartitionCounts:
         cut_bytes=sum(cut.size_bytes for cut in replicas.logs.cuts),
         cut_records=sum(cut.records for cut in replicas.logs.cuts),
         strays=len(replicas.logs.strays),
+        throttled_rates=(
+            replicas.quotas.leader.byte_rate,
+            replicas.quotas.follower.byte_rate,
+            replicas.quotas.alter_log_dirs.byte_rate,
+        ),
     )

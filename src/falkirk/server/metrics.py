@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "unknown"
 """Kafka's name for unknown software."""
+THROTTLED_REPLICATIONS: Final = ("leaderreplication", "followerreplication", "alterlogdirsreplication")
 
 
 class NodeMetrics(Collector):
@@ -154,13 +155,16 @@ def _partitions(counts: PartitionCounts) -> Iterator[Metric]:
     yield _gauge("falkirk_log_cut_bytes", "Bytes that the start cut off the ends of logs.", counts.cut_bytes)
     yield _gauge("falkirk_log_cut_records", "Valid records in what the start cut off logs.", counts.cut_records)
     yield _gauge("falkirk_stray_logs", "Logs without a place in the metadata that the start set aside.", counts.strays)
+    for replication, rate in zip(THROTTLED_REPLICATIONS, counts.throttled_rates, strict=True):
+        text = "Bytes per second of throttled replication."
+        yield _gauge(f"kafka_server_{replication}_byte_rate", text, rate)
 
 
 def _api_name(api_key: int) -> str:
     return REQUESTS[api_key].removesuffix("Request")
 
 
-def _gauge(name: str, text: str, value: int) -> GaugeMetricFamily:
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(name, text, value)
 
 

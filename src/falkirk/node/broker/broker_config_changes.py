@@ -23,8 +23,8 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages import alter_configs_response as legacy
 from falkirk.protocol.messages import incremental_alter_configs_response as incremental
-from falkirk.versions.configs.definition import ConfigError, ConfigType, Definition, Range
-from falkirk.versions.configs.server import definitions, dynamic_configs
+from falkirk.versions.configs.definition import ConfigError, ConfigType
+from falkirk.versions.configs.server import THROTTLES, definitions, dynamic_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,14 +41,6 @@ APPEND: Final = 2
 SUBTRACT: Final = 3
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LISTENER_CONFIG: Final = re.compile(r"listener\.name\.[^.]*\.(.*)")
-_QUOTAS: Final = {
-    name: Definition(ConfigType.LONG, 2**63 - 1, Range(0))
-    for name in (
-        "follower.replication.throttled.rate",
-        "leader.replication.throttled.rate",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-    )
-}
 _LISTENER_CONFIGS: Final = frozenset(
     {"advertised.listeners", "listener.security.protocol.map", "listeners", "principal.builder.class"}
 )
@@ -250,9 +242,9 @@ class BrokerConfigChanges:
     def _parse(self, name: str, value: str) -> None:
         base = _LISTENER_CONFIG.fullmatch(name)
         plain = name if base is None else base[1]
-        definition = _QUOTAS.get(plain) or definitions(self.release).get(plain)
+        definition = THROTTLES.get(plain) or definitions(self.release).get(plain)
         # Unknown keys may be a plugin's; keys that are not dynamic may be so for a listener.
-        if definition is not None and (plain in _QUOTAS or plain in dynamic_configs(self.release)):
+        if definition is not None and (plain in THROTTLES or plain in dynamic_configs(self.release)):
             definition.parse(plain, value)
 
 

@@ -33,7 +33,7 @@ from falkirk.versions.configs.resources import (
     has_group_synonyms,
     topic_definitions,
 )
-from falkirk.versions.configs.server import definitions, dynamic_configs, internal_configs
+from falkirk.versions.configs.server import THROTTLES, definitions, dynamic_configs, internal_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,12 +142,13 @@ class ConfigDescriptions:
         return described
 
     def of_this_node(self) -> Descriptions:
-        """Describe all configs of the node itself: known ones, and unknown ones in server.properties."""
+        """Describe all configs of the node itself: known ones, and what else is set, by server.properties or later."""
         static = self._static()
+        dynamic = {*self.configs.of(BROKER, str(self.node_id)), *self.configs.of(BROKER, CLUSTER_DEFAULT)}
         known = definitions(self.release)
         internal = internal_configs(self.release)
         described: Descriptions = []
-        for name in sorted({*static, *(key for key in known if key not in internal)}):
+        for name in sorted({*static, *(dynamic - known.keys()), *(key for key in known if key not in internal)}):
             definition = self._definition(name)
             synonyms = self._broker_synonyms(name)
             value = None if definition is None else self._node_value(name, definition, static)
@@ -158,7 +159,7 @@ class ConfigDescriptions:
         if _is_sensitive(definition):
             return None
         sources: Sequence[Mapping[str, str]] = (static,)
-        if name in dynamic_configs(self.release):
+        if name in dynamic_configs(self.release) or name not in definitions(self.release):
             sources = (
                 self.configs.of(BROKER, str(self.node_id)),
                 self.configs.of(BROKER, CLUSTER_DEFAULT),
@@ -179,8 +180,8 @@ class ConfigDescriptions:
 
     def _definition(self, name: str) -> Definition | None:
         known = definitions(self.release)
-        if name in known:
-            return known[name]
+        if name in known or name in THROTTLES:
+            return known.get(name) or THROTTLES[name]
         base = _base_name(name)
         return None if base is None else known.get(base)
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from falkirk.versions.configs.definition import ConfigType
+from falkirk.versions.configs.definition import ConfigType, Definition, Range
 from falkirk.versions.configs.tables import changes_to, definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.versions.configs.definition import Definition
     from falkirk.versions.release import Release
+
+THROTTLES: Final[Mapping[str, Definition]] = {
+    name: Definition(ConfigType.LONG, 2**63 - 1, Range(0))
+    for name in (
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+}
+"""Dynamic broker configs that are no keys of server.properties (KIP-73, KIP-113); bytes per second."""
 
 
 def definitions(release: Release) -> Mapping[str, Definition]:

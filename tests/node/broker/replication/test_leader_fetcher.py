@@ -87,7 +87,14 @@ class Leader:
             ),
             effects=lambda fact: self.facts.append((fact.event, fact.fields["reason"])),
         )
-        self.fetcher = LeaderFetcher(LEADER, self.context, self, lambda partition, _: self.failed.append(partition))  # type: ignore[arg-type]
+        quota: Any = SimpleNamespace(is_exceeded=False, is_throttled=lambda _: False)
+        self.fetcher = LeaderFetcher(
+            LEADER,
+            self.context,
+            self,  # type: ignore[arg-type]
+            quota,
+            lambda partition, _: self.failed.append(partition),
+        )
 
     # What a fetcher needs of OutboundConnections.
 

@@ -9,22 +9,40 @@ from falkirk.node.broker.replication.fetch_params import PartitionFetched
 from falkirk.node.broker.replication.partition_reads import diverging_epoch, read_partition, readable_log, visible_end
 from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.replica_selector import NO_PREFERENCE, RACK_AWARE, preferred_read_replica
-from falkirk.node.broker.replication.waits import Wait
+from falkirk.node.broker.replication.waits import Wait, Waits
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.log.read import OffsetOutOfRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
+    from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.protocol.topic_partition import TopicIdPartition
 
     Fetched = Sequence[tuple[TopicIdPartition, PartitionFetched]]
 
 
 class Fetches(PartitionRequests):
-    """Fetch requests of consumers and followers."""
+    """Fetch requests of consumers and followers.
+
+    While the rate of `quota` is exceeded, followers that are not in sync get no records of throttled partitions.
+    """
+
+    def __init__(
+        self,
+        context: ReplicationContext,
+        partitions: HostedPartitions,
+        waits: Waits,
+        disk_failed: Callable[[HostedPartition, OSError], None],
+        *,
+        quota: ReplicationQuota,
+    ) -> None:
+        super().__init__(context, partitions, waits, disk_failed)
+        self._quota = quota
 
     def fetch(
         self,
@@ -33,6 +51,8 @@ class Fetches(PartitionRequests):
         done: Callable[[Fetched], None],
     ) -> None:
         """Read; `done` is called now, or when `min_bytes` have arrived."""
+        if params.is_from_follower:
+            done = self._counting(done)
         fetched = self.read(params, partitions, updates_follower=True)
         size = sum(len(result.records) for _, result in fetched)
         if params.max_wait_ms <= 0 or not partitions or size >= params.min_bytes or _is_immediate(fetched):
@@ -42,6 +62,26 @@ class Fetches(PartitionRequests):
         wait = _FetchWait(self, params, partitions, size=size, deadline_ms=deadline_ms, done=done)
         # Changes by the follower's own fetch do not complete it.
         self._waits.watch(wait, (key.topic_partition for key, _ in partitions))
+
+    def _counting(self, done: Callable[[Fetched], None]) -> Callable[[Fetched], None]:
+        """Return `done`, with what a follower gets of throttled partitions counted for the quota."""
+
+        def counted(fetched: Fetched) -> None:
+            self._quota.record(
+                sum(len(result.records) for key, result in fetched if self._quota.is_throttled(key.topic_partition))
+            )
+            done(fetched)
+
+        return counted
+
+    def _is_throttled(self, partition: HostedPartition, params: FetchParams) -> bool:
+        """Return whether a follower gets no records of a partition now."""
+        return (
+            params.is_from_follower
+            and params.replica_id not in partition.isr.committed
+            and self._quota.is_throttled(partition.topic_partition)
+            and self._quota.is_exceeded
+        )
 
     def read(
         self,
@@ -91,13 +131,14 @@ class Fetches(PartitionRequests):
                 log_start_offset=log.log_start_offset,
                 preferred_read_replica=preferred,
             )
+        is_throttled = self._is_throttled(partition, params)
         try:
             return read_partition(
                 partition,
                 params,
                 requested,
-                bytes_max=min(requested.max_bytes, bytes_left),
-                is_one_batch_needed=needs_batch,
+                bytes_max=0 if is_throttled else min(requested.max_bytes, bytes_left),
+                is_one_batch_needed=needs_batch and not is_throttled,
                 updates_follower=updates_follower,
             )
         except OSError as error:
@@ -142,7 +183,8 @@ class Fetches(PartitionRequests):
         end_offset = visible_end(log, params.isolation)
         if requested.fetch_offset > log.log_end_offset or requested.fetch_offset < log.log_start_offset:
             return _ENDS
-        return _GROWN if end_offset > requested.fetch_offset else _NOTHING
+        has_records = end_offset > requested.fetch_offset and not self._is_throttled(partition, params)
+        return _GROWN if has_records else _NOTHING
 
 
 @dataclass(frozen=True, slots=True)

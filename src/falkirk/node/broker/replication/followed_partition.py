@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class FollowedPartition:
     """`fetch_offset` is fetched next; `is_truncating`: truncate first, because the log has no leader epochs.
 
+    `lag`: how many committed records were missing after the last fetch; None: nothing was fetched yet.
+
     Methods raise OSError if the disk fails.
     """
 
@@ -24,6 +26,7 @@ class FollowedPartition:
     last_fetched_epoch: int | None
     is_truncating: bool
     delayed_until_ms: int = 0
+    lag: int | None = None
 
     @classmethod
     def start(cls, partition: HostedPartition) -> FollowedPartition:
@@ -53,6 +56,7 @@ class FollowedPartition:
         self.partition.append_as_follower(data.records or b"", data.high_watermark, data.log_start_offset)
         self.fetch_offset = log.log_end_offset
         self.last_fetched_epoch = log.latest_epoch
+        self.lag = max(0, data.high_watermark - self.fetch_offset)
 
     def truncate_to_high_watermark(self) -> None:
         """Truncate to the high watermark: without leader epochs nothing better is known."""

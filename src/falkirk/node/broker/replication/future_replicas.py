@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.directory_assignments import DirectoryAssignments
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
+    from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -41,7 +42,10 @@ class _Move:
 
 
 class FutureReplicas:
-    """`logs` is set before anything moves. `disk_failed` is called with logs that cannot be used any more."""
+    """`logs` is set before anything moves. `disk_failed` is called with logs that cannot be used any more.
+
+    `quota`: while its rate is exceeded, nothing is copied.
+    """
 
     logs: LogManager
 
@@ -49,10 +53,14 @@ class FutureReplicas:
         self,
         context: ReplicationContext,
         assignments: DirectoryAssignments,
+        quota: ReplicationQuota,
         disk_failed: Callable[[UnifiedLog, OSError], None],
     ) -> None:
         self._context = context
         self._assignments = assignments
+        self._quota = quota
+        # When the quota is measured again after it was exceeded.
+        self._throttled_until_ms = 0
         self._disk_failed = disk_failed
         self._moves: dict[TopicPartition, _Move] = {}
 
@@ -84,14 +92,16 @@ class FutureReplicas:
 
     def tick(self) -> None:
         """Copy a piece, and complete moves that have caught up."""
-        left = PIECE_BYTES
+        left = 0 if self._is_throttled() else PIECE_BYTES
         for key, move in list(self._moves.items()):
             current, future = move.partition.log, move.partition.future_log
             if current is None or future is None:
                 self.stop(key)
                 continue
             try:
-                left -= self._copy(current, future, left)
+                copied = self._copy(current, future, left)
+                self._quota.record(copied)
+                left -= copied
                 if future.log_end_offset == current.log_end_offset:
                     self._caught_up(key, move, future)
             except CorruptRecordsError as error:
@@ -109,10 +119,16 @@ class FutureReplicas:
             current, future = move.partition.log, move.partition.future_log
             is_behind = current is not None and future is not None and future.log_end_offset < current.log_end_offset
             if is_behind or move.state is not _State.REPORTED:
-                return self._context.now_ms
+                return max(self._context.now_ms, self._throttled_until_ms)
         return None
 
     # --- Inside
+
+    def _is_throttled(self) -> bool:
+        if not self._moves or not self._quota.is_exceeded:
+            return False
+        self._throttled_until_ms = self._context.now_ms + self._context.settings.replica_fetch_backoff_ms
+        return True
 
     def _copy(self, current: UnifiedLog, future: UnifiedLog, bytes_max: int) -> int:
         """Copy up to about `bytes_max` (at least one batch); return the number of bytes."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
+    from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.protocol.messages.fetch_request import ForgottenTopic
     from falkirk.protocol.messages.fetch_response import PartitionData
@@ -35,19 +36,24 @@ _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorC
 
 
 class LeaderFetcher:
-    """`disk_failed` is called with partitions whose log cannot be used any more."""
+    """`disk_failed` is called with partitions whose log cannot be used any more.
+
+    `quota`: while its rate is exceeded, throttled partitions that lag are not fetched.
+    """
 
     def __init__(
         self,
         leader_id: int,
         context: ReplicationContext,
         outbound: OutboundConnections,
+        quota: ReplicationQuota,
         disk_failed: Callable[[HostedPartition, OSError], None],
     ) -> None:
         self.leader_id = leader_id
         self.partitions: dict[TopicPartition, FollowedPartition] = {}
         self._context = context
         self._outbound = outbound
+        self._quota = quota
         self._disk_failed = disk_failed
         self._purpose = f"fetcher-{leader_id}"
         self._endpoint: Endpoint | None = None
@@ -58,6 +64,9 @@ class LeaderFetcher:
         self._removed: dict[TopicIdPartition, None] = {}
         self._delayed: dict[TopicPartition, None] = {}
         self._resets: dict[TopicPartition, FetchOffsetReset] = {}
+        # Partitions that are not fetched because the quota is exceeded; it is measured again at this time.
+        self._throttled: dict[TopicPartition, None] = {}
+        self._throttled_until_ms = 0
         self._is_pending = False
         self._is_closed = False
         self._retry_at_ms = 0
@@ -77,7 +86,7 @@ class LeaderFetcher:
         followed = self.partitions.pop(key, None)
         if followed is not None:
             self._removed[followed.partition.topic_id_partition] = None
-        for waiting in (self._changed, self._delayed, self._resets):
+        for waiting in (self._changed, self._delayed, self._resets, self._throttled):
             waiting.pop(key, None)
 
     def close(self) -> None:
@@ -97,6 +106,8 @@ class LeaderFetcher:
         for key in [key for key in self._delayed if self.partitions[key].delayed_until_ms <= now_ms]:
             del self._delayed[key]
             self._changed[key] = None
+        if now_ms < self._throttled_until_ms and not self._has_work:
+            return
         self._truncate_without_epochs()
         if self._resets:
             self._request_offsets()
@@ -108,11 +119,16 @@ class LeaderFetcher:
         """When the next `tick` is due; None if nothing is scheduled."""
         if self._is_pending or self._endpoint is None:
             return None
-        if self._changed or self._removed or self._resets or self._session.partitions:
+        if self._has_work:
             return self._retry_at_ms
-        if not self._delayed:
-            return None
-        return max(self._retry_at_ms, min(self.partitions[key].delayed_until_ms for key in self._delayed))
+        times = [self.partitions[key].delayed_until_ms for key in self._delayed]
+        if self._throttled:
+            times.append(self._throttled_until_ms)
+        return max(self._retry_at_ms, min(times)) if times else None
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._changed or self._removed or self._resets or self._session.partitions)
 
     # --- Fetching
 
@@ -129,6 +145,7 @@ class LeaderFetcher:
 
     def _fetch(self) -> None:
         settings, session = self._context.settings, self._session
+        self._hold_throttled()
         changed, self._changed = self._changed, {}
         gone, self._removed = self._removed, {}
         forgotten: list[ForgottenTopic] = []
@@ -162,10 +179,24 @@ class LeaderFetcher:
         )
         self._send(request, self._fetched, None if version is None else version.fetch_request_version)
 
+    def _hold_throttled(self) -> None:
+        """Choose the partitions that are not fetched now because the quota is exceeded."""
+        throttled: dict[TopicPartition, None] = {}
+        if self._quota.is_exceeded:
+            throttled = {
+                key: None
+                for key, followed in self.partitions.items()
+                if followed.lag != 0 and self._quota.is_throttled(key)
+            }
+            self._throttled_until_ms = self._context.now_ms + self._context.settings.replica_fetch_backoff_ms
+        for key in throttled.keys() ^ self._throttled.keys():
+            self._changed[key] = None
+        self._throttled = throttled
+
     def _requested(self, followed: FollowedPartition) -> RequestedPartition | None:
         log = followed.partition.log
         key = followed.partition.topic_partition
-        if log is None or key in self._delayed or key in self._resets:
+        if log is None or key in self._delayed or key in self._resets or key in self._throttled:
             return None
         epoch = followed.last_fetched_epoch
         return RequestedPartition(
@@ -244,6 +275,8 @@ class LeaderFetcher:
                     # keeps an old high watermark.
                     self._session.failed()
                 followed.apply(data)
+                if self._quota.is_throttled(key):
+                    self._quota.record(len(data.records or b""))
             elif data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._resets[key] = FetchOffsetReset(followed)
             else:

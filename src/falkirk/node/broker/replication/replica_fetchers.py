@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
+    from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.protocol.topic_partition import TopicPartition
 
@@ -22,10 +23,12 @@ class ReplicaFetchers:
         self,
         context: ReplicationContext,
         outbound: OutboundConnections,
+        quota: ReplicationQuota,
         disk_failed: Callable[[HostedPartition, OSError], None],
     ) -> None:
         self._context = context
         self._outbound = outbound
+        self._quota = quota
         self._disk_failed = disk_failed
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._leaders: dict[TopicPartition, int] = {}
@@ -40,7 +43,7 @@ class ReplicaFetchers:
         fetcher = self._fetchers.get(leader_id)
         if fetcher is None:
             fetcher = self._fetchers[leader_id] = LeaderFetcher(
-                leader_id, self._context, self._outbound, self._disk_failed
+                leader_id, self._context, self._outbound, self._quota, self._disk_failed
             )
         fetcher.add(partition)
         self._leaders[key] = leader_id

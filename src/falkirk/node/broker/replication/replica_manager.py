@@ -17,6 +17,7 @@ from falkirk.node.broker.replication.record_deletions import RecordDeletions
 from falkirk.node.broker.replication.replica_changes import ReplicaChanges
 from falkirk.node.broker.replication.replica_fetchers import ReplicaFetchers
 from falkirk.node.broker.replication.replica_log_dirs import LogDirState, log_dir_of
+from falkirk.node.broker.replication.replication_quotas import ReplicationQuotas
 from falkirk.node.broker.replication.waits import Waits
 from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
@@ -48,7 +49,7 @@ class ReplicaManager:
     """Appends to and reads from the partitions of this broker, and keeps them as the image has them.
 
     Callers resolve topic ids and check authorizations. `done` is called exactly once, now or in a later step, unless
-    the broker stops. `logs` may be used once `is_started`.
+    the broker stops. `logs` may be used once `is_started`. `quotas`: the throttles.
     """
 
     logs: LogManager
@@ -63,12 +64,13 @@ class ReplicaManager:
         self.context = context
         self.partitions = HostedPartitions(context)
         self.is_started = False
+        self.quotas = ReplicationQuotas(context)
         self._waits = Waits(self.partitions.outcome)
         self._sender = AlterPartitionSender(context, open_channel("alter-partition"))
         self._assignments = DirectoryAssignments(context, open_channel("directory-assignments"))
-        self._futures = FutureReplicas(context, self._assignments, self.disk_failed)
+        self._futures = FutureReplicas(context, self._assignments, self.quotas.alter_log_dirs, self.disk_failed)
         self._moves = LogDirMoves(context, self.partitions, self._futures, log_dirs)
-        self._fetchers = ReplicaFetchers(context, outbound, self._disk_failed)
+        self._fetchers = ReplicaFetchers(context, outbound, self.quotas.follower, self._disk_failed)
         self._log_dirs = log_dirs
         self._changes = ReplicaChanges(
             context,
@@ -84,7 +86,7 @@ class ReplicaManager:
         )
         parts = (context, self.partitions, self._waits, self._disk_failed)
         self._appends = Appends(*parts)
-        self._fetches = Fetches(*parts)
+        self._fetches = Fetches(*parts, quota=self.quotas.leader)
         self._deletions = RecordDeletions(*parts)
         self._next_shrink_ms = context.now_ms
         self._shrinking: SlicedWork | None = None
