@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from tls_files import STORE_PASSWORD, Authority, chain, having, one_line, pem_file, pkcs12_file
 
+from falkirk.client.config import ClientConfig
 from falkirk.client.errors import ClientConfigError
 from falkirk.client.tls import client_context, server_context
 
@@ -172,3 +173,14 @@ def test_a_store_with_another_password_is_refused(tmp_path: Path) -> None:
     settings = {"ssl.keystore.location": str(store), "ssl.keystore.password": "wrong"}
     with pytest.raises(ClientConfigError, match=r"Failed to load SSL keystore .* of type JKS"):
         server_context(settings.get)
+
+
+def test_the_principal_of_a_client_is_its_login_its_certificate_or_anonymous() -> None:
+    authority = Authority()
+    keys = having(authority.issue(common_name="alice")) | authority.trusting()
+    over_tls = ClientConfig.from_properties({"security.protocol": "SSL"} | keys)
+    assert over_tls.principal.startswith("User:CN=alice,")
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="bob" password="secret";'
+    sasl = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
+    assert ClientConfig.from_properties(sasl | keys).principal == "User:bob"
+    assert ClientConfig().principal == "User:ANONYMOUS"

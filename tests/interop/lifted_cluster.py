@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from client_load import ClientLoads, client_loads
+from controller_security import SCRAM_USER, ControllerSecurity
 from falkirk_program import Ended, falkirk, log_dirs
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_node import BROKER
@@ -29,6 +30,15 @@ class Lifted:
 
     def lift(self, command: str) -> Ended:
         return falkirk("lift", command, self.file, "--json")
+
+    def check(self) -> dict[str, Any]:  # Any: a JSON document
+        """Run `lift check` with the connections of the file."""
+        document = yaml.safe_load(self.file.read_text())
+        words = ["--bootstrap-server", ",".join(document["bootstrap_servers"]), "--to", document["target"]]
+        for key in ("command_config", "controller_command_config"):
+            if key in document:
+                words += [f"--{key.replace('_', '-')}", str(self.file.parent / document[key])]
+        return falkirk("lift", "check", *words, "--json").document
 
     def events(self, ended: Ended) -> list[tuple[str | None, str]]:
         """The steps and events that a command printed."""
@@ -61,19 +71,30 @@ class Lifted:
 
 @contextmanager
 def under_load(
-    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], **fields: object
+    clusters: Clusters,
+    tmp_path: Path,
+    roles: Mapping[int, tuple[str, ...]],
+    *,
+    security: ControllerSecurity | None = None,
+    **fields: object,
 ) -> Iterator[Lifted]:
-    """A running cluster with clients that produce and consume; at the end they have lost nothing."""
-    cluster = clusters.new("4.3.1", roles, dynamic=True)
-    cluster.format()
+    """A running cluster with clients that produce and consume; at the end they have lost nothing.
+
+    With `security` the lift meets the brokers at their SCRAM listener. `fields`: more of the lift's file.
+    """
+    cluster = clusters.new("4.3.1", roles, dynamic=True, settings=None if security is None else security.of_nodes)
+    cluster.format(scram=[] if security is None else [SCRAM_USER])
     cluster.start()
     [port] = free_ports(1)
-    document = {
-        "bootstrap_servers": cluster.bootstrap_servers.split(","),
-        "target": "3.9",
-        "place": {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"},
-        **fields,
-    }
+    place = {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"}
+    document = {"bootstrap_servers": cluster.bootstrap_servers.split(","), "target": "3.9", "place": place, **fields}
+    if security is not None:
+        place["properties"] = security.of_extra
+        document["bootstrap_servers"] = cluster.scram_servers.split(",")
+        for key, properties in security.of_connections.items():
+            document[key] = f"{key}.properties"
+            text = "".join(f"{name}={value}\n" for name, value in properties.items())
+            (tmp_path / document[key]).write_text(text)
     file = tmp_path / "lift.yaml"
     file.write_text(yaml.safe_dump(document))
     brokers = sum(BROKER in each for each in roles.values())

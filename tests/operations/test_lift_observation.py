@@ -43,7 +43,10 @@ class Broker:
         match received.message():
             case DescribeClusterRequest():
                 broker = DescribeClusterBroker(1, self.endpoint.host, self.endpoint.port)
-                return DescribeClusterResponse(cluster_id="c", controller_id=1, brokers=[broker])
+                operations = 0 if received.message().include_cluster_authorized_operations else -1
+                return DescribeClusterResponse(
+                    cluster_id="c", controller_id=1, brokers=[broker], cluster_authorized_operations=operations
+                )
             case DescribeQuorumRequest():
                 return DescribeQuorumResponse(error_code=REFUSED)
             case DescribeConfigsRequest():
@@ -72,13 +75,15 @@ def observed(api_ranges, folder):
 
 def test_what_may_not_be_seen_is_listed_with_the_right_that_it_needs(tmp_path):
     seen = observed(RANGES, tmp_path)
-    assert {each.what: each.needs for each in seen.unseen} == {
-        "the quorum": "DESCRIBE on the cluster",
-        METADATA: "DESCRIBE on the cluster",
-        "the configs of node 1": "DESCRIBE_CONFIGS on the cluster",
-        "the states of groups": "DESCRIBE on the cluster or on each group",
+    describe = "DESCRIBE on CLUSTER kafka-cluster for User:ANONYMOUS, at the brokers"
+    assert {each.what: str(each.needs) for each in seen.unseen} == {
+        "the quorum": describe,
+        METADATA: describe,
+        "the configs of node 1": describe.replace("DESCRIBE", "DESCRIBE_CONFIGS"),
+        "the states of groups": describe,
     }
-    assert str(seen.unseen[0]).endswith("CLUSTER_AUTHORIZATION_FAILED (needs DESCRIBE on the cluster)")
+    assert str(seen.unseen[0]).endswith(f"CLUSTER_AUTHORIZATION_FAILED (needs {describe})")
+    assert list(map(str, seen.missing_rights)) == [describe]
     assert (seen.cluster_id, seen.quorum, seen.directory, seen.silent) == ("c", None, None, frozenset())
     assert [str(each.partition) for each in seen.lacking] == ["t-0"]
     assert list(tmp_path.iterdir()) == []

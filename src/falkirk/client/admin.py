@@ -8,7 +8,6 @@ async with AsyncAdmin(parse_servers("broker:9092"), ClientConfig()) as admin:
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
@@ -125,16 +124,19 @@ class AsyncAdmin:
         """Send a request to any bootstrap server; an error code in the response is left to the caller."""
         return await (await self.any_node()).request(message)
 
-    async def describe_cluster(self, *, include_fenced: bool = False) -> ClusterDescription:
+    async def describe_cluster(self, *, include_fenced: bool = False, with_rights: bool = False) -> ClusterDescription:
         """Return the brokers, or the controllers if the bootstrap servers are controllers.
 
-        `include_fenced`: fenced brokers, too; nodes before 4.0 do not list them.
+        `include_fenced`: fenced brokers, too; nodes before 4.0 do not list them. `with_rights`: the operations on the
+        cluster that this client is authorized for, too (KIP-430).
         """
         connection = await self.any_node()
         offered = (await connection.versions()).api_ranges
         if self.endpoint_type is EndpointType.BROKER and _DESCRIBE_CLUSTER not in offered:
             return await _describe_by_metadata(connection)
-        request = DescribeClusterRequest(endpoint_type=self.endpoint_type.value)
+        request = DescribeClusterRequest(
+            endpoint_type=self.endpoint_type.value, include_cluster_authorized_operations=with_rights
+        )
         request.include_fenced_brokers = (
             include_fenced
             and self.endpoint_type is EndpointType.BROKER
@@ -174,14 +176,25 @@ class AsyncAdmin:
 
     async def controller(self) -> NodeConnection:
         """Return the active controller, or the broker that forwards to it. Raises NoControllerError."""
-        cluster = await self.describe_cluster()
-        node = cluster.node(cluster.controller_id)
-        if node is not None:
-            return self.connection(node.endpoint)
+        is_of_controllers = self.endpoint_type is EndpointType.CONTROLLER
+        try:
+            cluster = await self.describe_cluster()
+        except NodeRefusedError as refusal:
+            # Controllers list themselves for ALTER on the cluster (KIP-919), and describe the quorum for DESCRIBE.
+            if not is_of_controllers or refusal.error_code != ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                raise
+        else:
+            node = cluster.node(cluster.controller_id)
+            if node is not None:
+                return self.connection(node.endpoint)
         # A controller of a lift leads without a registration, so that no node lists it; only a leader describes.
-        for endpoint in self._bootstrap if self.endpoint_type is EndpointType.CONTROLLER else ():
-            with suppress(ClientError):
+        for endpoint in self._bootstrap if is_of_controllers else ():
+            try:
                 await _describe_quorum(self.connection(endpoint))
+            except ClientError as error:
+                if isinstance(error, NodeRefusedError) and error.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                    raise
+            else:
                 return self.connection(endpoint)
         raise NoControllerError((await self.any_node()).endpoint)
 

@@ -28,12 +28,14 @@ class ClusterNode:
 class ClusterDescription:
     """Nodes by rising id. `controller_id`: the active controller, or the broker that forwards requests to it.
 
-    None for what the node does not know or is too old to report.
+    `authorized_operations`: on the cluster, one bit for each by its number in ACLs; 0 without DESCRIBE (KIP-430). None
+    for what the node does not know, is too old to report, or was not asked.
     """
 
     cluster_id: str | None
     controller_id: int | None
     nodes: tuple[ClusterNode, ...]
+    authorized_operations: int | None = None
 
     def node(self, node_id: int | None) -> ClusterNode | None:
         """Return a node; None if the cluster does not have it."""
@@ -55,6 +57,7 @@ class ClusterDescription:
             cluster_id=response.cluster_id,
             controller_id=_known(response.controller_id),
             nodes=tuple(sorted(nodes, key=lambda node: node.node_id)),
+            authorized_operations=_known(response.cluster_authorized_operations),
         )
 
     @classmethod
@@ -71,5 +74,5 @@ class ClusterDescription:
         )
 
 
-def _known(node_id: int) -> int | None:
-    return None if node_id < 0 else node_id
+def _known(number: int) -> int | None:
+    return None if number < 0 else number

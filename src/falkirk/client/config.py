@@ -30,12 +30,13 @@ AVOID_API_VERSIONS: Final = "avoid.api.versions"
 class ClientConfig:
     """Times are in ms. `avoided`: versions not to use although both sides have them, by API key.
 
-    `tls`: None for plain text; `login`: None without SASL.
+    `tls`: None for plain text; `login`: None without SASL; `certificate_name`: the name in the client's certificate.
     """
 
     client_id: str = "falkirk"
     tls: ssl.SSLContext | None = None
     login: Login | None = None
+    certificate_name: str | None = None
     request_timeout_ms: int = 30_000
     socket_connection_setup_timeout_ms: int = 10_000
     retry_backoff_ms: int = 100
@@ -50,6 +51,13 @@ class ClientConfig:
             request_timeout_ms=min(self.request_timeout_ms, timeout_ms),
             socket_connection_setup_timeout_ms=min(self.socket_connection_setup_timeout_ms, timeout_ms),
         )
+
+    @property
+    def principal(self) -> str:
+        """The client's principal as ACLs name it, where listeners map no names (ssl.principal.mapping.rules)."""
+        if self.login is not None:
+            return f"User:{self.login.name}"
+        return f"User:{self.certificate_name or 'ANONYMOUS'}"
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ClientConfig:
@@ -67,6 +75,7 @@ class ClientConfig:
             client_id=properties.get("client.id", default.client_id),
             tls=_tls(properties) if protocol.endswith("SSL") else None,
             login=_login(properties) if protocol.startswith("SASL") else None,
+            certificate_name=_certificate_name(properties) if protocol.endswith("SSL") else None,
             request_timeout_ms=_milliseconds(properties, "request.timeout.ms", default.request_timeout_ms),
             socket_connection_setup_timeout_ms=_milliseconds(
                 properties, "socket.connection.setup.timeout.ms", default.socket_connection_setup_timeout_ms
@@ -97,6 +106,13 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
     from falkirk.client.tls import client_context  # noqa: PLC0415
 
     return client_context(properties.get)
+
+
+def _certificate_name(properties: Mapping[str, str]) -> str | None:
+    from falkirk.client.key_store import read_key_store  # noqa: PLC0415 - late as above
+
+    key_pair = read_key_store(properties.get)
+    return None if key_pair is None else key_pair.name
 
 
 def _login(properties: Mapping[str, str]) -> Login:

@@ -15,6 +15,7 @@ from cryptography.x509 import load_der_x509_certificate, load_pem_x509_certifica
 
 from falkirk.client.errors import ClientConfigError
 from falkirk.client.java_key_store import MAGIC, JavaKeyStoreError, load_java_key_store
+from falkirk.client.x500_name import x500_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,11 @@ class KeyPair:
 
     pem: bytes = field(repr=False)
     password: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name in its own certificate. Raises ValueError for certificates that do not parse."""
+        return x500_name(load_pem_x509_certificates(self.pem)[0].subject.public_bytes())
 
 
 def read_key_store(settings: Settings) -> KeyPair | None:

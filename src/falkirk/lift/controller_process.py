@@ -28,7 +28,6 @@ from falkirk.storage.formatting.formatter import format_storage
 from falkirk.storage.meta_properties import parse_meta_properties
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.properties_file import format_property
-from falkirk.versions.release import Release, all_releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,12 +89,14 @@ class ControllerProcess:
         if self._home.exists() and {path.name for path in self._home.iterdir()} - {PROPERTIES, LOG, _PID, _DATA}:
             raise LiftError(f"{self._home}: the directory of falkirk's controller must be empty at the beginning")
         data.mkdir(parents=True, exist_ok=True)
-        properties = self._properties(data)
+        properties = controller_properties(self._place, self._bootstrap)
         text = b"".join(format_property(key, value) for key, value in properties.items())
+        # It may have passwords.
+        (self._home / PROPERTIES).touch(mode=0o600)
         (self._home / PROPERTIES).write_bytes(text)
         options = FormatOptions(cluster_id=self._cluster_id, release_version=self._level, no_initial_controllers=True)
         try:
-            request = format_request(self._release, properties, options)
+            request = format_request(self._place.run_as, properties, options)
             format_storage(request, PosixDisk(), random.SystemRandom(), time.time_ns() // 1_000_000)
         except (OperationError, FormatterError) as error:
             raise LiftError(f"falkirk's controller cannot be formatted: {error}") from error
@@ -148,31 +149,10 @@ class ControllerProcess:
     def _is_formatted(self) -> bool:
         return (self._home / _DATA / "meta.properties").exists()
 
-    @property
-    def _release(self) -> Release:
-        return all_releases()[-1] if self._place.release is None else Release.parse(self._place.release)
-
-    def _properties(self, data: Path) -> dict[str, str]:
-        name, endpoint = self._place.listener_name, self._place.endpoint
-        return {
-            **self._place.properties,
-            "process.roles": "controller",
-            "node.id": str(self._place.node_id),
-            "controller.listener.names": name,
-            "listeners": f"{name}://{endpoint}",
-            "advertised.listeners": f"{name}://{endpoint}",
-            "listener.security.protocol.map": self._place.properties.get(
-                "listener.security.protocol.map", f"{name}:PLAINTEXT"
-            ),
-            BOOTSTRAP_SERVERS: ",".join(map(str, self._bootstrap)),
-            "log.dirs": str(data),
-            "falkirk.lift": "true",
-        }
-
     def _spawn(self) -> int:
         """Start `falkirk serve` in a session of its own, so that a signal to this command does not reach it."""
         command = [sys.executable, "-m", "falkirk", "serve", str(self._home / PROPERTIES)]
-        command += ["--release", self._release.name]
+        command += ["--release", self._place.run_as.name]
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         files = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -203,6 +183,23 @@ class ControllerProcess:
     def _last_line(self) -> str:
         lines = (self._home / LOG).read_text(errors="replace").splitlines()
         return lines[-1] if lines else "it has logged nothing"
+
+
+def controller_properties(place: Place, bootstrap: Iterable[Endpoint]) -> dict[str, str]:
+    """Return the server.properties of falkirk's controller. `bootstrap`: where the cluster's own voters listen."""
+    name, endpoint = place.listener_name, place.endpoint
+    return {
+        "listener.security.protocol.map": f"{name}:PLAINTEXT",
+        **place.properties,
+        "process.roles": "controller",
+        "node.id": str(place.node_id),
+        "controller.listener.names": name,
+        "listeners": f"{name}://{endpoint}",
+        "advertised.listeners": f"{name}://{endpoint}",
+        BOOTSTRAP_SERVERS: ",".join(map(str, bootstrap)),
+        "log.dirs": str(Path(place.directory) / _DATA),
+        "falkirk.lift": "true",
+    }
 
 
 def _reaped(pid: int) -> bool:

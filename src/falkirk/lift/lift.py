@@ -22,6 +22,7 @@ from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import Entry, Journal, Originals, is_over
 from falkirk.lift.lifted_cluster import LiftedCluster, reported_level
 from falkirk.lift.lowering import Lowering
+from falkirk.lift.place_check import check_place
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.mirror.cluster_mirror import LiveSource
@@ -145,6 +146,7 @@ class Lift:
         self._refuse(checked)
         seen = checked.observation
         controllers = self._file.controllers or tuple(seen.quorum.voter_endpoints.values() if seen.quorum else ())
+        await check_place(self._file.place, seen.cluster_id, controllers, seen.configs)
         async with AsyncExitStack() as stack:
             features = (await self._brokers_admin(stack, _REQUEST_MS).newest_features()).finalized_features
             view = await self._quorum_access(stack, controllers).describe()
@@ -174,7 +176,11 @@ class Lift:
             return check_lift(observation, logs, self._target)
 
     def _refuse(self, checked: LiftCheck) -> None:
-        """Raise LiftError for what is in the way, for another way than this one, and for losses not accepted."""
+        """Raise LiftError for rights that are missing, what is in the way, another way, and losses not accepted."""
+        seen = checked.observation
+        missing = dict.fromkeys([*(each.needs for each in seen.unseen if each.needs), *seen.missing_rights])
+        if missing:
+            raise LiftError("\n".join(f"missing right: {right}" for right in missing))
         if checked.blockers:
             raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
         kind = None if checked.way is None else checked.way.kind

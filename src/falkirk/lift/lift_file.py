@@ -22,7 +22,7 @@ from falkirk.logdir.errors import TargetError
 from falkirk.logdir.target import Target, parse_target
 from falkirk.protocol.endpoint import Endpoint  # noqa: TC001 - the annotations of properties
 from falkirk.versions.errors import VersionsError
-from falkirk.versions.release import Release
+from falkirk.versions.release import Release, all_releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +54,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """The listener as host and port. Raises LiftFileError."""
         [endpoint] = _servers("place.listener", [self.listener])
         return endpoint
+
+    @property
+    def run_as(self) -> Release:
+        """The release as which it runs."""
+        return all_releases()[-1] if self.release is None else Release.parse(self.release)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,7 +1,8 @@
 """Measures how long no metadata write goes through: a request that creates nothing, again and again.
 
-A CreateTopics that only validates is answered by the active controller once every write before it is committed, and
-leaves no record. Source: KIP-4 (validateOnly).
+An UpdateFeatures that changes no feature and only validates is answered by the active controller once every write
+before it is committed, and leaves no record. It needs ALTER on the cluster, as changes of the voters do.
+Source: KIP-778.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import TYPE_CHECKING, Final, Self
 
 from falkirk.client.errors import ClientError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import CreateTopicsRequest, CreateTopicsResponse
-from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from falkirk.client.admin import AsyncAdmin
 
-TOPIC: Final = "falkirk-lift-probe"
+# Dry runs came with version 1.
+_VERSIONS: Final = SupportedRange(1, 2)
 _INTERVAL_S: Final = 0.25
 # Longer than the interval and a slow answer.
 _INTERRUPTION_S: Final = 0.5
@@ -74,11 +76,11 @@ class Probe:
         ]
 
     async def _run(self) -> None:
-        request = CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], timeout_ms=_TIMEOUT_MS, validate_only=True)
+        request = UpdateFeaturesRequest(timeout_ms=_TIMEOUT_MS, validate_only=True)
         while True:
             with contextlib.suppress(ClientError):
-                response = await self._admin.request(request)
-                assert isinstance(response, CreateTopicsResponse)
-                if all(topic.error_code not in _NOT_DECIDED for topic in response.topics):
+                response = await (await self._admin.any_node()).request(request, wanted=_VERSIONS)
+                assert isinstance(response, UpdateFeaturesResponse)
+                if response.error_code not in _NOT_DECIDED:
                     self._answered.append(time.monotonic())
             await asyncio.sleep(_INTERVAL_S)

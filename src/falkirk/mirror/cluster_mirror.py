@@ -13,18 +13,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
+from falkirk.client.cluster_description import ClusterDescription, ClusterNode
 from falkirk.client.config import ClientConfig
 from falkirk.client.errors import ConnectionFailedError, NoControllerError, NodeRefusedError, NoNodeReachedError
 from falkirk.client.event_loop import run
 from falkirk.mirror.errors import MirrorError
 from falkirk.mirror.mirrored_directory import MirroredDirectory
 from falkirk.mirror.topic_mirror import MOVED
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.partition_directory import GROUPS_TOPIC, TRANSACTIONS_TOPIC
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from falkirk.client.cluster_description import ClusterDescription
     from falkirk.client.connection import NodeConnection
     from falkirk.client.quorum_description import QuorumDescription
     from falkirk.protocol.endpoint import Endpoint
@@ -58,13 +59,17 @@ class LiveSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumLeader:
-    """The leader of the metadata log, and what it reports. `controllers`: those that listen, by rising id."""
+    """The leader of the metadata log, and what it reports. `controllers`: those that listen, by rising id.
+
+    `is_allowed_to_alter`: False if the controllers refuse ALTER on the cluster to this client.
+    """
 
     admin: AsyncAdmin
     connection: NodeConnection
     cluster_id: str
     controllers: ClusterDescription
     quorum: QuorumDescription
+    is_allowed_to_alter: bool = True
 
 
 class ClusterMirror:
@@ -102,7 +107,7 @@ class ClusterMirror:
             brokers = await stack.enter_async_context(source.brokers_admin())
         endpoints = source.controllers or await find_controllers(brokers)
         controllers = await stack.enter_async_context(source.controllers_admin(endpoints))
-        leader = await find_leader(controllers)
+        leader = await find_leader(controllers, brokers)
         if brokers is not None:
             await check_same_cluster(leader, brokers)
         if self._directory is None or self._directory.path.name != leader.cluster_id:
@@ -123,10 +128,20 @@ async def find_controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
     return found
 
 
-async def find_leader(controllers: AsyncAdmin) -> QuorumLeader:
-    """Return the quorum's leader, as the controllers report it. Raises ClientError, also NoControllerError."""
+async def find_leader(controllers: AsyncAdmin, brokers: AsyncAdmin | None = None) -> QuorumLeader:
+    """Return the quorum's leader, as the controllers report it. Raises ClientError, also NoControllerError.
+
+    Controllers list themselves only for ALTER on the cluster (KIP-919). Without it the voters are taken for all of
+    them, and `brokers` name the cluster.
+    """
     quorum = await controllers.describe_quorum()
-    cluster = await controllers.describe_cluster()
+    is_allowed_to_alter = True
+    try:
+        cluster = await controllers.describe_cluster()
+    except NodeRefusedError as refusal:
+        if brokers is None or refusal.error_code != ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            raise
+        is_allowed_to_alter, cluster = False, await _voters(quorum, brokers)
     leader, cluster_id = cluster.node(quorum.leader_id), cluster.cluster_id
     if leader is None:
         raise NoControllerError((await controllers.any_node()).endpoint)
@@ -137,6 +152,18 @@ async def find_leader(controllers: AsyncAdmin) -> QuorumLeader:
         cluster_id=cluster_id,
         controllers=cluster,
         quorum=quorum,
+        is_allowed_to_alter=is_allowed_to_alter,
+    )
+
+
+async def _voters(quorum: QuorumDescription, brokers: AsyncAdmin) -> ClusterDescription:
+    return ClusterDescription(
+        cluster_id=(await brokers.describe_cluster()).cluster_id,
+        controller_id=quorum.leader_id,
+        nodes=tuple(
+            ClusterNode(node_id=node_id, endpoint=endpoint)
+            for node_id, endpoint in sorted(quorum.voter_endpoints.items())
+        ),
     )
 
 

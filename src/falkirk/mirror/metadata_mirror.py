@@ -66,6 +66,19 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
             return
 
 
+async def check_fetch_allowed(node: NodeConnection, cluster_id: str) -> None:
+    """Raise NodeRefusedError if this client may not fetch the metadata log from a controller, leader or not.
+
+    The request names a snapshot that no node has, so that nothing is sent. Raises ClientError, too.
+    """
+    nothing = PartitionSnapshot(snapshot_id=RequestedSnapshot(end_offset=0, epoch=0))
+    request = FetchSnapshotRequest(cluster_id=cluster_id, topics=[TopicSnapshot(name=TOPIC, partitions=[nothing])])
+    response = await node.request(request, is_idempotent=True)
+    assert isinstance(response, FetchSnapshotResponse)
+    if response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        raise NodeRefusedError(node.endpoint, "FetchSnapshot", response.error_code)
+
+
 async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> PartitionData:
     requested = FetchPartition(
         partition=0,

@@ -108,7 +108,11 @@ class LiftCheck:
                 for each in logs.transactions
             ],
             "way": None if self.way is None else self.way.as_json(),
-            "unseen": [{"what": each.what, "reason": each.reason, "needs": each.needs} for each in seen.unseen],
+            "unseen": [
+                {"what": each.what, "reason": each.reason, "needs": None if each.needs is None else str(each.needs)}
+                for each in seen.unseen
+            ],
+            "missing_rights": [str(each) for each in seen.missing_rights],
             "directory": None if seen.directory is None else str(seen.directory),
         }
 

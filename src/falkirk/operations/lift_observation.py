@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ClientError, NodeRefusedError
 from falkirk.client.groups.listing import list_groups
 from falkirk.client.node_configs import lacking_partitions, node_configs
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.mirror.cluster_mirror import check_same_cluster, find_controllers, find_leader
 from falkirk.mirror.errors import MirrorError
 from falkirk.mirror.mirrored_directory import MirroredDirectory
 from falkirk.operations.errors import OperationError
+from falkirk.operations.lift_rights import BROKERS, CONTROLLERS, Right, missing_at_brokers
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.partition_directory import GROUPS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from falkirk.versions.negotiation import UnsupportedApiError
@@ -36,9 +38,8 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
 
 METADATA: Final = "the metadata log"
-_CONFIGS_RIGHT: Final = "DESCRIBE_CONFIGS on the cluster"
-_QUORUM_RIGHT: Final = "DESCRIBE on the cluster"
-_METADATA_RIGHT: Final = "CLUSTER_ACTION on the cluster"
+
+
 _REFUSALS: Final = frozenset({ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 
 
@@ -48,7 +49,7 @@ class Unseen:
 
     what: str
     reason: str
-    needs: str | None = None
+    needs: Right | None = None
 
     def __str__(self) -> str:
         return f"{self.what}: {self.reason}" + (f" (needs {self.needs})" if self.needs else "")
@@ -60,7 +61,8 @@ class Observation:
 
     `brokers`: those that are registered, fenced ones too; `controllers`: those that listen. `answers` and `configs` are
     by node id; a node that does not answer has its error. `configs` have no defaults, and None for secrets.
-    `directory`: the mirrored logs, None if the metadata log could not be read.
+    `directory`: the mirrored logs, None if the metadata log could not be read. `missing_rights`: what changes of the
+    cluster would need besides.
     """
 
     cluster_id: str
@@ -74,6 +76,7 @@ class Observation:
     lacking: tuple[LackingPartition, ...] = ()
     directory: Path | None = None
     unseen: tuple[Unseen, ...] = ()
+    missing_rights: tuple[Right, ...] = ()
 
     @property
     def silent(self) -> frozenset[int]:
@@ -101,10 +104,12 @@ class _Observer:
         self._brokers = brokers
         self._notice = notice
         self._unseen: list[Unseen] = []
+        self._missing: list[Right] = []
 
     async def observe(self, stack: AsyncExitStack, folder: Path) -> Observation:
         self._notice("asking the brokers")
-        cluster = await self._brokers.describe_cluster(include_fenced=True)
+        cluster = await self._brokers.describe_cluster(include_fenced=True, with_rights=True)
+        self._missing += missing_at_brokers(cluster, self._brokers.config.principal)
         quorum = await self._quorum()
         leader = await self._leader(stack)
         directory = None if leader is None else await self._mirror(leader, folder)
@@ -130,6 +135,7 @@ class _Observer:
             lacking=await lacking_partitions(await self._brokers.any_node()),
             directory=directory,
             unseen=tuple(self._unseen),
+            missing_rights=tuple(self._missing),
         )
 
     async def _quorum(self) -> QuorumDescription | None:
@@ -138,22 +144,25 @@ class _Observer:
         except UnsupportedApiError as old:
             raise OperationError(f"{old.node}: the cluster has no KRaft quorum: it runs on ZooKeeper") from old
         except ClientError as error:
-            self._cannot_see("the quorum", error, needs=_QUORUM_RIGHT)
+            self._cannot_see("the quorum", error, AclOperation.DESCRIBE)
             return None
 
     async def _leader(self, stack: AsyncExitStack) -> QuorumLeader | None:
         """Return the quorum's leader; None if nobody tells where it listens, or it does not answer there."""
         self._notice("asking the controllers")
-        named = self._source.controllers
+        named, nodes = self._source.controllers, BROKERS
         try:
             endpoints = named or await find_controllers(self._brokers)
+            nodes = CONTROLLERS
             controllers = await stack.enter_async_context(self._source.controllers_admin(endpoints))
-            leader = await find_leader(controllers)
+            leader = await find_leader(controllers, self._brokers)
         except (ClientError, MirrorError) as error:
             if named and not isinstance(error, NodeRefusedError):
                 raise
-            self._cannot_see(METADATA, error, needs=_QUORUM_RIGHT)
+            self._cannot_see(METADATA, error, AclOperation.DESCRIBE, nodes=nodes)
             return None
+        if not leader.is_allowed_to_alter:
+            self._missing.append(self._right(AclOperation.ALTER, nodes=CONTROLLERS))
         await check_same_cluster(leader, self._brokers)
         return leader
 
@@ -165,12 +174,12 @@ class _Observer:
             try:
                 await directory.fetch_topics(self._brokers, (topic,))
             except (ClientError, MirrorError) as error:
-                self._cannot_see(topic, error, needs=f"READ and DESCRIBE on topic {topic}")
+                self._cannot_see(topic, error, AclOperation.READ, topic=topic)
         self._notice(f"reading {METADATA}")
         try:
             await directory.fetch_metadata(leader.connection, leader.quorum)
         except (ClientError, MirrorError) as error:
-            self._cannot_see(METADATA, error, needs=_METADATA_RIGHT)
+            self._cannot_see(METADATA, error, AclOperation.CLUSTER_ACTION, nodes=CONTROLLERS)
             return None
         return directory.path
 
@@ -185,18 +194,27 @@ class _Observer:
         try:
             return node.node_id, versions, await node_configs(connection, node.node_id)
         except (ClientError, UnsupportedApiError) as refusal:
-            self._cannot_see(f"the configs of node {node.node_id}", refusal, needs=_CONFIGS_RIGHT)
+            nodes = BROKERS if admin is self._brokers else CONTROLLERS
+            what = f"the configs of node {node.node_id}"
+            self._cannot_see(what, refusal, AclOperation.DESCRIBE_CONFIGS, nodes=nodes)
             return node.node_id, versions, None
 
     async def _groups(self) -> tuple[GroupListing, ...]:
         try:
             return tuple(await list_groups(self._brokers))
         except ClientError as error:
-            self._cannot_see("the states of groups", error, needs="DESCRIBE on the cluster or on each group")
+            self._cannot_see("the states of groups", error, AclOperation.DESCRIBE)
             return ()
 
-    def _cannot_see(self, what: str, error: Exception, *, needs: str) -> None:
+    def _cannot_see(
+        self, what: str, error: Exception, operation: AclOperation, *, nodes: str = BROKERS, topic: str | None = None
+    ) -> None:
         is_refused = isinstance(error, NodeRefusedError) and error.error_code in _REFUSALS
-        self._unseen.append(
-            Unseen(what=what, reason=str(error).replace("\n", "; "), needs=needs if is_refused else None)
-        )
+        needs = self._right(operation, nodes=nodes, topic=topic) if is_refused else None
+        self._unseen.append(Unseen(what=what, reason=str(error).replace("\n", "; "), needs=needs))
+
+    def _right(self, operation: AclOperation, *, nodes: str, topic: str | None = None) -> Right:
+        source = self._source
+        config = source.config if nodes == BROKERS else source.controller_config or source.config
+        right = Right(operation=operation, principal=config.principal, nodes=nodes)
+        return right if topic is None else replace(right, resource_type=ResourceType.TOPIC, resource_name=topic)

@@ -22,7 +22,11 @@ def read_node_properties(file: Path, overrides: Mapping[str, str] | None = None)
 
     Raises OSError and CorruptFileError for the file itself, ConfigError naming the key whose variable has no value.
     """
-    properties = parse_properties(file.read_bytes(), file=str(file)).as_dict() | dict(overrides or {})
+    return resolved_properties(parse_properties(file.read_bytes(), file=str(file)).as_dict() | dict(overrides or {}))
+
+
+def resolved_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with the values of their variables. Raises ConfigError as `read_node_properties`."""
     return with_values(properties, read_providers(properties), _value)
 
 

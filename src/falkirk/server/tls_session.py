@@ -12,7 +12,7 @@ from typing import Final
 
 from cryptography.x509 import load_der_x509_certificate
 
-from falkirk.server.x500_name import x500_name
+from falkirk.client.x500_name import x500_name
 
 _HANDSHAKE: Final = 0x16
 _READ_BYTES: Final = 256 * 1024

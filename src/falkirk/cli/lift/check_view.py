@@ -38,6 +38,7 @@ class CheckView:
         yield from self._groups()
         yield from self._way()
         yield from listed("Not seen", found.observation.unseen)
+        yield from listed("Missing for `falkirk lift run`", found.observation.missing_rights)
         if self.is_kept and found.observation.directory is not None:
             yield f"Fetched logs: {found.observation.directory}"
 

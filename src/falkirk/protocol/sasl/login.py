@@ -36,6 +36,11 @@ class Login:
         """Show the mechanism alone."""
         return f"Login({self.mechanism})"
 
+    @property
+    def name(self) -> str:
+        """The user's name, or the id of a delegation token."""
+        return self.secret.name if isinstance(self.secret, ScramPassword) else self.secret[0]
+
     def start(self, random: Chance) -> SaslClient:
         """Begin an exchange."""
         if isinstance(self.secret, ScramPassword):

@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.server.x500_name import x500_name
+from falkirk.client.x500_name import x500_name
 
 
 def written(*attributes: NameAttribute) -> str:
