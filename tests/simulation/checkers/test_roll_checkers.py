@@ -144,11 +144,17 @@ class Talk:
         self.client = Connection(role=Role.CLIENT, client_id="client")
 
     def ask(self, request, version, response) -> None:
-        correlation_id, data = self.client.send_request(request, version)
+        self.send(request, version)
+        self.answer(response, version)
+
+    def send(self, request, version) -> None:
+        self.correlation_id, data = self.client.send_request(request, version)
         for byte in data:
             self.watch.sent(self.conversation, bytes([byte]), is_request=True)
+
+    def answer(self, response, version) -> None:
         body = encode(response, version)
-        head = correlation_id.to_bytes(4)
+        head = self.correlation_id.to_bytes(4)
         if not isinstance(response, ApiVersionsResponse) and version >= 9:
             head += b"\0"
         self.watch.sent(self.conversation, (len(head) + len(body)).to_bytes(4) + head + body, is_request=False)
@@ -186,3 +192,13 @@ def test_an_epoch_that_falls_or_has_other_levels_is_told():
         Talk(checker).negotiate(8, epoch=9, level=20)
     directory_ids[1] = b"2" * 16  # a new disk
     Talk(checker).negotiate(8, epoch=8)
+
+
+def test_a_response_that_waited_behind_others_may_have_an_older_epoch():
+    checker = ReportedEpochNeverFalls({1: b"1" * 16})
+    first, second = Talk(checker), Talk(checker)
+    first.send(ApiVersionsRequest(), 3)
+    second.negotiate(8, epoch=9)
+    first.answer(ApiVersionsResponse(finalized_features_epoch=8), 3)
+    with pytest.raises(InvariantViolatedError, match="tells epoch 8, it told 9"):
+        first.negotiate(8, epoch=8)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 class AnswersWereNegotiated(Checker):
     """Ranges change with levels and releases; a client must send ApiVersions again before it uses the new ones."""
 
-    def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
+    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+        """Check nothing."""
+
+    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
         """Check nothing."""
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:

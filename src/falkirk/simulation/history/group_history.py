@@ -28,6 +28,13 @@ class GroupPartition(NamedTuple):
     partition: TopicPartition
 
 
+class Generation(NamedTuple):
+    """A generation of a group of the classic protocol."""
+
+    group_id: str
+    number: int
+
+
 @dataclass(slots=True)
 class Commits:
     """`acked`: the last offset that was acknowledged; `unknown`: offsets whose commits had no answer."""
@@ -56,8 +63,8 @@ class GroupHistory:
         self.mixed = 0
         self._data = data
         self._next = 0
-        # By group and generation: the level of a feature that the group leader chose.
-        self._levels: dict[str, dict[int, int]] = {}
+        # The level of a feature that the group leader chose.
+        self._levels: dict[Generation, int] = {}
         self._holdings: dict[str, dict[str, Holding]] = {}
 
     def next_offset(self, key: GroupPartition) -> int:
@@ -113,17 +120,20 @@ class GroupHistory:
     @property
     def highest_level(self) -> int:
         """Return the highest level of a feature that any group reached."""
-        return max((level for levels in self._levels.values() for level in levels.values()), default=0)
+        return max(self._levels.values(), default=0)
 
-    def record_level(self, group_id: str, generation: int, level: int, member: str) -> None:
-        """Record the level at which a member runs; a generation's level is never below that of an earlier one."""
-        levels = self._levels.setdefault(group_id, {})
-        decided = levels.setdefault(generation, level)
-        highest = max((each for number, each in levels.items() if number <= generation), default=level)
-        if level != decided or level < highest:
+    def record_level(self, generation: Generation, member: str, *, before: int, level: int) -> None:
+        """Record the level at which a member, which ran at another one before, is to run.
+
+        All members of a generation have the same level, and none falls. A group that has lost all its members has lost
+        its level, too: a client that is then the first to join knows what its broker does, which may be out of date.
+        """
+        others = self._levels.setdefault(generation, level)
+        if level != others or level < before:
             raise InvariantViolatedError(
                 "LevelsOfGroupsNeverFall",
-                f"{member} is told level {level} in generation {generation} of {group_id}, others were at {highest}",
+                f"{member} is told level {level} in generation {generation.number} of {generation.group_id}, "
+                f"it was at {before}, others at {others}",
             )
 
     def _is_lossy(self, group_id: str) -> bool:

@@ -19,9 +19,12 @@ _API_VERSIONS: Final = 18
 
 
 class WireChecker(Protocol):
-    """Called with each response as it leaves the server; `server`: host and listener."""
+    """Called with each response as it leaves the server."""
 
-    def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
+    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+        """Handle an ApiVersions request as it leaves the client."""
+
+    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
         """Handle an ApiVersions response."""
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
@@ -30,7 +33,10 @@ class WireChecker(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Conversation:
-    """One connection. `ranges`: lowest and highest version by API key, None before the first ApiVersions response."""
+    """One connection. `server`: host and listener.
+
+    `ranges`: lowest and highest version by API key, None before the first ApiVersions response.
+    """
 
     client: str
     server: tuple[str, str]
@@ -51,11 +57,15 @@ class WireWatch:
             if is_request:
                 api_key, version, correlation_id = _REQUEST.unpack_from(frame)
                 conversation.requested[correlation_id] = (api_key, version)
+                if api_key == _API_VERSIONS:
+                    for checker in self._checkers:
+                        checker.requested(conversation, correlation_id)
             else:
                 self._answered(conversation, frame)
 
     def _answered(self, conversation: Conversation, frame: bytes) -> None:
-        requested = conversation.requested.pop(_SIZE.unpack_from(frame)[0], None)
+        (correlation_id,) = _SIZE.unpack_from(frame)
+        requested = conversation.requested.pop(correlation_id, None)
         if requested is None:
             return
         api_key, version = requested
@@ -69,7 +79,7 @@ class WireWatch:
         if not is_refused:
             conversation.ranges = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
             for checker in self._checkers:
-                checker.negotiated(conversation.server, response)
+                checker.negotiated(conversation, correlation_id, response)
 
 
 def _frames(buffer: bytearray, data: bytes) -> Iterator[bytes]:

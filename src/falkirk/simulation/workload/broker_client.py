@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 REQUEST_TIMEOUT_MS: Final = 3000
 _REFRESH_MS: Final = 100
 _METADATA_AGE_MS_MAX: Final = 2000
-# The oldest versions used here: they have batches of magic 2, offsets by timestamp, and topic ids.
-_LOWEST: Final[Mapping[int, int]] = {0: 3, 1: 4, 2: 1, 3: 10, 8: 2, 9: 1}
+# The oldest versions used here: they have batches of magic 2, offsets by timestamp, topic ids, and finalized features.
+_LOWEST: Final[Mapping[int, int]] = {0: 3, 1: 4, 2: 1, 3: 10, 8: 2, 9: 1, 18: 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ from falkirk.protocol.messages.offset_fetch_request import (
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import random_uuid, uuid_text
-from falkirk.simulation.history.group_history import GroupPartition, Holding
+from falkirk.simulation.history.group_history import Generation, GroupPartition, Holding
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.plans.group_plan import (
     CLASSIC,
@@ -67,6 +67,7 @@ _FIRST_WITH_MEMBER_EPOCHS: Final = 9
 _OFFSET_FETCH: Final = 9
 _FIRST_WITH_BATCHES: Final = 4
 _FIRST_WITH_GROUPS: Final = 8
+_LEVELS: Final = SupportedRange(0, 1)
 _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
 _POLL_INTERVAL_MS: Final = 300
@@ -171,9 +172,7 @@ class GroupMember(BrokerClient):
         self._fetched = frozenset()
         self._sure_until_ms = 0
         # A new client does not know the level of its group.
-        self._level = None
-        if self._plan.feature is not None:
-            self._level = FeatureLevel(self._plan.feature, SupportedRange(0, 1))
+        self._level = None if self._plan.feature is None else FeatureLevel(self._plan.feature, _LEVELS)
         if self._protocol == CLASSIC:
             settings = ClassicSettings(
                 group_id=self._plan.group_id,
@@ -231,8 +230,11 @@ class GroupMember(BrokerClient):
 
     def _on_assignment(self, assignment: ConsumerProtocolAssignment) -> None:
         if self._level is not None and assignment.user_data is not None:
+            before, decided = self._level.level, FeatureLevel("", _LEVELS)
+            decided.apply(assignment.user_data)
             self._level.apply(assignment.user_data)
-            self._history.record_level(self._plan.group_id, self._membership.epoch, self._level.level, self.name)
+            generation = Generation(self._plan.group_id, self._membership.epoch)
+            self._history.record_level(generation, self.name, before=before, level=decided.level)
 
     def _poll(self) -> None:
         """Request the finalized features from any broker, which may know less than another one has reported."""

@@ -26,9 +26,12 @@ class ReportedFeaturesAreTrue(ZooKeeperChecker):
         # By process: which of the writes it has told last.
         self._reported: dict[tuple[str, int], int] = {}
 
-    def negotiated(self, server: tuple[str, str], response: ApiVersionsResponse) -> None:
+    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+        """Check nothing."""
+
+    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
         """Find the advertised features among those written."""
-        machine = self._machines[server[0]]
+        machine = self._machines[conversation.server[0]]
         process = machine.name, machine.host.starts
         epoch, reported = response.finalized_features_epoch, _levels(response)
         if epoch < 0:
