@@ -63,6 +63,10 @@ class Log:
     def end_offset(self) -> int:
         return len(self.epochs)
 
+    @property
+    def last_epoch(self) -> int:
+        return self.epochs[-1] if self.epochs else 0
+
     def batches(self, from_offset: int, to_offset: int) -> list[RecordBatch]:
         made = []
         for offset in range(from_offset, to_offset):
@@ -153,6 +157,13 @@ def test_a_leader_without_a_majority():
     checker.after_step(Replica(2, log=Log(1, 3)))
     checker.after_step(Replica(1, leading(2, voters), Log(1, 3)))
     assert "only [1] have the log up to there" in violation(checker, Replica(1, leading(3, voters), Log(1, 3, 3)))
+
+
+def test_a_log_that_has_diverged_is_not_part_of_a_majority():
+    voters = dict.fromkeys((1, 2, 3), ZERO_UUID)
+    checker = MajorityReachedHighWatermark({})
+    checker.after_step(Replica(2, log=Log(1, 2, 2)))
+    assert "only [1] have" in violation(checker, Replica(1, leading(3, voters), Log(1, 3, 3)))
 
 
 def test_a_voter_with_a_new_disk_is_another_voter():

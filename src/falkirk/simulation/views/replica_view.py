@@ -66,6 +66,11 @@ class LogView(Protocol):
         ...
 
     @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, or of the snapshot that the log follows."""
+        ...
+
+    @property
     def latest_snapshot(self) -> OffsetAndEpoch | None:
         """The newest complete snapshot."""
         ...
