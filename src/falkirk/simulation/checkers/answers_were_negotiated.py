@@ -17,7 +17,7 @@ class AnswersWereNegotiated(Checker):
     def requested(self, conversation: Conversation, correlation_id: int) -> None:
         """Check nothing."""
 
-    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
+    def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, correlation_id: int) -> None:
         """Check nothing."""
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class MajorityReachedHighWatermark(Checker):
     """When a leader raises the highest high watermark so far, the logs of a majority of the voters reach it.
 
-    A log reaches it that is as long and ends in the epoch of the last committed record or in a later one; a log that ends
+    A log reaches it that is as long and ends in the epoch of the last committed record or in a later one; one that ends
     in an earlier epoch has diverged.
     The voters are those in force when the high watermark rose: the same step may have appended a new set.
     A replica that is down counts with its last known disk: a crash loses nothing that was synced. A voter is a node

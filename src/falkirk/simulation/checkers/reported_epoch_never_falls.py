@@ -36,7 +36,7 @@ class ReportedEpochNeverFalls(Checker):
         """Remember what the node has advertised so far."""
         self._least[conversation, correlation_id] = max(self._of(conversation), default=-1)
 
-    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
+    def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, correlation_id: int) -> None:
         """Compare with what the node advertised before the request."""
         least = self._least.pop((conversation, correlation_id))
         epoch = response.finalized_features_epoch

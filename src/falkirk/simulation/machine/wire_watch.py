@@ -24,7 +24,7 @@ class WireChecker(Protocol):
     def requested(self, conversation: Conversation, correlation_id: int) -> None:
         """Handle an ApiVersions request as it leaves the client."""
 
-    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
+    def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, correlation_id: int) -> None:
         """Handle an ApiVersions response."""
 
     def answered(self, conversation: Conversation, api_key: int, version: int) -> None:
@@ -79,7 +79,7 @@ class WireWatch:
         if not is_refused:
             conversation.ranges = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
             for checker in self._checkers:
-                checker.negotiated(conversation, correlation_id, response)
+                checker.negotiated(conversation, response, correlation_id)
 
 
 def _frames(buffer: bytearray, data: bytes) -> Iterator[bytes]:

@@ -29,7 +29,7 @@ class ReportedFeaturesAreTrue(ZooKeeperChecker):
     def requested(self, conversation: Conversation, correlation_id: int) -> None:
         """Check nothing."""
 
-    def negotiated(self, conversation: Conversation, correlation_id: int, response: ApiVersionsResponse) -> None:
+    def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, _: int) -> None:
         """Find the advertised features among those written."""
         machine = self._machines[conversation.server[0]]
         process = machine.name, machine.host.starts
