@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class AnswersWereNegotiated(Checker):
     """Ranges change with levels and releases; a client must send ApiVersions again before it uses the new ones."""
 
-    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+    def negotiating(self, conversation: Conversation, correlation_id: int) -> None:
         """Check nothing."""
 
     def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, correlation_id: int) -> None:

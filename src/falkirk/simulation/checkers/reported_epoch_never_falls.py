@@ -32,7 +32,7 @@ class ReportedEpochNeverFalls(Checker):
         # By request without a response: the highest epoch that was reported before it.
         self._least: dict[tuple[Conversation, int], int] = {}
 
-    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+    def negotiating(self, conversation: Conversation, correlation_id: int) -> None:
         """Remember what the node has advertised so far."""
         self._least[conversation, correlation_id] = max(self._of(conversation), default=-1)
 

@@ -21,7 +21,7 @@ _API_VERSIONS: Final = 18
 class WireChecker(Protocol):
     """Called with each response as it leaves the server."""
 
-    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+    def negotiating(self, conversation: Conversation, correlation_id: int) -> None:
         """Handle an ApiVersions request as it leaves the client."""
 
     def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, correlation_id: int) -> None:
@@ -59,7 +59,7 @@ class WireWatch:
                 conversation.requested[correlation_id] = (api_key, version)
                 if api_key == _API_VERSIONS:
                     for checker in self._checkers:
-                        checker.requested(conversation, correlation_id)
+                        checker.negotiating(conversation, correlation_id)
             else:
                 self._answered(conversation, frame)
 

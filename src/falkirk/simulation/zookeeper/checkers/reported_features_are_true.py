@@ -26,7 +26,7 @@ class ReportedFeaturesAreTrue(ZooKeeperChecker):
         # By process: which of the writes it has told last.
         self._reported: dict[tuple[str, int], int] = {}
 
-    def requested(self, conversation: Conversation, correlation_id: int) -> None:
+    def negotiating(self, conversation: Conversation, correlation_id: int) -> None:
         """Check nothing."""
 
     def negotiated(self, conversation: Conversation, response: ApiVersionsResponse, _: int) -> None:
