@@ -1,10 +1,10 @@
-"""Three nodes of falkirk, each a process: `falkirk serve` in the directories that `falkirk storage format` made."""
+"""Nodes, each a process, in the directories that `falkirk storage format` made; those here run `falkirk serve`."""
 
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +23,9 @@ class NodeError(Exception):
 class Node:
     """A combined node with two disks. Paths are relative to the folder of the cluster."""
 
+    # What the process ends with when it is asked to.
+    stopped_status = 0
+
     def __init__(self, folder: Path, node_id: int, broker_port: int, controller_port: int) -> None:
         self.node_id = node_id
         self.broker_address = f"{HOST}:{broker_port}"
@@ -35,7 +38,11 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_leaving = False
 
-    def write_properties(self, voters: str) -> None:
+    def quorum_property(self, nodes: Sequence["Node"]) -> str:
+        """Return the property that tells where the controllers are."""
+        return "controller.quorum.voters=" + ",".join(f"{node.node_id}@{node.controller_address}" for node in nodes)
+
+    def write_properties(self, nodes: Sequence["Node"]) -> None:
         """Write the properties as an operator would."""
         (self._folder / self.home).mkdir()
         lines = (
@@ -43,7 +50,7 @@ class Node:
             f"node.id={self.node_id}",
             f"listeners=PLAINTEXT://{self.broker_address},CONTROLLER://{self.controller_address}",
             "controller.listener.names=CONTROLLER",
-            f"controller.quorum.voters={voters}",
+            self.quorum_property(nodes),
             f"log.dirs={','.join(self.disks)}",
             "min.insync.replicas=2",
             "offsets.topic.num.partitions=4",
@@ -51,16 +58,20 @@ class Node:
         )
         (self._folder / self.properties).write_text("\n".join(lines) + "\n")
 
-    def serve_command(self, release: str) -> tuple[str, ...]:
-        """Return the words after `falkirk` that start it as a release."""
-        return ("serve", self.properties, "--release", release)
+    def command(self, release: str) -> list[str]:
+        """Return the command that starts it as a release."""
+        return [str(FALKIRK), "serve", self.properties, "--release", release]
+
+    def shown_command(self, release: str) -> list[str]:
+        """Return the command as an operator types it."""
+        return ["falkirk", *self.command(release)[1:]]
 
     def start(self, release: str) -> None:
         """Start it in the demo's process group, so that what ends the terminal ends it too."""
         self._is_leaving = False
         with self._log.open("ab") as log, _uninterrupted():
             self._process = subprocess.Popen(
-                [FALKIRK, *self.serve_command(release)],
+                self.command(release),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -90,7 +101,7 @@ class Node:
             status = self._process.wait(_STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             raise NodeError(f"node {self.node_id} did not stop within {_STOP_TIMEOUT_S} s") from error
-        if status != 0:
+        if status != self.stopped_status:
             raise NodeError(self._last_words(status))
         self._process = None
 
@@ -109,13 +120,12 @@ class Node:
 class Nodes:
     """The cluster. A `with` block: at its end, however it comes, no node runs."""
 
-    def __init__(self, folder: Path, count: int) -> None:
-        ports = iter(_free_ports(2 * count))
-        self.nodes = [Node(folder, node_id, next(ports), next(ports)) for node_id in range(1, count + 1)]
+    def __init__(self, folder: Path, count: int, kind: type[Node] = Node) -> None:
+        ports = iter(free_ports(2 * count))
+        self.nodes = [kind(folder, node_id, next(ports), next(ports)) for node_id in range(1, count + 1)]
         self.bootstrap_servers = ",".join(node.broker_address for node in self.nodes)
-        voters = ",".join(f"{node.node_id}@{node.controller_address}" for node in self.nodes)
         for node in self.nodes:
-            node.write_properties(voters)
+            node.write_properties(self.nodes)
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +163,8 @@ def _uninterrupted() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports that were free a moment ago."""
     with ExitStack() as sockets:
         made = [sockets.enter_context(socket.socket()) for _ in range(count)]
         for each in made:

@@ -2,7 +2,8 @@
 
 Every command is the installed program itself, printed as an operator would type it; each must end with the exit status
 that is written beside it here. Nodes are processes of their own, and none outlives the demo, however it ends.
-The last part needs Java 17; without it, it is left out with a message.
+Then real Kafka 4.3.1 does the same, by `falkirk lift`. That and the tables need Java 17, real Kafka also Maven; what
+cannot be played is left out with a message.
 """
 
 import gzip
@@ -10,30 +11,27 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from confluent_kafka import KafkaException
 from confluent_kafka import admin as ck_admin
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 import group
-from clients import PARTITIONS, LoadError, Loads
+import real_kafka
+from clients import LoadError
 from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.spark.session import check_java
-from group import Group
-from nodes import ENDING_SIGNALS, FALKIRK, NodeError, Nodes
+from nodes import ENDING_SIGNALS, FALKIRK, NodeError
+from stage import BLOCKED, DONE, NODES, PATIENCE_S, POLL_S, WOULD_LOSE, DemoError, LeftOutError, Stage, Step
 
 HERE = Path(__file__).resolve().parent
 # A stopped node of real Kafka 4.3.1, and lines of its request logger with old and new clients.
@@ -41,129 +39,10 @@ ARCHIVE = HERE / "data" / "cluster-4.3.1.tar.gz"
 REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
 # Where the report stays when the demo is over.
 OUT = HERE.parent / "demo-out"
-NODES = 3
 FROM, TO = "4.3", "3.9"
 ORDERS = 400
 # Spark runs for seconds: what Java's optimizing compiler takes is more than what it gives.
 SPARK_OPTIONS = ("--spark-conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
-DONE, BLOCKED, WOULD_LOSE = 0, 1, 3
-_POLL_S = 0.2
-_PATIENCE_S = 90
-
-
-class DemoError(Exception):
-    """A step did not end as it must."""
-
-
-class Stage:
-    """The folder of the demo, the cluster, its clients, and the screen."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder = folder
-        self.console = Console(highlight=False)
-        self.cluster = stack.enter_context(Nodes(folder, NODES))
-        self.admin = ck_admin.AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})
-        self.loads: Loads | None = None
-        self.group: Group | None = None
-        # What the ledger told before the change.
-        self.losses: list[str] = []
-        self._stack = stack
-
-    def open_clients(self) -> Loads:
-        """Make the clients; they end before the cluster does."""
-        self.loads = self._stack.enter_context(Loads(self.cluster.bootstrap_servers))
-        return self.loads
-
-    def open_group(self) -> Group:
-        """Make the group of consumers; it ends before the cluster does."""
-        self.group = self._stack.enter_context(Group(self.cluster.bootstrap_servers))
-        return self.group
-
-    def say(self, text: str) -> None:
-        """Print a sentence of the story."""
-        self.console.print(text)
-
-    def show(self, *words: str) -> None:
-        """Print a command as it would be typed."""
-        self.console.print(f"[bold green]$ {escape(' '.join(words))}[/]", soft_wrap=True)
-
-    def falkirk(self, *words: str, status: int) -> None:
-        """Run a command and let it print. Raises DemoError for another exit status."""
-        self.say("")
-        self.show("falkirk", *words)
-        ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False).returncode
-        self.say(f"[dim](exit status {ended})[/]")
-        if ended != status:
-            raise DemoError(f"falkirk {' '.join(words)}: exit status {ended}, not {status}")
-
-    def falkirk_quietly(self, *words: str) -> str:
-        """Print a command, run it and return its output instead of printing it. Raises DemoError if it fails."""
-        self.show("falkirk", *words)
-        ended = subprocess.run([FALKIRK, *words], cwd=self.folder, check=False, capture_output=True, text=True)
-        if ended.returncode != DONE:
-            raise DemoError(f"falkirk {' '.join(words)}: {ended.stderr}")
-        return ended.stdout
-
-    def features_quietly(self, *words: str) -> str:
-        """Run a command of `falkirk features` as `falkirk_quietly` does."""
-        return self.falkirk_quietly("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words)
-
-    def features(self, *words: str, status: int) -> None:
-        """Run a command of `falkirk features` on the running cluster."""
-        self.falkirk("features", "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
-
-    def groups(self, command: str, *words: str, status: int) -> None:
-        """Run a command of `falkirk groups` on the running cluster."""
-        self.falkirk("groups", command, "--bootstrap-server", self.cluster.bootstrap_servers, *words, status=status)
-
-    @contextmanager
-    def waiting(self, text: str) -> Iterator[Callable[[Callable[[], bool]], None]]:
-        """Show what is awaited, and the clients' progress; yield a function that waits until a condition holds."""
-        deadline = time.monotonic() + _PATIENCE_S
-        with self.console.status(text) as status:
-
-            def until(is_so: Callable[[], bool]) -> None:
-                while not is_so():
-                    self.cluster.check()
-                    if self.loads is not None:
-                        self.loads.check()
-                        status.update(f"{text} [dim]({self.loads.summary()})[/]")
-                    if time.monotonic() > deadline:
-                        raise DemoError(f"waited {_PATIENCE_S} s in vain: {text}")
-                    time.sleep(_POLL_S)
-
-            yield until
-
-    def await_in_sync(self) -> None:
-        """Wait until all brokers are there, and every replica is in sync."""
-        with self.waiting("All replicas get in sync ...") as until:
-            until(self._is_in_sync)
-
-    def await_clients(self) -> None:
-        """Wait until every client has made progress, and print it."""
-        assert self.loads is not None
-        self.loads.await_progress()
-        self.say(f"  clients: {self.loads.summary()}")
-        if self.group is not None:
-            self.group.order(ORDERS // 10)
-            self.group.await_all()
-            self.say(f"  {self.group.summary()}")
-
-    def _is_in_sync(self) -> bool:
-        try:
-            told = self.admin.list_topics(timeout=5)
-        except KafkaException:
-            return False
-        partitions = [each for topic in told.topics.values() for each in topic.partitions.values()]
-        return len(told.brokers) == NODES and all(set(each.isrs) == set(each.replicas) for each in partitions)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One part of the demo: its title, and a function."""
-
-    title: str
-    play: Callable[[Stage], None]
 
 
 def start(stage: Stage) -> None:
@@ -173,27 +52,15 @@ def start(stage: Stage) -> None:
         options = ("--config", node.properties, "--cluster-id", cluster_id, "--release", FROM)
         stage.falkirk_quietly("storage", "format", *options)
     for node in stage.cluster.nodes:
-        stage.show("falkirk", *node.serve_command(FROM), f"2>> {node.home}/server.log &")
-        node.start(FROM)
+        stage.start_node(node, FROM)
     stage.await_in_sync()
     stage.features("describe", status=DONE)
-
-
-def work(stage: Stage) -> None:
-    loads = stage.open_clients()
-    topics = [ck_admin.NewTopic(load.topic, PARTITIONS, NODES) for load in loads.loads]
-    for made in stage.admin.create_topics(topics).values():
-        made.result(_PATIENCE_S)
-    stage.await_in_sync()
-    loads.start()
-    stage.say("librdkafka and kafka-python produce with acks=all and read by offset, from now until all nodes are 3.9.")
-    stage.await_clients()
 
 
 def share(stage: Stage) -> None:
     orders = ck_admin.NewTopic(group.TOPIC, group.PARTITIONS, NODES)
     for made in stage.admin.create_topics([orders]).values():
-        made.result(_PATIENCE_S)
+        made.result(PATIENCE_S)
     stage.await_in_sync()
     consumers = stage.open_group()
     consumers.order(ORDERS)
@@ -231,13 +98,13 @@ def cordon(stage: Stage) -> None:
         entry = ck_admin.ConfigEntry(*setting, incremental_operation=ck_admin.AlterConfigOpType.SET)
         broker = ck_admin.ConfigResource(ck_admin.ResourceType.BROKER, str(node.node_id), incremental_configs=[entry])
         for changed in stage.admin.incremental_alter_configs([broker]).values():
-            changed.result(_PATIENCE_S)
+            changed.result(PATIENCE_S)
     # Each broker tells the controller with its next heartbeat.
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     while len(losses_of_going_down(stage)) < NODES:
         if time.monotonic() > deadline:
             raise DemoError("the controller was not told which disks are cordoned")
-        time.sleep(_POLL_S)
+        time.sleep(POLL_S)
     stage.say("[dim](said by librdkafka's admin client: there is no Java here)[/]")
 
 
@@ -266,17 +133,12 @@ def lower(stage: Stage) -> None:
 def roll(stage: Stage) -> None:
     for node in stage.cluster.nodes:
         stage.await_in_sync()
-        stage.show("kill", f"<node {node.node_id}>")
-        node.request_stop()
-        with stage.waiting(f"Node {node.node_id} hands over and stops ...") as until:
-            until(node.has_ended)
-        node.await_end()
+        stage.stop_node(node)
         # It was written when the directories were formatted, and 3.9 reads it at every start.
         checkpoint = f"{node.disks[0]}/bootstrap.checkpoint"
         stage.show("rm", checkpoint)
         (stage.folder / checkpoint).unlink()
-        stage.show("falkirk", *node.serve_command(TO), f"2>> {node.home}/server.log &")
-        node.start(TO)
+        stage.start_node(node, TO)
         stage.await_in_sync()
         stage.await_clients()
     stage.features("describe", "--release", TO, status=DONE)
@@ -284,18 +146,7 @@ def roll(stage: Stage) -> None:
 
 
 def count(stage: Stage) -> None:
-    assert stage.loads is not None
-    counts = stage.loads.counted()
-    stage.loads.close()
-    table = Table("produced by", "acked", "read meanwhile", "read again by", "lost", "twice")
-    for each in counts:
-        numbers = (each.acked, each.read_meanwhile, each.lost, each.duplicated)
-        acked, meanwhile, lost, twice = (f"{number:,}" for number in numbers)
-        table.add_row(each.writer, acked, meanwhile, each.reader, lost, twice)
-    stage.console.print(table)
-    if any(each.lost or each.duplicated or each.read_meanwhile != each.acked for each in counts):
-        raise DemoError("the clients' records are not as they were acked")
-    stage.say(f"All {sum(each.acked for each in counts):,} acked records are there, each of them once.")
+    stage.count_records()
     count_group(stage)
     stage.say("Of the metadata is gone what the ledger told beforehand:")
     for loss in stage.losses:
@@ -329,8 +180,7 @@ def fleet(stage: Stage) -> None:
     try:
         check_java()
     except SparkUnavailableError as error:
-        stage.say(f"[bold yellow]LEFT OUT[/]: no tables and no report. {error}")
-        return
+        raise LeftOutError(f"no tables and no report. {error}") from error
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(stage.folder, filter="data")
     (stage.folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
@@ -358,7 +208,7 @@ clusters:
 
 STEPS = (
     Step("Three nodes as Kafka 4.3", start),
-    Step("Real clients at work", work),
+    Step("Real clients at work", Stage.start_clients),
     Step("A group of consumers by the new protocol", share),
     Step("The group goes back to the classic protocol, and keeps its offsets", step_back),
     Step("Something that only 4.3 has", cordon),
@@ -373,14 +223,35 @@ STEPS = (
 
 
 def play(folder: Path) -> None:
-    """Play all steps. Raises what they raise."""
+    """Play both parts. Raises what their steps raise."""
+    clock = Clock(len(STEPS) + len(real_kafka.STEPS))
     with ExitStack() as stack:
-        stage = Stage(folder, stack)
-        began = time.monotonic()
-        for number, step in enumerate(STEPS, 1):
-            stage.console.rule(f"[bold]{number}/{len(STEPS)} {step.title}")
-            step.play(stage)
-            stage.say(f"[dim]({time.monotonic() - began:.0f} s)[/]\n")
+        clock.play(STEPS, Stage(folder, stack))
+    lifted = folder / "real-kafka"
+    lifted.mkdir()
+    with ExitStack() as stack:
+        clock.play(real_kafka.STEPS, Stage(lifted, stack, real_kafka.KafkaNode))
+
+
+class Clock:
+    """Counts the steps, and the seconds since the demo began."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._number = 0
+        self._began = time.monotonic()
+
+    def play(self, steps: Iterable[Step], stage: Stage) -> None:
+        """Play the steps of a part; one that cannot be played here ends the part with a message."""
+        for step in steps:
+            self._number += 1
+            stage.console.rule(f"[bold]{self._number}/{self._steps} {step.title}")
+            try:
+                step.play(stage)
+            except LeftOutError as reason:
+                stage.say(f"[bold yellow]LEFT OUT[/]: {reason}")
+                return
+            stage.say(f"[dim]({time.monotonic() - self._began:.0f} s)[/]\n")
 
 
 class Interruption:

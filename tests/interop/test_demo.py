@@ -7,7 +7,9 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from waiting import becomes
@@ -83,6 +85,11 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
     assert "2 clusters, 2 of them changed" in story
     assert "To 3.9-IV0 (Kafka 3.9), of 2 clusters: 1 can go and lose nothing" in story
     assert (SCRIPT.parents[1] / "demo-out" / "fleet-report" / "report.html").is_file()
+    _, _, lifted = story.partition("Three nodes of real Kafka 4.3.1")
+    assert "Nothing is in the way, and nothing would be lost." in lifted
+    assert "level-lowered: 0 losses" in lifted
+    assert lifted.count("Kafka 3.9 can start.") == 3
+    assert "acked records are there, each of them once." in lifted
     becomes(demo.processes, set())
 
 
@@ -108,17 +115,23 @@ def test_an_interrupted_demo_leaves_no_process_behind(
     assert demo.processes() == set()
 
 
-def test_without_java_the_demo_says_that_there_is_no_report(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("part", "step", "message"),
+    [
+        ("run", "fleet", "LEFT OUT: no tables and no report. Spark needs Java 17 or newer"),
+        ("real_kafka", "start", "LEFT OUT: no real Kafka here. `java` is not on the PATH"),
+    ],
+)
+def test_what_needs_java_is_left_out_with_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], part: str, step: str, message: str
 ) -> None:
     monkeypatch.syspath_prepend(SCRIPT.parent)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    import run
+    run, stage = import_module("run"), import_module("stage")
 
-    with ExitStack() as stack:
-        run.fleet(run.Stage(tmp_path, stack))
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        steps = [stage.Step("one", getattr(import_module(part), step)), stage.Step("two", pytest.fail)]
+        run.Clock(2).play(steps, stage.Stage(Path(folder), stack))
 
-    assert "LEFT OUT: no tables and no report. Spark needs Java 17 or newer" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert message in " ".join(capsys.readouterr().out.split())
