@@ -1,8 +1,9 @@
 """Bugs planted into the package for the simulator to find: patches, and runs with one applied.
 
-A patch is a unified diff against src/falkirk under two lines of its own: the seed that finds the bug with the expected
-verdict, and what the slip is. It names files without their folders and its hunks are found by their text, so it
-survives moves and unrelated changes of a file; a hunk whose text is missing or ambiguous is an error.
+A patch is a unified diff against src/falkirk under two lines of its own: the seed that finds the bug, or the scope of
+the explorer, with the expected verdict, and what the slip is. It names files without their folders and its hunks are
+found by their text, so it survives moves and unrelated changes of a file; a hunk whose text is missing or ambiguous is
+an error.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 import falkirk
 
 PACKAGE = Path(falkirk.__file__).parent
-_HEAD = re.compile(r"# seed (\d+): (.+)\n# .+\n")
+_HEAD = re.compile(r"# (?:seed (\d+)|scope ([\w-]+)): (.+)\n# .+\n")
 # Runs seeds until one does not pass, with modules from other files than the package's own: with data all those that
 # have any, else all of them without.
 _RUN = """
@@ -32,6 +33,12 @@ class Finder:
         return importlib.util.spec_from_file_location(name, modules[name]) if name in modules else None
 
 sys.meta_path.insert(0, Finder)
+if kind == "explorer":
+    from falkirk.simulation.explorer.exploration import Exploration
+    from falkirk.simulation.explorer.scopes import SCOPES
+    result = Exploration(SCOPES[first]).run()
+    print(json.dumps([0, "wrong result", result.problem]) if result.problem else "")
+    sys.exit()
 from falkirk.simulation.run import Verdict, simulate
 from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.machine.world import World
@@ -71,11 +78,12 @@ class PlantedBug:
 
     `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
     cluster with a group, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `zookeeper`
-    any run of KIP-584's mode.
+    any run of KIP-584's mode, `explorer` the exploration of `scope`, in place of a seed.
     """
 
     path: Path
     seed: int
+    scope: str | None
     kinds: tuple[str, ...]
     folder: str
 
@@ -83,7 +91,8 @@ class PlantedBug:
     def read(cls, path: Path) -> PlantedBug:
         head = _HEAD.match(path.read_text())
         assert head is not None, f"{path.name} does not begin with its seed, its kind and what it is"
-        return cls(path, int(head.group(1)), tuple(head.group(2).split(" or ")), path.parent.name)
+        seed, scope, kinds = head.groups()
+        return cls(path, int(seed or 0), scope, tuple(kinds.split(" or ")), path.parent.name)
 
     def apply(self, directory: Path) -> dict[str, str]:
         """Write the changed modules into a directory; return the file of each by module name."""
@@ -102,12 +111,12 @@ class PlantedBug:
 
     def find(self, modules: dict[str, str], seeds: range) -> tuple[int, str] | None:
         """Run seeds until one finds the bug; return the seed and its verdict."""
-        arguments = json.dumps([seeds.start, seeds.stop, modules, self.folder])
+        arguments = json.dumps([self.scope or seeds.start, seeds.stop, modules, self.folder])
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(Path(__file__).parent)])}
         done = subprocess.run(
             [sys.executable, "-c", _RUN, arguments], env=environment, capture_output=True, text=True, check=True
         )
-        if not done.stdout:
+        if not done.stdout.strip():
             return None
         seed, verdict, problem = json.loads(done.stdout)
         return seed, f"{verdict}: {problem}"

@@ -63,6 +63,7 @@ COMMANDS: Final = (
         "A cluster with faults in one process, from a seed.",
         is_group=False,
     ),
+    Command("explore", "falkirk.cli.explore", "All runs of a small quorum, up to a depth.", is_group=False),
     Command("rehearse", "falkirk.cli.rehearse", "Play a roll on a real cluster's metadata.", is_group=False),
     Command("wire", "falkirk.cli.wire", "Decode and encode Kafka messages, hex to JSON and back."),
 )
