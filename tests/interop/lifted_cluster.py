@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from falkirk_program import Ended, falkirk, log_dirs
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_node import BROKER
 from kafka_ports import free_ports
+from node_hooks import NodeHooks
 
 EXTRA = 9001
 LIBRARIES = ("librdkafka", "java-4.3.1")
@@ -54,7 +55,10 @@ class Lifted:
         voters = [voter["node_id"] for voter in status["originals"]["voters"]]
         assert status["quorum"]["voters"] == voters
         assert status["quorum"]["leader_id"] in voters
-        pid = (self.file.parent / "lift-controller" / "pid").read_text().strip()
+        pid_file = self.file.parent / "lift-controller" / "pid"
+        if not pid_file.exists():
+            return
+        pid = pid_file.read_text().strip()
         # One whose parent was killed may wait for somebody to collect it: it has no command line any more.
         command_line = Path(f"/proc/{pid}/cmdline")
         assert not command_line.exists() or not command_line.read_bytes()
@@ -75,19 +79,27 @@ def under_load(
     tmp_path: Path,
     roles: Mapping[int, tuple[str, ...]],
     *,
+    dynamic: bool = True,
+    hooks: Sequence[str] = (),
     security: ControllerSecurity | None = None,
     **fields: object,
 ) -> Iterator[Lifted]:
     """A running cluster with clients that produce and consume; at the end they have lost nothing.
 
-    With `security` the lift meets the brokers at their SCRAM listener. `fields`: more of the lift's file.
+    `hooks`: those that the lift's file names; with `security` the lift meets the brokers at their SCRAM listener.
+    `fields`: more of the file.
     """
-    cluster = clusters.new("4.3.1", roles, dynamic=True, settings=None if security is None else security.of_nodes)
+    cluster = clusters.new("4.3.1", roles, dynamic=dynamic, settings=None if security is None else security.of_nodes)
     cluster.format(scram=[] if security is None else [SCRAM_USER])
     cluster.start()
     [port] = free_ports(1)
     place = {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"}
-    document = {"bootstrap_servers": cluster.bootstrap_servers.split(","), "target": "3.9", "place": place, **fields}
+    document: dict[str, Any] = {  # Any: a YAML document
+        "bootstrap_servers": cluster.bootstrap_servers.split(","),
+        "target": "3.9",
+        "place": place,
+        **fields,
+    }
     if security is not None:
         place["properties"] = security.of_extra
         document["bootstrap_servers"] = cluster.scram_servers.split(",")
@@ -95,11 +107,14 @@ def under_load(
             document[key] = f"{key}.properties"
             text = "".join(f"{name}={value}\n" for name, value in properties.items())
             (tmp_path / document[key]).write_text(text)
-    file = tmp_path / "lift.yaml"
-    file.write_text(yaml.safe_dump(document))
     brokers = sum(BROKER in each for each in roles.values())
     try:
-        with client_loads(LIBRARIES, cluster.bootstrap_servers, tmp_path, replication_factor=brokers) as loads:
+        with (
+            NodeHooks(cluster) as node_hooks,
+            client_loads(LIBRARIES, cluster.bootstrap_servers, tmp_path, replication_factor=brokers) as loads,
+        ):
+            file = tmp_path / "lift.yaml"
+            file.write_text(yaml.safe_dump(document | {"hooks": node_hooks.commands(*hooks)}))
             yield Lifted(cluster, file, loads)
             loads.await_rounds(1)
             loads.check()

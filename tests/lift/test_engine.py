@@ -11,6 +11,8 @@ from falkirk.lift.errors import LiftError
 from falkirk.lift.lifted_cluster import LiftedCluster
 from falkirk.lift.step import Step
 
+pytestmark = pytest.mark.usefixtures("polls_at_once")
+
 
 class FakeWay:
     """falkirk's controller is voter 9: it joins, lowers, and leaves. `lower` may be replaced."""
@@ -50,9 +52,18 @@ class Lifted:
         self.quorum = FakeQuorum()
         self.brokers = FakeBrokers()
         self.events: list[tuple[str, str | None]] = []
-        cluster = lifted_cluster(self.quorum, self.brokers, revive=revive)
+        cluster = lifted_cluster(self.quorum, self.brokers)
+        cluster.revive = revive
         way = FakeWay(cluster, self.quorum, lower or self.lower)
-        self.engine = Engine(way, cluster, limits=LIMITS, record=self._record, notice=lambda _text: None)
+        self.has_begun_lowering = False
+        self.engine = Engine(
+            way,
+            cluster,
+            limits=LIMITS,
+            has_begun_lowering=lambda: self.has_begun_lowering,
+            record=self._record,
+            notice=lambda _text: None,
+        )
 
     async def lower(self) -> None:
         self.quorum.level = self.brokers.level = LOW
@@ -68,6 +79,7 @@ class Lifted:
 
     def _record(self, event, step=None, _fields=None) -> None:
         self.events.append((event, step))
+        self.has_begun_lowering |= (event, step) == ("begun", "lower")
 
 
 def test_steps_are_done_in_order_and_what_is_done_is_left_alone():
@@ -114,6 +126,7 @@ def test_where_nobody_knows_the_level_nothing_is_given_back_and_the_sentence_is_
 def test_abort_asks_the_leader_and_not_brokers_which_hear_of_it_later(brokers):
     lifted = Lifted()
     lifted.quorum.voters.add(9)
+    lifted.has_begun_lowering = True
     lifted.quorum.level, lifted.brokers.level = LOW, brokers
     with pytest.raises(LiftError, match="the level is low already"):
         lifted.abort()
@@ -122,6 +135,7 @@ def test_abort_asks_the_leader_and_not_brokers_which_hear_of_it_later(brokers):
 
 def test_brokers_that_report_the_level_of_before_prove_nothing_and_those_at_the_target_do():
     lifted = Lifted()
+    lifted.has_begun_lowering = True
     lifted.quorum.leader_id = None
     with pytest.raises(LiftError, match="Whether the level is low is not known"):
         lifted.abort()
@@ -137,6 +151,7 @@ def test_a_lowering_that_takes_effect_while_the_quorum_is_given_back_is_named():
         async def finalized_level(self) -> int:
             return HIGH if 9 in self.voters else LOW
 
+    lifted.has_begun_lowering = True
     lifted.quorum.__class__ = Late
     lifted.quorum.voters.add(9)
     with pytest.raises(LiftError, match="the level has become low meanwhile"):

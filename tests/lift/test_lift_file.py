@@ -27,6 +27,14 @@ def test_the_least_that_a_file_says_is_enough(tmp_path):
     assert read.accept_losses == []
 
 
+def test_a_file_may_place_falkirk_in_place_of_controllers_with_hooks(tmp_path):
+    text = LEAST.replace(PLACE, "place: in-place\nhooks: {stop: ssh $LIFT_HOST systemctl stop kafka}\n")
+    read = read_lift_file(written(tmp_path, text))
+    assert read.extra_voter is None
+    assert read.hooks.stop == "ssh $LIFT_HOST systemctl stop kafka"
+    assert read.hooks.roll is None
+
+
 def test_paths_are_relative_to_the_file(tmp_path):
     read = read_lift_file(written(tmp_path, LEAST + "command_config: client.properties\nstate: /elsewhere\n"))
     assert read.command_config == str(tmp_path / "client.properties")
@@ -41,7 +49,9 @@ def test_paths_are_relative_to_the_file(tmp_path):
         ("bootstrap_servers: [", "while parsing"),
         ("[]", "Expected `object`, got `array`"),
         ("", "Expected `object`, got `null`"),
-        (LEAST + "hooks: {}\n", "Object contains unknown field `hooks`"),
+        (LEAST + "hook: {}\n", "Object contains unknown field `hook`"),
+        (LEAST + "hooks: {begin: x}\n", "Object contains unknown field `begin` - at `$.hooks`"),
+        (LEAST.replace(PLACE, "place: beside\n"), "Invalid enum value 'beside' - at `$.place`"),
         (LEAST.replace("9001", "-1"), "Expected `int` >= 0 - at `$.place.node_id`"),
         (LEAST.replace("[kafka-1:9092]", "[]"), "Expected `array` of length >= 1 - at `$.bootstrap_servers`"),
         (LEAST.replace("kafka-1:9092", "kafka-1"), "bootstrap_servers: 'kafka-1' is no server"),

@@ -1,16 +1,17 @@
 """A quorum and its brokers for tests of a lift: who leads, what is committed, and who has heard of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.feature_metadata import FeatureMetadata
-from falkirk.client.node_versions import FinalizedVersionRange
+from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
 from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.lift.errors import NoLeaderError
 from falkirk.lift.journal import Originals, OriginalVoter, VoterListener
 from falkirk.lift.lift_file import Limits
 from falkirk.lift.lifted_cluster import LiftedCluster
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 HIGH = MetadataVersion.parse("4.3-IV0").level
@@ -64,6 +65,44 @@ class FakeQuorum:
 
 
 @dataclass
+class FakeControllers(FakeQuorum):
+    """Controllers 1 to 3, each running as kafka or falkirk, or not (None); Kafka's win elections."""
+
+    running: dict[int, str | None] = field(default_factory=lambda: dict.fromkeys((1, 2, 3), "kafka"))
+    holds_lowering: bool = False
+
+    def elect(self) -> None:
+        up = [node_id for node_id, kind in self.running.items() if kind is not None]
+        if 2 * len(up) <= len(self.running):
+            self.leader_id = None
+        elif self.leader_id not in up:
+            self.leader_id = max(up, key=lambda node_id: (self.running[node_id] == "kafka", node_id))
+
+    async def describe(self) -> QuorumDescription:
+        quorum = await super().describe()
+        states = [each for each in quorum.voter_states if self.running[each.node_id] is not None]
+        return replace(quorum, voter_states=tuple(states))
+
+    async def versions_at(self, endpoint: Endpoint) -> NodeVersions | None:
+        [kind] = [self.running[voter.node_id] for voter in VOTERS if voter.endpoint == endpoint]
+        progress = MetadataProgress(
+            snapshot_end_offset=None,
+            snapshot_metadata_version=None,
+            log_start_offset=0,
+            applied_offset=100,
+            holds_lowering=self.holds_lowering,
+        )
+        versions = NodeVersions(
+            api_ranges={},
+            supported_features={},
+            finalized_features={METADATA_VERSION: FinalizedVersionRange(self.level, self.level)},
+            finalized_features_epoch=1,
+            metadata_progress=progress if kind == "falkirk" else None,
+        )
+        return None if kind is None else versions
+
+
+@dataclass
 class FakeBrokers:
     """Stands for an Admin of brokers. `level`: what they report; None if none answers."""
 
@@ -98,16 +137,13 @@ def originals() -> Originals:
     )
 
 
-def lifted_cluster(quorum: FakeQuorum, brokers: FakeBrokers, *, revive=None) -> LiftedCluster:
-    async def nothing() -> None:
-        pass
-
+def lifted_cluster(quorum: FakeQuorum, brokers: FakeBrokers) -> LiftedCluster:
     return LiftedCluster(
         MetadataVersion.of_level(LOW),
         originals(),
+        VOTERS,
         quorum=quorum,
         brokers=brokers,
         limit_s=LIMITS.step_s,
-        revive=revive or nothing,
         note=lambda _event, _fields: None,
     )

@@ -32,20 +32,33 @@ class Record(Protocol):
 
 
 class Engine:
-    """Goes a way, and back. `notice` gets one line for people as a step begins."""
+    """Goes a way, and back. `notice` gets one line for people as a step begins.
+
+    `has_begun_lowering`: whether the journal has it; before, the level cannot be low.
+    """
 
     def __init__(
-        self, way: Way, cluster: LiftedCluster, *, limits: Limits, record: Record, notice: Callable[[str], None]
+        self,
+        way: Way,
+        cluster: LiftedCluster,
+        *,
+        limits: Limits,
+        has_begun_lowering: Callable[[], bool],
+        record: Record,
+        notice: Callable[[str], None],
     ) -> None:
         self._way = way
         self._cluster = cluster
         self._limits = limits
+        self._has_begun_lowering = has_begun_lowering
         self._record = record
         self._notice = notice
 
-    async def go(self, probe: Probe) -> None:
-        """Do all steps. Raises LiftError with the state that a failed step has left."""
-        for step in self._way.steps():
+    async def go(self, probe: Probe, further: Sequence[Step] = ()) -> None:
+        """Do all steps of the way, and further ones. Raises LiftError with the state that a failed step has left."""
+        # A lift that was stopped may have lost its leader, who alone knows where to go on.
+        await self._is_lowered()
+        for step in (*self._way.steps(), *further):
             if not step.is_after_lowering and await self._cluster.is_lowered():
                 continue
             try:
@@ -62,18 +75,14 @@ class Engine:
                 "the level is low already: go on with `falkirk lift run`. To go up again, upgrade it with "
                 "kafka-features while the binaries are new; the undo bundle has what was lost"
             )
-        await self.do_all(self._way.way_back())
+        for step in self._way.way_back():
+            await self._do(step, None)
         if await self._is_lowered():
             raise LiftError(
                 "the voters are those of before, but the level has become low meanwhile: `falkirk lift run` ends "
                 "the lift"
             )
         self._record("aborted")
-
-    async def do_all(self, steps: Sequence[Step]) -> None:
-        """Do steps outside the measured lift. Raises LiftError."""
-        for step in steps:
-            await self._do(step, None)
 
     async def _settled(self, failed: Step) -> str:
         """Restore the voters of before if the level is not low; return what is the case then, as a sentence."""
@@ -87,10 +96,14 @@ class Engine:
             if await self._cluster.is_lowered():
                 return "The level is low: run the same command again to go on"
             return f"The quorum could not be given back: {not_back}. Run `falkirk lift abort`"
-        voters = ", ".join(str(voter.node_id) for voter in self._cluster.originals.voters)
-        return f"The voters are {voters} again, as before"
+        voters = ", ".join(str(voter.node_id) for voter in self._cluster.voters)
+        is_upgraded = self._cluster.voters != self._cluster.originals.voters
+        return f"The voters are {voters} again, {'dynamic now' if is_upgraded else 'as before'}"
 
     async def _is_lowered(self) -> bool:
+        """Return whether the level is low. Raises LevelUnknownError."""
+        if not self._has_begun_lowering():
+            return False
         try:
             return await self._cluster.is_lowered_within()
         except LiftError as error:
@@ -131,5 +144,6 @@ class Engine:
         outage_s = 0.0 if probe is None or step.is_after_lowering else probe.silent_s
         if outage_s > self._limits.metadata_outage_s:
             raise LiftError(f"no metadata write has gone through for {outage_s:.0f} s")
-        if time.monotonic() - begun_s > self._limits.step_s:
-            raise LiftError(f"not done within {self._limits.step_s:.0f} s")
+        limit_s = self._limits.step_s + step.hooks_s
+        if time.monotonic() - begun_s > limit_s:
+            raise LiftError(f"not done within {limit_s:.0f} s")

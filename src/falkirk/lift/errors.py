@@ -19,5 +19,9 @@ class NoLeaderError(LiftError):
     """No controller that was asked leads the quorum; the text has each one's answer."""
 
 
+class HookError(LiftError):
+    """A hook could not be run, has failed, or has not ended; the text names it, the node, and its last line."""
+
+
 class LevelUnknownError(LiftError):
     """No leader of the quorum reports whether the level is low."""

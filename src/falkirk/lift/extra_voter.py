@@ -12,9 +12,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.quorum_access import voters_of
 from falkirk.lift.step import Step
+from falkirk.operations.voter_changes import upgrade_to_dynamic_voters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +51,7 @@ class ExtraVoter:
     def steps(self) -> tuple[Step, ...]:
         """Return the steps of the lift, in order."""
         return (
+            Step("upgrade", "static voters become dynamic (kraft.version 1)", self._is_dynamic, self._upgrade),
             Step("observe", "falkirk's controller follows the metadata log", self._observes, self._observe),
             Step("join", "it becomes a voter", self._has_joined, self._join),
             Step("lead", "the other voters become observers, so it leads alone", self._leads, self._lead),
@@ -62,6 +66,23 @@ class ExtraVoter:
             Step("leave", "falkirk's controller leaves the quorum", self._has_left, self._leave),
             Step("end", "falkirk's controller stops", self._has_stopped, self._controller.stop),
         )
+
+    async def _is_dynamic(self) -> bool:
+        return all(_is_known(voter) for voter in self._voters)
+
+    async def _upgrade(self) -> None:
+        """Raise kraft.version, which gives voters directory ids, and write these down."""
+        voters = voters_of(await self._cluster.view_within())
+        if not all(map(_is_known, voters)):
+            (await upgrade_to_dynamic_voters(self._cluster.brokers, validate_only=False)).all()
+            await self._cluster.until(self._are_all_known, "every voter has a directory id")
+            voters = voters_of(await self._cluster.view_within())
+        self._cluster.voters = voters
+        self._cluster.note("voters", {"voters": msgspec.to_builtins(voters)})
+
+    async def _are_all_known(self) -> bool:
+        view = await self._cluster.view()
+        return view is not None and all(map(_is_known, voters_of(view)))
 
     async def _observes(self) -> bool:
         view = await self._cluster.view()
@@ -133,4 +154,9 @@ class ExtraVoter:
 
     @property
     def _voters(self) -> tuple[OriginalVoter, ...]:
-        return self._cluster.originals.voters
+        return self._cluster.voters
+
+
+def _is_known(voter: OriginalVoter) -> bool:
+    """Return whether a voter has a directory id, as dynamic voters have."""
+    return int(voter.directory_id, 16) != 0

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOURNAL: Final = "journal.jsonl"
+LOWER: Final = "lower"
 
 
 class VoterListener(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,18 +43,35 @@ class OriginalVoter(msgspec.Struct, frozen=True, kw_only=True):
         return Endpoint(self.listeners[0].host, self.listeners[0].port)
 
 
+class OriginalBroker(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker, where it listens."""
+
+    node_id: int
+    host: str
+    port: int
+
+
 class Originals(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster before the lift. `levels`: finalized levels by feature; `target`: the level it is to reach."""
+    """The cluster before the lift. `levels`: finalized levels by feature; `target`: the level it is to reach.
+
+    `is_in_place`: whether falkirk runs in place of controllers for a while, else beside them.
+    """
 
     cluster_id: str
     leader_id: int
     voters: tuple[OriginalVoter, ...]
     levels: dict[str, int]
     target: str
+    brokers: tuple[OriginalBroker, ...] = ()
+    is_in_place: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: `event` is originals, begun, done, failed, level-lowered, aborted or finished; `at_ms` since 1970."""
+    """One line; `at_ms` since 1970.
+
+    `event`: originals, begun, done, failed, aborted, finished, level-lowered, undo-bundle-kept, voters, hook-begun,
+    by-hand, to-roll, change-of-voters-unanswered.
+    """
 
     at_ms: int
     event: str
@@ -102,6 +120,20 @@ class Journal:
             if entry.event == "originals":
                 return msgspec.convert(entry.fields, Originals)
         return None
+
+    def voters(self) -> tuple[OriginalVoter, ...]:
+        """Return the voters to restore: those that became dynamic during the lift, else those of before."""
+        originals = self.originals()
+        found = () if originals is None else originals.voters
+        for entry in self.read():
+            if entry.event == "voters":
+                found = msgspec.convert(entry.fields["voters"], tuple[OriginalVoter, ...])
+        return found
+
+    @property
+    def has_begun_lowering(self) -> bool:
+        """True if the step that lowers the level was begun: its request may have been sent."""
+        return any(entry.event == "begun" and entry.step == LOWER for entry in self.read())
 
     @property
     def is_over(self) -> bool:

@@ -17,14 +17,17 @@ import msgspec
 from falkirk.client.admin import AsyncAdmin
 from falkirk.lift.controller_process import ControllerProcess
 from falkirk.lift.engine import Engine
-from falkirk.lift.errors import LiftError, LossesNotAcceptedError, NoLeaderError
+from falkirk.lift.errors import LiftError, LossesNotAcceptedError
 from falkirk.lift.extra_voter import ExtraVoter
-from falkirk.lift.journal import Entry, Journal, Originals, is_over
+from falkirk.lift.hooks import HOOKS_LOG, HookRunner
+from falkirk.lift.in_place import InPlace
+from falkirk.lift.journal import Entry, Journal, OriginalBroker, Originals, is_over
 from falkirk.lift.lifted_cluster import LiftedCluster, reported_level
 from falkirk.lift.lowering import Lowering
 from falkirk.lift.place_check import check_place
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
+from falkirk.lift.roll import Roll
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
@@ -36,17 +39,15 @@ if TYPE_CHECKING:
 
     from falkirk.client.config import ClientConfig
     from falkirk.client.quorum_description import QuorumDescription
-    from falkirk.lift.lift_file import LiftFile
+    from falkirk.lift.lift_file import LiftFile, Place
+    from falkirk.lift.roll import NodeOnRelease
     from falkirk.operations.lift_check import LiftCheck
+    from falkirk.operations.lift_way import WayChoice
     from falkirk.protocol.endpoint import Endpoint
 
 _LOCK: Final = "lock"
-_OTHER_WAYS: Final[Mapping[WayKind | None, str]] = {
-    WayKind.DYNAMIC_FIRST: "the voters are static (kraft.version 0), so falkirk cannot become one: make them dynamic "
-    "first (kafka-features upgrade --feature kraft.version=1); that is not taken back while they run",
-    WayKind.IN_PLACE_MAJORITY: "this cluster goes in place, which `lift run` does not do: `falkirk lift check` has the "
-    "steps",
-}
+# Those of the ways that a lift file can name.
+_WAYS_OF_PLACES: Final = (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST, WayKind.IN_PLACE_MAJORITY)
 _REQUEST_MS: Final = 10_000
 _PROBE_MS: Final = 2000
 
@@ -67,6 +68,7 @@ class LiftStatus:
     entries: tuple[Entry, ...]
     level: str | None
     quorum: QuorumDescription | None
+    nodes: tuple[NodeOnRelease, ...]
 
     @property
     def is_over(self) -> bool:
@@ -104,8 +106,11 @@ class Lift:
             async with AsyncExitStack() as stack:
                 originals = self._journal.originals() or await self._begin()
                 engine = self._engine(stack, originals)
+                roll = Roll(self._cluster(stack, originals), self._target.release)
+                further = roll.steps(self._hooks()) if self._file.hooks.roll else ()
                 probe = await stack.enter_async_context(Probe(self._brokers_admin(stack, _PROBE_MS)))
-                await engine.go(probe)
+                await engine.go(probe, further)
+                await self._record_roll(roll)
             self._record("finished")
             return tuple(self._journal.read())
 
@@ -122,20 +127,19 @@ class Lift:
     async def status(self) -> LiftStatus:
         """Read the journal and ask the cluster; nothing is changed."""
         originals = self._journal.originals()
-        view = None
+        view: QuorumDescription | None = None
+        nodes: tuple[NodeOnRelease, ...] = ()
         async with AsyncExitStack() as stack:
             if originals is not None:
-                quorum = self._quorum_access(stack, [self._file.place.endpoint, *_endpoints(originals)])
-                try:
-                    view = await quorum.describe()
-                except NoLeaderError:
-                    view = None
+                cluster = self._cluster(stack, originals)
+                view, nodes = await cluster.view(), await Roll(cluster, self._target.release).nodes()
             level = await reported_level(self._brokers_admin(stack, _REQUEST_MS))
         return LiftStatus(
             originals=originals,
             entries=tuple(self._journal.read()),
             level=None if level is None else str(MetadataVersion.of_level(level)),
             quorum=view,
+            nodes=nodes,
         )
 
     # --- Inside
@@ -146,20 +150,31 @@ class Lift:
         self._refuse(checked)
         seen = checked.observation
         controllers = self._file.controllers or tuple(seen.quorum.voter_endpoints.values() if seen.quorum else ())
-        await check_place(self._file.place, seen.cluster_id, controllers, seen.configs)
+        place = self._file.extra_voter
+        if place is not None:
+            await check_place(place, seen.cluster_id, controllers, seen.configs)
         async with AsyncExitStack() as stack:
             features = (await self._brokers_admin(stack, _REQUEST_MS).newest_features()).finalized_features
             view = await self._quorum_access(stack, controllers).describe()
-        node_id = self._file.place.node_id
-        if node_id in {node.node_id for node in seen.brokers} or node_id in {**view.voters, **view.observers}:
-            raise LiftError(f"place.node_id: node {node_id} is there already: choose an id that no node has")
+        present = {*(node.node_id for node in seen.brokers), *view.voters, *view.observers}
+        if place is not None and place.node_id in present:
+            raise LiftError(f"place.node_id: node {place.node_id} is there already: choose an id that no node has")
         originals = Originals(
             cluster_id=seen.cluster_id,
             leader_id=view.leader_id,
             voters=voters_of(view),
             levels={name: found.max_version_level for name, found in features.items()},
             target=str(self._target.metadata_version),
+            brokers=tuple(
+                OriginalBroker(node_id=node.node_id, host=node.endpoint.host, port=node.endpoint.port)
+                for node in seen.brokers
+                if not node.is_fenced
+            ),
+            is_in_place=place is None,
         )
+        for voter in originals.voters:
+            if not voter.listeners:
+                raise LiftError(f"where voter {voter.node_id} listens is not reported, which Kafka does since 3.9")
         self._record("originals", fields=msgspec.to_builtins(originals))
         return originals
 
@@ -183,9 +198,7 @@ class Lift:
             raise LiftError("\n".join(f"missing right: {right}" for right in missing))
         if checked.blockers:
             raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
-        kind = None if checked.way is None else checked.way.kind
-        if kind is not WayKind.EXTRA_VOTER:
-            raise LiftError(_OTHER_WAYS.get(kind, "there is no way for this cluster: see `falkirk lift check`"))
+        self._check_way(checked.way)
         assert checked.logs is not None, "a log that cannot be read is in the way"
         kinds = self._file.not_accepted(loss.kind for loss in checked.logs.plan.losses)
         if kinds:
@@ -194,35 +207,98 @@ class Lift:
                 "`falkirk lift check` lists each loss"
             )
 
+    def _check_way(self, way: WayChoice | None) -> None:
+        """Raise LiftError if the cluster cannot go the way of the file."""
+        possible = () if way is None or way.kind is None else (way.kind, *way.others)
+        wanted = (
+            (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST) if self._file.extra_voter else (WayKind.IN_PLACE_MAJORITY,)
+        )
+        kind = next((each for each in wanted if each in possible), None)
+        if kind is None:
+            reasons = [] if way is None else [str(each) for each in way.refused if each.kind in wanted]
+            others = ", ".join(each for each in _WAYS_OF_PLACES if each in possible)
+            hint = f"; possible: {others} (see place of the lift file)" if others else ""
+            raise LiftError(f"not possible here: {'; '.join(reasons) or 'the quorum was not seen'}{hint}")
+        if kind is WayKind.DYNAMIC_FIRST and not self._file.upgrade_kraft_version:
+            raise LiftError(
+                "the voters are static (kraft.version 0), so falkirk cannot become one: upgrade_kraft_version: true "
+                "lets them be made dynamic first, which is not taken back while the cluster runs"
+            )
+
     def _engine(self, stack: AsyncExitStack, originals: Originals) -> Engine:
         if originals.target != str(self._target.metadata_version):
             raise LiftError(f"the lift under way goes to {originals.target}, not to {self._target.metadata_version}")
-        file, controllers = self._file, self._connections.controllers
-        endpoints = _endpoints(originals)
-        process = ControllerProcess(
-            file.place,
-            cluster_id=originals.cluster_id,
-            bootstrap=endpoints,
-            level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
-            config=controllers,
+        if originals.is_in_place != (self._file.extra_voter is None):
+            begun = "in place" if originals.is_in_place else "by an extra voter"
+            raise LiftError(f"place: the lift under way goes {begun}")
+        place = self._file.extra_voter
+        cluster = self._cluster(stack, originals)
+        way = self._in_place(cluster) if place is None else self._beside(place, cluster)
+        return Engine(
+            way,
+            cluster,
+            limits=self._file.limits,
+            has_begun_lowering=lambda: self._journal.has_begun_lowering,
+            record=self._record,
+            notice=self._notice,
         )
-        cluster = LiftedCluster(
+
+    def _cluster(self, stack: AsyncExitStack, originals: Originals) -> LiftedCluster:
+        place = self._file.extra_voter
+        own = [] if place is None else [place.endpoint]
+        return LiftedCluster(
             self._target.metadata_version,
             originals,
-            quorum=self._quorum_access(stack, [file.place.endpoint, *endpoints]),
+            self._journal.voters(),
+            quorum=self._quorum_access(stack, [*own, *(voter.endpoint for voter in originals.voters)]),
             brokers=self._brokers_admin(stack, _REQUEST_MS),
-            limit_s=file.limits.step_s,
-            revive=process.revive,
-            note=lambda event, fields: self._record(event, fields=dict(fields)),
+            limit_s=self._file.limits.step_s,
+            note=self._note,
+        )
+
+    def _beside(self, place: Place, cluster: LiftedCluster) -> ExtraVoter:
+        controllers = self._connections.controllers
+        originals = cluster.originals
+        process = ControllerProcess(
+            place,
+            cluster_id=originals.cluster_id,
+            bootstrap=[voter.endpoint for voter in originals.voters],
+            level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
+            config=controllers,
         )
 
         async def leader() -> Endpoint:
             await process.ensure_running()
-            return file.place.endpoint
+            return place.endpoint
 
-        lowering = Lowering(file, self._target, cluster, leader=leader, config=controllers)
-        way = ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
-        return Engine(way, cluster, limits=file.limits, record=self._record, notice=self._notice)
+        cluster.revive = process.revive
+        lowering = Lowering(self._file, self._target, cluster, leader=leader, config=controllers)
+        return ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
+
+    def _in_place(self, cluster: LiftedCluster) -> InPlace:
+        way = InPlace(cluster, self._hooks())
+        controllers = self._connections.controllers
+        cluster.revive = way.revive
+        way.lowering = Lowering(self._file, self._target, cluster, leader=way.leader, config=controllers).steps()
+        return way
+
+    def _hooks(self) -> HookRunner:
+        return HookRunner(
+            self._file.hooks,
+            release=self._target.release.word,
+            limit_s=self._file.limits.hook_s,
+            log=self._journal.directory / HOOKS_LOG,
+            note=self._note,
+        )
+
+    def _note(self, event: str, fields: Mapping[str, object]) -> None:
+        self._record(event, fields=dict(fields))
+
+    async def _record_roll(self, roll: Roll) -> None:
+        """Write down which nodes the operator is to restart with the older binaries."""
+        left = [node.node_id for node in await roll.nodes() if not node.is_on_target]
+        if left:
+            self._record("to-roll", fields={"nodes": left, "release": self._target.release.word})
 
     def _keep_bundle(self, bundles: Sequence[Path]) -> None:
         """Copy undo bundles beside the journal: the controller's directory may go after the lift."""
@@ -248,10 +324,6 @@ class Lift:
         quorum = QuorumAccess(endpoints, self._connections.controllers)
         stack.push_async_callback(quorum.close)
         return quorum
-
-
-def _endpoints(originals: Originals) -> list[Endpoint]:
-    return [voter.endpoint for voter in originals.voters]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ state: lift-state
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 import yaml
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+IN_PLACE: Final = "in-place"
 _BYTES_MAX: Final = 1 << 20
 _NodeId = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -61,16 +62,35 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return all_releases()[-1] if self.release is None else Release.parse(self.release)
 
 
+class Hooks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Commands for `/bin/sh -c` that stop and start a node on its machine; None: a person does it.
+
+    Each gets LIFT_NODE_ID, LIFT_HOST, LIFT_PORT and LIFT_RELEASE (of the older binaries), ends when the process has
+    ended or was started, and may be repeated. `stop`, `start`: Kafka's controller. `start_falkirk`, `stop_falkirk`:
+    `falkirk serve` in its place. `roll`: stops a node, prepares it, and starts it with the older binaries.
+    """
+
+    stop: str | None = None
+    start: str | None = None
+    start_falkirk: str | None = None
+    stop_falkirk: str | None = None
+    roll: str | None = None
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In seconds. `metadata_outage_s`: without a metadata write at most; `step_s`: for one step at most."""
+    """In seconds: how long the cluster may go without a metadata write, and what a step and a hook may take."""
 
     metadata_outage_s: _Seconds = 30.0
     step_s: _Seconds = 120.0
+    hook_s: _Seconds = 120.0
 
 
 class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file's fields. `accept_losses`: kinds of losses; any other stops the lift before the level is lowered.
 
+    `place`: that of an extra voter, or `in-place`: falkirk runs in place of controllers.
+    `upgrade_kraft_version`: whether static voters may be made dynamic, so that an extra one can join; that is not taken
+    back while the cluster runs.
     `command_config` and `controller_command_config` name client properties for brokers and controllers. `state`: a
     directory for the journal, the undo bundle and the report. Relative paths are relative to the file.
     """
@@ -81,7 +101,9 @@ class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     controller_command_config: str | None = None
     target: str
     accept_losses: list[str] = []
-    place: Place
+    place: Place | Literal["in-place"]
+    hooks: Hooks = Hooks()
+    upgrade_kraft_version: bool = False
     limits: Limits = Limits()
     state: str = "lift-state"
 
@@ -98,6 +120,11 @@ class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def not_accepted(self, kinds: Iterable[str]) -> list[str]:
         """Return the kinds of losses that `accept_losses` does not name, sorted."""
         return sorted(set(kinds) - set(self.accept_losses))
+
+    @property
+    def extra_voter(self) -> Place | None:
+        """The place of the extra voter; None for in-place."""
+        return None if self.place == IN_PLACE else self.place
 
     @property
     def parsed_target(self) -> Target:
@@ -132,18 +159,26 @@ def read_lift_file(path: Path) -> LiftFile:
         state=str(folder / read.state),
         command_config=_within(folder, read.command_config),
         controller_command_config=_within(folder, read.controller_command_config),
-        place=msgspec.structs.replace(read.place, directory=str(folder / read.place.directory)),
+        place=IN_PLACE
+        if read.place == IN_PLACE
+        else msgspec.structs.replace(read.place, directory=str(folder / read.place.directory)),
     )
 
 
 def _check(read: LiftFile) -> None:
-    _ = (read.brokers, read.controllers, read.place.endpoint, read.parsed_target)
-    if read.place.release is not None:
+    _ = (read.brokers, read.controllers, read.parsed_target)
+    if read.extra_voter is not None:
+        _check_place(read.extra_voter)
+
+
+def _check_place(place: Place) -> None:
+    _ = place.endpoint
+    if place.release is not None:
         try:
-            Release.parse(read.place.release)
+            Release.parse(place.release)
         except VersionsError as error:
             raise LiftFileError(f"place.release: {error}") from error
-    for key in read.place.properties:
+    for key in place.properties:
         if key.startswith("falkirk.") or key in ("process.roles", "node.id", "listeners", "log.dirs", "log.dir"):
             raise LiftFileError(f"place.properties: {key} is set by the lift itself")
 

@@ -21,38 +21,43 @@ if TYPE_CHECKING:
     from falkirk.client.admin import AsyncAdmin
     from falkirk.client.node_versions import NodeVersions
     from falkirk.client.quorum_description import QuorumDescription
-    from falkirk.lift.journal import Originals
+    from falkirk.lift.journal import Originals, OriginalVoter
     from falkirk.lift.quorum_access import QuorumAccess
 
 POLL_S: Final = 0.2
 # A replica this close to the high watermark follows: the log of a live cluster is never still.
 _FOLLOWS_WITHIN: Final = 100
+# A replica fetches at least twice in a second.
+_FETCHES_MS: Final = 2000
 
 
 class LiftedCluster:
     """Questions about the cluster. `target`: the level to reach; `limit_s`: how long a state is waited for.
 
-    `revive` starts again what the quorum may lack for a leader; `note` records what happened, with fields.
+    `voters`: those to restore: those of before, with directory ids once they were made dynamic.
+
+    `note` records what happened, with fields. `revive`, set by the way, starts what the quorum may lack for a leader.
     """
 
     def __init__(
         self,
         target: MetadataVersion,
         originals: Originals,
+        voters: tuple[OriginalVoter, ...],
         *,
         quorum: QuorumAccess,
         brokers: AsyncAdmin,
         limit_s: float,
-        revive: Callable[[], Awaitable[None]],
         note: Callable[[str, Mapping[str, object]], None],
     ) -> None:
         self.target = target
         self.originals = originals
+        self.voters = voters
         self.quorum = quorum
         self.brokers = brokers
         self.note = note
         self._limit_s = limit_s
-        self._revive = revive
+        self.revive: Callable[[], Awaitable[None]] | None = None
 
     async def view(self) -> QuorumDescription | None:
         """Return the quorum; None while there is no leader."""
@@ -67,7 +72,8 @@ class LiftedCluster:
         while (view := await self.view()) is None:
             if time.monotonic() > deadline_s:
                 raise LiftError(f"the quorum has had no leader for {self._limit_s:.0f} s")
-            await self._revive()
+            if self.revive is not None:
+                await self.revive()
             await asyncio.sleep(POLL_S)
         return view
 
@@ -116,12 +122,13 @@ class LiftedCluster:
             self.note("change-of-voters-unanswered", {"reason": str(error)})
             await asyncio.sleep(POLL_S)
 
-    async def until(self, is_so: Callable[[], Awaitable[bool]], what: str) -> None:
-        """Wait for a state. Raises LiftError."""
-        deadline_s = time.monotonic() + self._limit_s
+    async def until(self, is_so: Callable[[], Awaitable[bool]], what: str, *, limit_s: float | None = None) -> None:
+        """Wait for a state; `limit_s`: None for that of a step. Raises LiftError."""
+        limit_s = self._limit_s if limit_s is None else limit_s
+        deadline_s = time.monotonic() + limit_s
         while not await is_so():
             if time.monotonic() > deadline_s:
-                raise LiftError(f"not within {self._limit_s:.0f} s: {what}")
+                raise LiftError(f"not within {limit_s:.0f} s: {what}")
             await asyncio.sleep(POLL_S)
 
     async def state_fields(self) -> dict[str, object]:
@@ -147,6 +154,18 @@ async def reported_level(brokers: AsyncAdmin) -> int | None:
 
 
 def follows(view: QuorumDescription, node_id: int) -> bool:
-    """Return whether a replica has the log, as the leader sees it."""
+    """Return whether a replica has the log and fetches it, as the leader sees it.
+
+    The leader remembers where one that has ended was, so the last fetch counts, too; times are by the leader's clock.
+    """
     behind = lag(view, node_id)
-    return behind is not None and behind <= _FOLLOWS_WITHIN
+    if behind is None or behind > _FOLLOWS_WITHIN:
+        return False
+    fetched = {
+        each.node_id: each.last_fetch_timestamp
+        for each in (*view.observer_states, *view.voter_states)
+        if each.last_fetch_timestamp is not None
+    }
+    return (
+        node_id == view.leader_id or node_id not in fetched or fetched[node_id] >= max(fetched.values()) - _FETCHES_MS
+    )

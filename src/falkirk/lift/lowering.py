@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.client.admin import AsyncAdmin
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
+from falkirk.lift.journal import LOWER
 from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
 from falkirk.operations.feature_changes import update_features
@@ -48,7 +49,7 @@ class Lowering:
         """Return both."""
         what = f"the level goes down to {self._target.metadata_version}"
         return (
-            Step("lower", what, self._cluster.is_lowered, self._lower),
+            Step(LOWER, what, self._cluster.is_lowered, self._lower),
             Step("follow", "every node has the lowered log", self._is_followed, self._follow, is_after_lowering=True),
         )
 
@@ -78,7 +79,7 @@ class Lowering:
         view = await self._cluster.view()
         if view is None or not await self._cluster.is_lowered():
             return False
-        for voter in self._cluster.originals.voters:
+        for voter in self._cluster.voters:
             answer = await self._cluster.quorum.versions_at(voter.endpoint)
             if answer is None or not follows(view, voter.node_id) or not self._cluster.has_low_level(answer):
                 return False

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """One step. `is_done` asks the cluster; `act` changes it; the step is over when `act` has ended and `is_done`.
 
-    All three may be repeated after any stop. `is_after_lowering`: the level is low already, so there is no way back.
+    Both may be repeated after any stop. `is_after_lowering`: the level is low already, so there is no way back.
+    `hooks_s`: how long its hooks may take; infinite where a person does what they would.
     """
 
     name: str
@@ -19,6 +20,7 @@ class Step(NamedTuple):
     is_done: Callable[[], Awaitable[bool]]
     act: Callable[[], Awaitable[None]]
     is_after_lowering: bool = False
+    hooks_s: float = 0.0
 
 
 class Way(Protocol):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from falkirk.operations.lift_findings import level_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,6 +39,7 @@ class StatusView:
             yield f"quorum: leader {found.quorum.leader_id}, epoch {found.quorum.leader_epoch}, voters {voters}"
         before = ", ".join(str(voter.node_id) for voter in found.originals.voters)
         yield f"voters before the lift: {before}"
+        yield from _roll_lines(found)
         for entry in found.entries:
             yield entry_text(entry)
 
@@ -57,8 +60,21 @@ class StatusView:
                 "observers": sorted(quorum.observers),
             },
             "originals": msgspec.to_builtins(found.originals),
+            "nodes": [
+                {"node_id": node.node_id, "highest_level": node.highest_level, "on_target": node.is_on_target}
+                for node in found.nodes
+            ],
             "entries": msgspec.to_builtins(found.entries),
         }
+
+
+def _roll_lines(found: LiftStatus) -> Iterator[str]:
+    for node in found.nodes:
+        if node.highest_level is None:
+            yield f"node {node.node_id}: does not answer"
+        else:
+            what = "older binaries" if node.is_on_target else "newer binaries"
+            yield f"node {node.node_id}: {what}, up to metadata.version {level_name(node.highest_level)}"
 
 
 def entry_text(entry: Entry) -> str:
@@ -77,9 +93,17 @@ def _details(entry: Entry) -> str:
             return f" after {fields.get('duration_s')} s{outage}"
         case "originals":
             voters = ", ".join(str(voter["node_id"]) for voter in fields["voters"])
-            return f": cluster {fields['cluster_id']}, voters {voters}, to {fields['target']}"
+            text = f"cluster {fields['cluster_id']}, voters {voters}, to {fields['target']}"
+        case "hook-begun":
+            text = f"{fields['hook']} of node {fields['node_id']}"
+        case "to-roll":
+            nodes = ", ".join(map(str, fields["nodes"]))
+            text = (
+                f"restart with Kafka {fields['release']}, one by one when all partitions are in sync, each after "
+                f"`falkirk lift prepare`: {nodes}; `falkirk lift status` shows which are done"
+            )
         case "level-lowered":
-            return f": {len(fields['losses'])} losses"
+            text = f"{len(fields['losses'])} losses"
         case _:
-            reason = fields.get("reason") or fields.get("path")
-            return "" if reason is None else f": {reason}"
+            text = next((fields[name] for name in ("reason", "path", "text") if fields.get(name)), "")
+    return f": {text}" if text else ""

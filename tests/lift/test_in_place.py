@@ -1,0 +1,185 @@
+"""The way in place on made-up controllers: whatever stops it, the next command ends it, or restores what was."""
+
+import asyncio
+
+import pytest
+from lift_fakes import HIGH, LIMITS, LOW, VOTERS, FakeBrokers, FakeControllers, FakeProbe, lifted_cluster, originals
+
+from falkirk.lift.engine import Engine
+from falkirk.lift.errors import HookError, LiftError
+from falkirk.lift.in_place import InPlace, replaced_voters
+from falkirk.lift.step import Step
+
+ALL_KAFKA = {1: "kafka", 2: "kafka", 3: "kafka"}
+pytestmark = pytest.mark.usefixtures("polls_at_once")
+# Calls of hooks in a lift that nothing stops: two nodes are replaced and restored, and a leader of Kafka's restarted.
+HOOKS = 10
+
+
+class KilledError(BaseException):
+    """Stands for the SIGKILL of the command."""
+
+
+class FakeHooks:
+    """Stops and starts made-up controllers. At the call number `fails_at` it raises, after its effect or before."""
+
+    def __init__(self, controllers: FakeControllers) -> None:
+        self.controllers = controllers
+        self.calls: list[tuple[str, int]] = []
+        self.fails_at: int | None = None
+        self.failure: BaseException = KilledError()
+        self.is_effective = True
+
+    def limit_s(self, *_names: str) -> float:
+        return 60.0
+
+    async def run(self, name: str, node_id: int, _endpoint: object) -> None:
+        fails = len(self.calls) == self.fails_at
+        self.calls.append((name, node_id))
+        if not fails or self.is_effective:
+            self._run(name, node_id)
+        if fails:
+            raise self.failure
+
+    def _run(self, name: str, node_id: int) -> None:
+        running = self.controllers.running
+        match name:
+            case "stop" if running[node_id] == "kafka":
+                running[node_id] = None
+            case "stop_falkirk" if running[node_id] == "falkirk":
+                running[node_id] = None
+            case "start":
+                assert running[node_id] != "falkirk", "its directory is locked"
+                # Kafka's binaries end at a record that lowers the level.
+                assert not self.controllers.holds_lowering
+                running[node_id] = "kafka"
+            case "start_falkirk":
+                assert running[node_id] != "kafka", "its directory is locked"
+                running[node_id] = "falkirk"
+        self.controllers.elect()
+
+
+class Lifted:
+    """A lift in place; `lowered` counts the lowerings."""
+
+    def __init__(self) -> None:
+        self.controllers = FakeControllers()
+        self.hooks = FakeHooks(self.controllers)
+        self.has_begun_lowering = False
+        self.events: list[tuple[str, str | None]] = []
+        self.dies_lowering = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a new command, which remembers nothing."""
+        self.hooks.fails_at = None
+        cluster = lifted_cluster(self.controllers, FakeBrokers(level=None))
+        self.cluster = cluster
+        self.way = InPlace(cluster, self.hooks)
+        self.way.lowering = (Step("lower", "", cluster.is_lowered, self._lower),)
+        cluster.revive = self.way.revive
+        self.engine = Engine(
+            self.way,
+            cluster,
+            limits=LIMITS,
+            has_begun_lowering=lambda: self.has_begun_lowering,
+            record=self._record,
+            notice=lambda _text: None,
+        )
+
+    def go(self) -> None:
+        asyncio.run(self.engine.go(FakeProbe()))
+
+    def abort(self) -> None:
+        asyncio.run(self.engine.abort())
+
+    async def _lower(self) -> None:
+        await self.way.leader()
+        assert self.controllers.running[self.controllers.leader_id] == "falkirk"
+        assert sum(kind == "falkirk" for kind in self.controllers.running.values()) == 2
+        self.controllers.level = LOW
+        if self.dies_lowering:
+            self.dies_lowering = False
+            raise KilledError
+
+    def _record(self, event, step=None, _fields=None) -> None:
+        self.events.append((event, step))
+        self.has_begun_lowering |= (event, step) == ("begun", "lower")
+
+
+def test_a_majority_is_replaced_the_leader_last():
+    assert [voter.node_id for voter in replaced_voters(originals())] == [2, 1]
+
+
+def test_it_lowers_with_a_majority_of_falkirk_and_restores_what_was():
+    lifted = Lifted()
+    lifted.go()
+    assert lifted.controllers.running == ALL_KAFKA
+    assert lifted.controllers.level == LOW
+    assert len(lifted.hooks.calls) == HOOKS
+    # 3 is Kafka's and won the election: it was restarted.
+    assert ("stop", 3) in lifted.hooks.calls
+
+
+@pytest.mark.parametrize("is_effective", [True, False])
+@pytest.mark.parametrize("call", range(HOOKS))
+def test_a_command_that_was_killed_at_any_hook_is_ended_by_the_next(call, is_effective):
+    lifted = Lifted()
+    lifted.hooks.fails_at, lifted.hooks.is_effective = call, is_effective
+    with pytest.raises(KilledError):
+        lifted.go()
+    lifted.restart()
+    lifted.go()
+    assert lifted.controllers.running == ALL_KAFKA
+    assert lifted.controllers.level == LOW
+
+
+def test_a_command_that_was_killed_after_the_lowering_does_not_lower_again():
+    lifted = Lifted()
+    lifted.dies_lowering = True
+    with pytest.raises(KilledError):
+        lifted.go()
+    lifted.restart()
+    lifted.go()
+    assert [event for event in lifted.events if event[1] == "lower"] == [("begun", "lower")]
+    assert lifted.controllers.running == ALL_KAFKA
+
+
+@pytest.mark.parametrize("call", range(6))
+def test_abort_restores_kafka_wherever_the_command_was_killed(call):
+    lifted = Lifted()
+    lifted.hooks.fails_at = call
+    with pytest.raises(KilledError):
+        lifted.go()
+    lifted.restart()
+    lifted.abort()
+    assert lifted.controllers.running == ALL_KAFKA
+    assert lifted.controllers.level == HIGH
+
+
+@pytest.mark.parametrize("call", range(6))
+def test_a_hook_that_fails_before_the_level_is_low_restores_kafka(call):
+    lifted = Lifted()
+    lifted.hooks.fails_at, lifted.hooks.is_effective = call, False
+    lifted.hooks.failure = HookError("hook stop of node 2 ended with status 5: no such unit")
+    with pytest.raises(LiftError, match=r"no such unit\. The voters are 1, 2, 3 again, as before$"):
+        lifted.go()
+    assert lifted.controllers.running == ALL_KAFKA
+    assert lifted.events[-1] == ("aborted", None)
+
+
+@pytest.mark.parametrize("call", range(6, HOOKS))
+def test_a_hook_that_fails_afterwards_is_run_again_by_the_next_command(call):
+    lifted = Lifted()
+    lifted.hooks.fails_at, lifted.hooks.is_effective = call, False
+    lifted.hooks.failure = HookError("hook start of node 2 ended with status 5: no such unit")
+    with pytest.raises(LiftError, match=r"The level is low: run the same command again to go on$"):
+        lifted.go()
+    lifted.restart()
+    lifted.go()
+    assert lifted.controllers.running == ALL_KAFKA
+
+
+def test_every_voter_is_restored_whichever_was_replaced():
+    lifted = Lifted()
+    assert {step.name for step in lifted.way.way_back()} == {f"restore-{voter.node_id}" for voter in VOTERS}
