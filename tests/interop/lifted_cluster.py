@@ -12,7 +12,7 @@ import yaml
 from client_load import ClientLoads, client_loads
 from controller_security import SCRAM_USER, ControllerSecurity
 from falkirk_program import Ended, falkirk, log_dirs
-from kafka_cluster import Clusters, KafkaCluster
+from kafka_cluster import DEFAULT_SETTINGS, Clusters, KafkaCluster
 from kafka_node import BROKER
 from kafka_ports import free_ports
 from node_hooks import NodeHooks
@@ -40,6 +40,13 @@ class Lifted:
             if key in document:
                 words += [f"--{key.replace('_', '-')}", str(self.file.parent / document[key])]
         return falkirk("lift", "check", *words, "--json").document
+
+    def accept_losses(self) -> None:
+        """Let the lift lose what it would lose now."""
+        ledger = self.check()["ledger"]
+        document = yaml.safe_load(self.file.read_text())
+        document["accept_losses"] = sorted({loss["kind"] for loss in ledger["losses"]})
+        self.file.write_text(yaml.safe_dump(document))
 
     def events(self, ended: Ended) -> list[tuple[str | None, str]]:
         """The steps and events that a command printed."""
@@ -82,19 +89,23 @@ def under_load(
     dynamic: bool = True,
     hooks: Sequence[str] = (),
     security: ControllerSecurity | None = None,
+    made: KafkaCluster | None = None,
     **fields: object,
 ) -> Iterator[Lifted]:
     """A running cluster with clients that produce and consume; at the end they have lost nothing.
 
     `hooks`: those that the lift's file names; with `security` the lift meets the brokers at their SCRAM listener.
-    `fields`: more of the file.
+    `made`: a cluster that runs already; `fields`: more of the file.
     """
-    cluster = clusters.new("4.3.1", roles, dynamic=dynamic, settings=None if security is None else security.of_nodes)
-    cluster.format(scram=[] if security is None else [SCRAM_USER])
-    cluster.start()
+    if made is None:
+        made = clusters.new("4.3.1", roles, dynamic=dynamic, settings=None if security is None else security.of_nodes)
+        made.format(scram=[] if security is None else [SCRAM_USER])
+        made.start()
+    cluster = made
     [port] = free_ports(1)
-    place = {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"}
-    document: dict[str, Any] = {  # Any: a YAML document
+    place: dict[str, Any] = {"node_id": EXTRA, "listener": f"127.0.0.1:{port}", "directory": "lift-controller"}
+    place["properties"] = {key: DEFAULT_SETTINGS[key] for key in ("authorizer.class.name", "super.users")}
+    document: dict[str, Any] = {
         "bootstrap_servers": cluster.bootstrap_servers.split(","),
         "target": "3.9",
         "place": place,
