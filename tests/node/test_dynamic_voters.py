@@ -5,10 +5,20 @@ from __future__ import annotations
 import pytest
 from node_network import LOG_DIR, NodeNetwork, controller_endpoint, directory_id
 
-from falkirk.node.config.node_config import CONTROLLER
-from falkirk.protocol.messages import AddRaftVoterRequest, RemoveRaftVoterRequest
+from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import (
+    AddRaftVoterRequest,
+    ApiVersionsRequest,
+    RemoveRaftVoterRequest,
+    UpdateFeaturesRequest,
+)
 from falkirk.protocol.messages.add_raft_voter_request import Listener
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
+from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.storage.snapshot_file import read_snapshot
+from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.release import Release
 
 RELEASES = ("3.9", "4.0", "4.3", "4.4")
 
@@ -114,3 +124,69 @@ def test_a_snapshot_has_the_voters_and_a_restart_knows_them_from_it(release):
     network.restart(node_id)
     network.run_until(lambda: network.active is not None)
     assert set(network.hosts[node_id].running.raft.voters) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("release", ["4.1", "4.4"])
+def test_static_voters_become_dynamic_when_kraft_version_is_raised(release):
+    network = NodeNetwork(release=release)
+    level = MetadataVersion.parse("3.9-IV0")
+    network.add_controllers(3, level=level)
+    voters_of_file = {each: controller_endpoint(each) for each in (1, 2, 3)}
+    observer = network.add(11, roles={BROKER}, quorum_voters=voters_of_file, level=level)
+    network.start(11)
+    network.run_until(lambda: network.active is not None and len(network.active.running.image.cluster.controllers) == 3)
+    network.run_until(lambda: network.active.running.raft.kraft_version_refusal is None)
+    assert update_kraft_version(network, 1, is_dry=True).error_code == 0
+    assert network.active.running.raft.kraft_version == 0
+
+    assert update_kraft_version(network, 1).error_code == 0
+
+    assert finalized_kraft_version(network) == 1
+    network.run_until(lambda: {host.running.raft.kraft_version for host in network.running} == {1})
+    keys = {each: node.key.directory_id for each, node in observer.running.raft.voters.items()}
+    assert keys == {each: directory_id(each) for each in (1, 2, 3)}
+    lowered = update_kraft_version(network, 0)
+    assert "Can't downgrade the version of this feature." in lowered.error_message
+    gone = network.active.config.node_id
+    network.kill(gone)
+    network.run_until(lambda: network.active is not None)
+    removal = RemoveRaftVoterRequest(cluster_id=None, voter_id=gone, voter_directory_id=directory_id(gone))
+    assert ask_leader(network, removal).error_code == 0
+    network.restart(gone)
+    network.run_until(lambda: voters(network) == [{1, 2, 3} - {gone}] * 4)
+
+
+def test_kraft_version_stays_while_a_voter_has_not_reported_to_the_leader():
+    network = NodeNetwork(release="4.3")
+    voters_of_file = {each: controller_endpoint(each) for each in (1, 2, 3)}
+    for node_id in (1, 2, 3):
+        release = Release.parse("4.0" if node_id == 3 else "4.3")
+        level = MetadataVersion.parse("3.9-IV0")
+        network.add(node_id, roles={CONTROLLER}, quorum_voters=voters_of_file, level=level, release=release)
+        network.start(node_id)
+    network.run_until(
+        lambda: (
+            network.active is not None
+            and network.active.config.node_id != 3
+            and len(network.active.running.image.cluster.controllers) == 3
+        )
+    )
+    network.run_for(10_000)
+
+    refused = update_kraft_version(network, 1)
+
+    assert refused.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert "because not all of the voters support it" in refused.error_message
+    assert finalized_kraft_version(network) is None
+
+
+def update_kraft_version(network: NodeNetwork, level: int, *, is_dry: bool = False):
+    kind = UpgradeType.UPGRADE if level else UpgradeType.SAFE_DOWNGRADE
+    update = FeatureUpdateKey("kraft.version", level, upgrade_type=kind)
+    return ask_leader(network, UpdateFeaturesRequest(30_000, [update], validate_only=is_dry), 1)
+
+
+def finalized_kraft_version(network: NodeNetwork) -> int | None:
+    answer = ask_leader(network, ApiVersionsRequest("tester", "1"), 4)
+    levels = {each.name: each.max_version_level for each in answer.finalized_features}
+    return levels.get("kraft.version")

@@ -48,10 +48,14 @@ def make_scenario(seed: int) -> Scenario:
         is_replaced = faults.wipe > 0 or chance.random() < 0.5
         world.add_dynamic(voters, observers, auto_join=is_replaced, **settings)
     else:
+        if chance.random() < 0.4:
+            faults.raise_kraft_version = 0.3
+            settings["updates_kraft_version"] = True
         world.add_static(voters, observers, **settings)
     for host in world.hosts.values():
+        becomes_dynamic = is_dynamic or faults.raise_kraft_version > 0
         if chance.random() < 0.3:
-            host.versions.update(_OLDER_DYNAMIC if is_dynamic else _OLDER_STATIC)
+            host.versions.update(_OLDER_DYNAMIC if becomes_dynamic else _OLDER_STATIC)
         if chance.random() < 0.3:
             world.unready.add(host.node_id)
     return Scenario(world, is_dynamic)
@@ -118,6 +122,7 @@ def test_the_seeds_reach_what_they_are_meant_to_reach():
         "raft-voter-added",
         "raft-voter-removed",
         "election-deferred",
+        "kraft-version-raised",
     }
     assert not events & {"raft-two-leaders", "raft-truncation-refused", "raft-records-refused"}
 

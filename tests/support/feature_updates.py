@@ -34,12 +34,18 @@ def decide(
     voters: Iterable[int] = (CONTROLLER_ID,),
     dry: bool = False,
     use: CoordinatorUse | None = None,
+    kraft_version_refusal: str | None = None,
 ) -> FeatureUpdateDecision:
     """Decide on updates, each a name, a level and a type."""
     keys = [FeatureUpdateKey(name, level, upgrade_type=type_) for name, level, type_ in updates]
     request = UpdateFeaturesRequest(feature_updates=keys, validate_only=dry)
     context = FeatureUpdateContext(
-        api_version=version, kraft_version=kraft_version, voters=frozenset(voters), now_ms=0, use=use
+        api_version=version,
+        kraft_version=kraft_version,
+        kraft_version_refusal=kraft_version_refusal,
+        voters=frozenset(voters),
+        now_ms=0,
+        use=use,
     )
     return controller.features.update_features(request, context)
 

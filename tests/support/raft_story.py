@@ -150,6 +150,16 @@ class RaftStory:
         request = RemoveRaftVoterRequest(cluster_id=CLUSTER_ID, voter_id=int(node), voter_directory_id=key)
         self._ask(leader, f"remove {node}", request)
 
+    def do_raise_kraft_version(self, node: str) -> list[str]:
+        host = self.world.hosts[int(node)]
+        assert host.replica is not None
+        refusal = host.replica.kraft_version_refusal
+        if refusal is not None:
+            return [refusal]
+        host.replica.raise_kraft_version(self.world.now_ms)
+        self.world.drain(host)
+        return [f"up to offset {host.log.end_offset - 1}"]
+
     def do_describe(self, node: str) -> None:
         topic = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])
         self._ask(node, "describe", DescribeQuorumRequest(topics=[topic]))

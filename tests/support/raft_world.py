@@ -67,6 +67,7 @@ class Faults:
     snapshot: float = 0.0
     wipe: float = 0.0
     change_voters: float = 0.0
+    raise_kraft_version: float = 0.0
 
 
 @dataclass
@@ -473,6 +474,14 @@ class RaftWorld:
             self._change_voters()
         if chance.random() < faults.wipe:
             self._wipe_one()
+        if faults.raise_kraft_version and chance.random() < faults.raise_kraft_version:
+            self._raise_kraft_version()
+
+    def _raise_kraft_version(self) -> None:
+        leader = self.leader
+        if leader is not None and leader.replica is not None and leader.replica.kraft_version_refusal is None:
+            leader.replica.raise_kraft_version(self.now_ms)
+            self.drain(leader)
 
     def _change_voters(self) -> None:
         leader = self.leader

@@ -28,6 +28,9 @@ class RaftConfig:
     bootstrap_servers: tuple[Endpoint, ...] = ()
     listeners: Mapping[str, Endpoint] = field(default_factory=dict)
     kraft_version_max: int = 1
+    # Whether kraft.version rises while the quorum runs (from 4.1 on). At level 0 a voter then reports its directory id
+    # and its endpoints to each leader, since nothing else has them.
+    updates_kraft_version: bool = False
     # Whether the release has pre-votes (Vote v2, from 4.0 on).
     has_pre_vote: bool = True
     # controller.quorum.auto.join.enable (from 4.2 on).

@@ -78,6 +78,8 @@ class Leader:
     # Voters that fetched since check_quorum_deadline_ms was last moved.
     fetched_voters: set[int] = field(default_factory=set)
     pending_change: PendingVoterChange | None = None
+    # What voters have reported of themselves at kraft.version 0, by node id.
+    reported_voters: dict[int, VoterNode] = field(default_factory=dict)
     # Of silent controllers that do not vote: when the next announcement is due, and the wait after it.
     announcements: dict[int, tuple[int, int]] = field(default_factory=dict)
 

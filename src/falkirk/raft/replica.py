@@ -179,6 +179,18 @@ class RaftReplica:
         """
         return self._replication.append(values, now_ms)
 
+    @property
+    def kraft_version_refusal(self) -> str | None:
+        """Why kraft.version cannot be raised to the release's highest level here, in Kafka's words; None if it can."""
+        return self._voter_changes.upgrade_refusal()
+
+    def raise_kraft_version(self, now_ms: int) -> None:
+        """Append the release's highest kraft.version, and the voters, which are static so far.
+
+        `kraft_version_refusal` must be None. The change is committed with the high watermark at `end_offset`.
+        """
+        self._voter_changes.raise_kraft_version(now_ms)
+
     def resign(self, now_ms: int) -> None:
         """Stop leading, and tell the other voters, which elect a new leader. Does nothing unless the replica leads."""
         if self._quorum.is_leader:

@@ -126,6 +126,15 @@ class ReplicationLeader:
         self._append_control(leader, [(ControlRecordType.KRAFT_VOTERS, voters.record())], now_ms)
         return offset
 
+    def append_kraft_version(self, leader: Leader, version: int, voters: VoterSet, now_ms: int) -> None:
+        """Append a kraft.version with the voters, which both take effect at once."""
+        level = KRaftVersionRecord(kraft_version=version)
+        self._append_control(
+            leader,
+            [(ControlRecordType.KRAFT_VERSION, level), (ControlRecordType.KRAFT_VOTERS, voters.record())],
+            now_ms,
+        )
+
     def _append_control(
         self, leader: Leader, messages: Sequence[tuple[ControlRecordType, WireMessage]], now_ms: int
     ) -> None:

@@ -89,6 +89,8 @@ class Follower:
     voted: ReplicaKey | None = None
     fetch_deadline_ms: int
     update_voters_at_ms: int
+    # Whether the leader has what only this voter knows of itself at kraft.version 0.
+    has_updated_leader: bool = False
     has_fetched: bool = False
     download: SnapshotDownload | None = None
 

@@ -18,16 +18,16 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.raft.leader_discovery import NodeEndpoint, Outcome, handle_common, wire_id
 from falkirk.raft.leader_state import Leader, PendingVoterChange
 from falkirk.raft.request_manager import Destination
-from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, listener_name
+from falkirk.raft.states import Follower
+from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, VoterSet, listener_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.context import RaftContext
     from falkirk.raft.replication_leader import ReplicationLeader
-    from falkirk.raft.states import Follower
 
 
 KRAFT_VERSION_FEATURE: Final = "kraft.version"
@@ -166,8 +166,8 @@ class VoterChanges:
     def receive_update(self, token: int, request: UpdateRaftVoterRequest, now_ms: int) -> None:
         """Append a voter's endpoints and kraft.version range; the reply does not wait for the commit.
 
-        At kraft.version 0 nothing can be appended. Differs from Kafka 4.1 and later, whose leader remembers it for a
-        later upgrade of kraft.version: here that upgrade is not done on a running quorum.
+        At kraft.version 0 nothing can be appended. A leader of 4.1 or later remembers it, so that `raise_kraft_version`
+        can write it.
         """
         error = self._context.leader_error(request.current_leader_epoch)
         leader = self._quorum.state
@@ -181,19 +181,58 @@ class VoterChanges:
         elif not error and (not is_valid or not 0 <= versions.min_version <= versions.max_version):
             error = ErrorCode.INVALID_REQUEST
         if not error and isinstance(leader, Leader):
-            refusal = self._change_refusal(leader, "updating")
+            level = self._log.history.kraft_version
+            is_remembered = level == 0 and self._context.config.updates_kraft_version
+            refusal = None if is_remembered else self._change_refusal(leader, "updating")
             node = VoterNode(key=key, listeners=listeners, kraft_versions=versions)
             changed = self._quorum.voters.updated(node)
             if refusal is not None:
                 error = refusal[0]
-            elif self._log.history.kraft_version not in versions:
+            elif level not in versions:
                 error = ErrorCode.INVALID_REQUEST
             elif changed is None:
                 error = ErrorCode.VOTER_NOT_FOUND
+            elif is_remembered:
+                leader.reported_voters[key.node_id] = node
             else:
                 self._context.add_fact("info", "raft-voter-updated", voter=str(key))
                 self._replication.append_voters(leader, changed, now_ms)
         self._context.reply(token, self._update_response(error))
+
+    def upgrade_refusal(self) -> str | None:
+        """Return why this replica cannot raise kraft.version to its highest level; None if it can, or is there already.
+
+        Every voter must have reported to this leader that it supports the level. Source: answers of Kafka 4.3.1.
+        """
+        state, history = self._quorum.state, self._log.history
+        version = self._context.config.kraft_version_max
+        if history.kraft_version >= version:
+            return None
+        name = f"{KRAFT_VERSION_FEATURE} to KRAFT_VERSION_{version}"
+        if not isinstance(state, Leader) or state.high_watermark is None:
+            return f"Invalid upgrade of {name} because the quorum has no leader that could"
+        if any(version not in node.kraft_versions or node.key.directory_id == ZERO_UUID for node in self._known()):
+            return f"Invalid upgrade of {name} because not all of the voters support it"
+        return None
+
+    def raise_kraft_version(self, now_ms: int) -> None:
+        """Append the highest kraft.version and the voters, unless it is there. `upgrade_refusal` must be None."""
+        leader, history = self._quorum.state, self._log.history
+        version = self._context.config.kraft_version_max
+        assert self.upgrade_refusal() is None
+        if history.kraft_version < version:
+            assert isinstance(leader, Leader)
+            voters = VoterSet({node.key.node_id: node for node in self._known()})
+            self._context.add_fact("info", "kraft-version-raised", kraft_version=version, voters=str(voters))
+            self._replication.append_kraft_version(leader, version, voters, now_ms)
+
+    def _known(self) -> Iterator[VoterNode]:
+        """Yield the voters with all that is known of them: the leader itself, and what the others have reported."""
+        state = self._quorum.state
+        reported = state.reported_voters if isinstance(state, Leader) else {}
+        for node in self._quorum.voters:
+            is_own = node.key.node_id == self._quorum.own_key.node_id
+            yield self._quorum.own_node if is_own else reported.get(node.key.node_id, node)
 
     def poll_leader(self, leader: Leader, now_ms: int) -> None:
         """Abandon a change that takes too long; what was appended stays appended."""
@@ -228,7 +267,7 @@ class VoterChanges:
         """Send the leader this replica's own change when one is due; return whether a request was sent."""
         if now_ms < state.update_voters_at_ms or to is None or not self._context.requests.is_ready(to, now_ms):
             return False
-        request = self._own_change()
+        request = self._own_change(state)
         state.update_voters_at_ms = now_ms + self._context.config.fetch_timeout_ms
         if request is None:
             return False
@@ -247,12 +286,18 @@ class VoterChanges:
             epoch=leader.leader_epoch if leader.leader_epoch >= 0 else self._quorum.epoch,
             endpoints=endpoints,
         )
+        state = self._quorum.state
+        if outcome is None and response.error_code == ErrorCode.NONE and isinstance(state, Follower):
+            state.has_updated_leader = True
         return outcome or Outcome.DONE
 
-    def _own_change(self) -> WireMessage | None:
-        if self._log.history.kraft_version < 1 or not self._context.config.is_controller:
-            return None
+    def _own_change(self, state: Follower) -> WireMessage | None:
         voters, config = self._quorum.voters, self._context.config
+        if self._log.history.kraft_version < 1:
+            is_due = config.updates_kraft_version and self._quorum.is_voter and not state.has_updated_leader
+            return self._update_request() if is_due else None
+        if not config.is_controller:
+            return None
         if self._quorum.is_voter:
             return self._update_request() if voters.needs_update(self._quorum.own_node) else None
         if not config.auto_join:

@@ -45,6 +45,7 @@ def raft_config(config: NodeConfig, cluster_id: str, directory_id: bytes) -> Raf
         bootstrap_servers=config.quorum_bootstrap_servers,
         listeners={listener.name: listener.advertised for listener in config.listeners if listener.is_controller},
         kraft_version_max=kraft_version_max(config),
+        updates_kraft_version=config.release.updates_kraft_version,
         has_pre_vote=vote is not None and vote.highest >= 2,
         auto_join=config.quorum_auto_join,
         follows_lowerings=config.downgrade_enable,

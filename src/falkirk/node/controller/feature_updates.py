@@ -181,6 +181,9 @@ class FeatureUpdates:
 
     def _answer(self, update: _Update, decision: FeatureUpdateDecision) -> None:
         """Return the decision for appending; it must be committed by the deadline."""
+        if decision.is_made and decision.is_kraft_version_raised:
+            self._raft.raise_kraft_version(self._step.now_ms)
+            update.active.catch_up(self._step.now_ms)
         update.done(replace(decision.result(), answer_by_ms=update.deadline_ms))
 
     def _log(self, decision: FeatureUpdateDecision) -> None:
@@ -196,6 +199,7 @@ class FeatureUpdates:
         return FeatureUpdateContext(
             api_version=update.api_version,
             kraft_version=raft.kraft_version,
+            kraft_version_refusal=raft.kraft_version_refusal,
             voters=raft.voters.keys(),
             lowering_support=raft.lowering_support(self._step.now_ms),
             now_ms=self._step.now_ms,
@@ -206,7 +210,8 @@ class FeatureUpdates:
         )
 
     def _log_losses(self, decision: FeatureUpdateDecision) -> None:
-        self._effects(Fact("info", "features-updated", dict(decision.levels)))
+        if decision.levels:
+            self._effects(Fact("info", "features-updated", dict(decision.levels)))
         for loss in decision.losses[:LOGGED_LOSSES_MAX]:
             self._effects(Fact("warning", "metadata-lost", loss.reported().as_json()))
         for cut_off in decision.cut_off[:LOGGED_LOSSES_MAX]:

@@ -4,6 +4,7 @@ import pytest
 from controllers import make_controller, run
 from feature_updates import ELR, SAFE, TOGETHER, UPGRADE, a_controller, decide
 
+from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConfigRecord,
@@ -144,18 +145,20 @@ def test_a_feature_without_a_name_or_named_twice_is_an_invalid_request():
     assert error.error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_kraft_version_does_not_change_while_the_cluster_runs():
+def test_kraft_version_is_raised_by_the_quorum_if_it_can():
     newest, before = a_controller(), a_controller(release="4.0")
     (error,) = decide(newest, ("kraft.version", 0, SAFE), kraft_version=1).errors.values()
     told = "Invalid update version 0 for feature kraft.version. Can't downgrade the version of this feature."
     assert error.message == told
-    (error,) = decide(newest, ("kraft.version", 1, UPGRADE), kraft_version=0).errors.values()
-    assert "while the cluster runs" in error.message
+    reason = "Invalid upgrade of kraft.version to KRAFT_VERSION_1 because not all of the voters support it"
+    (error,) = decide(newest, ("kraft.version", 1, UPGRADE), kraft_version_refusal=reason).errors.values()
+    assert error == ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
     # Kafka's tool asks for it with the levels of every release; before 4.1 nothing came of it.
-    for controller, version in ((newest, 1), (before, 0)):
+    for controller, version, is_raised in ((newest, 0, True), (newest, 1, False), (before, 0, False)):
         decision = decide(controller, ("kraft.version", 1, UPGRADE), kraft_version=version)
         assert decision.errors == {}
         assert decision.records == ()
+        assert decision.is_kraft_version_raised == is_raised
 
 
 def test_metadata_version_stays_while_a_cluster_comes_from_zookeeper():

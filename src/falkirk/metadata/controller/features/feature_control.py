@@ -96,7 +96,7 @@ class FeatureControl:
             if name not in errors:
                 found = self._blockers(request, updates[name], current.get(name, 0), context)
                 blockers += [blocker.reported() for blocker in found.found]
-                error = self._refusal(updates[name], current.get(name, 0), wanted, found)
+                error = self._refusal(updates[name], current.get(name, 0), wanted, found, context)
                 if error is not None:
                     errors[name] = error
         decision = FeatureUpdateDecision(
@@ -113,6 +113,9 @@ class FeatureControl:
             for name, update in updates.items()
             if name not in errors and name != KRAFT_VERSION and update.level != current.get(name, 0)
         ]
+        if KRAFT_VERSION in updates and KRAFT_VERSION not in errors:
+            is_raised = self._raises_kraft_version(updates[KRAFT_VERSION], current.get(KRAFT_VERSION, 0))
+            decision = replace(decision, is_kraft_version_raised=is_raised)
         return self._changed(decision, changed, current, wanted, context)
 
     def refused(self, request: UpdateFeaturesRequest, api_version: int, error: ApiError) -> FeatureUpdateDecision:
@@ -186,7 +189,12 @@ class FeatureControl:
         return find_blockers(need, self._state.image, self._settings, context)
 
     def _refusal(
-        self, update: FeatureUpdate, current: int, wanted: Mapping[str, int], blockers: Blockers
+        self,
+        update: FeatureUpdate,
+        current: int,
+        wanted: Mapping[str, int],
+        blockers: Blockers,
+        context: FeatureUpdateContext,
     ) -> ApiError | None:
         if _is_below_floor(update, current) and not blockers.is_everyone:
             # No server can help it, so none is named.
@@ -202,11 +210,13 @@ class FeatureControl:
         if update.name == METADATA_VERSION:
             reason = self._reason_not_now(update)
             return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
-        reason = (
-            self._reason_kraft_version_stays(update, current)
-            if update.name == KRAFT_VERSION
-            else self._reason_dependency_unmet(update, wanted)
-        )
+        if update.name == KRAFT_VERSION and update.level > current:
+            reason = context.kraft_version_refusal if self._raises_kraft_version(update, current) else None
+            return None if reason is None else ApiError(ErrorCode.INVALID_UPDATE_VERSION, reason)
+        if update.name == KRAFT_VERSION:
+            reason = "Can't downgrade the version of this feature." if update.level < current else None
+        else:
+            reason = self._reason_dependency_unmet(update, wanted)
         return None if reason is None else refused_update(update, reason)
 
     def _reason_not_now(self, update: FeatureUpdate) -> str | None:
@@ -217,18 +227,12 @@ class FeatureControl:
             return f"Invalid metadata.version {update.level}. {reason}"
         return None
 
-    def _reason_kraft_version_stays(self, update: FeatureUpdate, current: int) -> str | None:
-        """Return why kraft.version cannot change while the cluster runs; None if nothing is to change.
+    def _raises_kraft_version(self, update: FeatureUpdate, current: int) -> bool:
+        """Return whether the quorum is to raise kraft.version.
 
         Before 4.1 Kafka accepts a higher level and does nothing: its tool sends it with every release's levels.
         """
-        if update.level < current:
-            return "Can't downgrade the version of this feature."
-        if update.level > current and self._settings.release.updates_kraft_version:
-            return (
-                "Can't upgrade the version of this feature while the cluster runs: it is set where nodes are stopped."
-            )
-        return None
+        return self._settings.release.updates_kraft_version and update.level > current
 
     def _reason_dependency_unmet(self, update: FeatureUpdate, wanted: Mapping[str, int]) -> str | None:
         """Return which other feature must have a higher level than it will have; None if all dependencies hold."""

@@ -62,6 +62,8 @@ class FeatureUpdateContext:
     lowering_support: Mapping[int, bool] = field(default_factory=dict)
     last_contact_ms: Mapping[int, int] = field(default_factory=dict)
     active_since_ms: int = 0
+    # Why the quorum cannot raise kraft.version; None: it can.
+    kraft_version_refusal: str | None = None
     # What coordinators have in use; None: nobody has looked yet.
     use: CoordinatorUse | None = None
     # What is worked out of a lowering over many steps, None as long as it is not; without it all is done at once.
@@ -86,6 +88,8 @@ class FeatureUpdateDecision:
     # What goes with the records, and the level that each changed feature has afterwards.
     losses: tuple[Loss, ...] = ()
     levels: Mapping[str, int] = field(default_factory=dict)
+    # Whether the quorum is to raise kraft.version, whose records are raft's.
+    is_kraft_version_raised: bool = False
     # An undo takes what was there before: metadata.version falls, or something else is lost.
     needs_undo_bundle: bool = False
     # Where that was written.
@@ -124,7 +128,7 @@ class FeatureUpdateDecision:
     @property
     def is_made(self) -> bool:
         """Return whether records are to be appended."""
-        return self._is_kept and bool(self.records)
+        return self._is_kept and (bool(self.records) or self.is_kraft_version_raised)
 
     def result(self) -> ControllerResult[UpdateFeaturesResponse]:
         """Return the records, none for a dry run, and the answer that goes with them."""
