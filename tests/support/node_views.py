@@ -22,6 +22,7 @@ from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, DENY, Acl, AclsImage
 from falkirk.metadata.requests.request_context import RequestContext
 from falkirk.node.broker.broker_services import BrokerServices
+from falkirk.node.connections.client_quotas import ClientQuotas, QuotaWindows
 from falkirk.node.handlers.parts.view import BrokerView, ControllerView, NodeView
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
@@ -85,6 +86,7 @@ def _node_fields(image: MetadataImage, release: Release) -> dict[str, Any]:
         "features_epoch": image.provenance.end_offset - 1,
         "static_configs": {},
         "metadata_progress": None,
+        "quotas": ClientQuotas(lambda: image.client_quotas, lambda: 0, QuotaWindows(), QuotaWindows()),
         "random": Random(0),
     }
 

@@ -70,7 +70,7 @@ class Dispatcher:
         self._controllership = controllership
         self._views = views
         self._clients = clients
-        self._responses = ResponseSender(clients, effects)
+        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms)
         self._answer = self._responses.send
         # Requests to the replica, by token.
         self._raft_requests: dict[int, OpenRequest] = {}
@@ -221,6 +221,7 @@ class Dispatcher:
         if nothing.close:
             self._clients.close_client(request.client, "request-failed", "the API has no error response", level="info")
         else:
+            self._responses.throttle(request, nothing.throttle_ms)
             self._clients.complete_without_response(request)
 
     def _append(self, request: OpenRequest, route: AnyRoute, result: ControllerResult[WireMessage]) -> None:

@@ -24,6 +24,7 @@ from falkirk.node.config.role_settings import listener_ranges, raft_config
 from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
 from falkirk.node.connections.admission import admit
 from falkirk.node.connections.client_connections import ClientConnections
+from falkirk.node.connections.client_quotas import client_quotas
 from falkirk.node.connections.credentials import Credentials
 from falkirk.node.connections.holds import NOT_SERVING
 from falkirk.node.connections.outbound_connections import OutboundConnections
@@ -104,7 +105,8 @@ class Node:
             is_ready_to_lead=lambda: self.standby.current is not None and not applier.is_busy,
         )
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
-        self._views = Views(step, self._raft, applier, startup.log, self._controllership)
+        self._quotas = client_quotas(config, lambda: applier.image.client_quotas, lambda: step.now_ms)
+        self._views = Views(step, self._raft, applier, startup.log, self._controllership, quotas=self._quotas)
         self._request_facts = RequestFacts(
             node_id=config.node_id, release=config.release, now_ms=lambda: step.now_ms, effects=emit
         )
@@ -366,7 +368,8 @@ class Node:
         if self._shutdown.has_begun and not listener.is_controller:
             self._effects.append(Close(accepted.connection_id))
             return
-        principal = admit(accepted, self.config.security, self._effects.append)
+        throttle_ms = self._quotas.connected(accepted.client_host)
+        principal = admit(accepted, self.config.security, self._effects.append, throttle_ms=throttle_ms)
         if principal is None:
             return
         if listener.is_controller:

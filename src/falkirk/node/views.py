@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.broker.broker_services import BrokerServices
     from falkirk.node.connections.client_connection import ClientConnection
+    from falkirk.node.connections.client_quotas import ClientQuotas
     from falkirk.node.controller.active_controller import ActiveController
     from falkirk.node.controller.controllership import Controllership
     from falkirk.node.controller.feature_updates import FeatureUpdates
@@ -46,6 +47,8 @@ class Views:
         metadata: CommittedMetadata,
         log: MetadataLog,
         controllership: Controllership,
+        *,
+        quotas: ClientQuotas,
     ) -> None:
         self.broker: BrokerServices | None = None
         self.feature_updates: FeatureUpdates | None = None
@@ -58,6 +61,7 @@ class Views:
         self._metadata = metadata
         self._log = log
         self._controllership = controllership
+        self._quotas = quotas
         self._authorizer = authorizer(step.config, metadata.image.acls)
         # The last view for brokers' listeners and for controllers'.
         self._last: dict[bool, _BuiltView] = {}
@@ -111,6 +115,7 @@ class Views:
             features_epoch=self._features_epoch(is_controller=is_controller),
             static_configs=step.config.properties,
             metadata_progress=self._metadata_progress,
+            quotas=self._quotas,
             random=step.random,
         )
 

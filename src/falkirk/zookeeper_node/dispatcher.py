@@ -26,11 +26,16 @@ class Dispatcher:
     """Answers requests, now or when the controller has decided; `view` returns the current view for handlers."""
 
     def __init__(
-        self, view: Callable[[], ZooKeeperView], clients: ClientConnections, effects: Callable[[Effect], None]
+        self,
+        view: Callable[[], ZooKeeperView],
+        clients: ClientConnections,
+        effects: Callable[[Effect], None],
+        *,
+        now_ms: Callable[[], int],
     ) -> None:
         self._view = view
         self._clients = clients
-        self._responses = ResponseSender(clients, effects)
+        self._responses = ResponseSender(clients, effects, now_ms=now_ms)
 
     def handle(self, request: OpenRequest) -> None:
         """Answer a request, or start what answers it later."""

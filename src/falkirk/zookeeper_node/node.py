@@ -87,7 +87,7 @@ class ZooKeeperNode:
         )
         # Requests are held until the broker serves.
         self._clients.holds.set(NOT_SERVING, is_held=True)
-        self._dispatcher = Dispatcher(self._view, self._clients, emit)
+        self._dispatcher = Dispatcher(self._view, self._clients, emit, now_ms=lambda: self._now_ms)
         self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._ranges = served_ranges(config.release, unstable=config.unstable_api_versions_enable)
         self._last_view: ZooKeeperView | None = None

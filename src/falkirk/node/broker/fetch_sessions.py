@@ -65,6 +65,10 @@ class FetchContext:
         """Return what the response has of the results, and remember it in the session if there is one."""
         return FetchAnswer(self.error, NO_SESSION, results)
 
+    def throttled(self) -> FetchAnswer:
+        """Return a response without results, of which the session remembers nothing."""
+        return FetchAnswer(self.error, NO_SESSION, {})
+
 
 class FetchAnswer(NamedTuple):
     """A response without its form on the wire."""
@@ -285,6 +289,9 @@ class _IncrementalContext(FetchContext):
             if cached.topic is None:
                 cached.topic = key.topic or names.get(key.topic_id)
             yield key, cached.topic, cached.requested
+
+    def throttled(self) -> FetchAnswer:
+        return FetchAnswer(ErrorCode.NONE, self._session.session_id, {})
 
     def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
         session = self._session

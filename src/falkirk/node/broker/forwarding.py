@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 FORWARD_TIMEOUT_MS: Final = 30_000
 # Before a failed request is sent again.
 RETRY_BACKOFF_MS: Final = 100
+# CreateTopics, DeleteTopics and CreatePartitions: the controller says for how long the client is throttled (KIP-599).
+_THROTTLED: Final = frozenset({19, 20, 37})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +146,21 @@ class Forwarding:
         try:
             _, start = codec.decode_prefix(ResponseHeader, version, answer.response_data)
             body = answer.response_data[start:]
-            if forwarded.split is None:
-                self._clients.answer_body(request, body)
-                return
-            cls = message_class(RESPONSES[request.context.api_key])
-            response = codec.decode(cls, request.context.api_version, body)
+            response = None
+            if forwarded.split is not None or request.context.api_key in _THROTTLED:
+                cls = message_class(RESPONSES[request.context.api_key])
+                response = codec.decode(cls, request.context.api_version, body)
         except RemoteProtocolError:
             self._refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
-        self._clients.answer(request, forwarded.split.complete(response))
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms:
+            self._clients.throttle(request.client, self._step.now_ms + throttle_ms)
+        if forwarded.split is None:
+            self._clients.answer_body(request, body)
+        else:
+            assert response is not None, "decoded above"
+            self._clients.answer(request, forwarded.split.complete(response))
 
     def _refuse(self, request: OpenRequest, error_code: ErrorCode) -> None:
         assert request.message is not None, "only decoded requests are forwarded"

@@ -48,6 +48,8 @@ class ClientConnection:
     buffered_bytes: int = 0
     open_bytes: int = 0
     is_closed: bool = False
+    # Until when its requests wait, because a quota is used up; 0: they do not.
+    throttled_until_ms: int = 0
     # Bytes that are not read yet (`Hold`).
     early: bytearray = field(default_factory=bytearray)
     # Requests of one connection are mostly of one kind.

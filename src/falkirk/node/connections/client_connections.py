@@ -30,6 +30,7 @@ from falkirk.protocol.connection import (
 from falkirk.protocol.errors import RemoteProtocolError, TooManyElementsError
 from falkirk.protocol.known_answer import KnownRequestsAnswered
 from falkirk.protocol.messages import ApiVersionsRequest
+from falkirk.timers import Timers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,6 +109,9 @@ class ClientConnections:
         self._unfinished = UnfinishedFrames()
         self._address_bytes_max = _ADDRESS_FRAMES_MAX * frame_bytes_max
         self._known_answers = KnownAnswers()
+        self._wake = wake
+        # When those whose quota is used up go on.
+        self._throttled: Timers[int, ClientConnection] = Timers()
         self._sasl = SaslListeners(
             security,
             credentials,
@@ -201,8 +205,16 @@ class ClientConnections:
             self._unfinished.lost(connection_id)
             self._holding.pop(connection_id, None)
             self._early.pop(connection_id, None)
+            self._throttled.cancel(connection_id)
             self._sasl.lost(client)
             self._on_closed(connection_id)
+
+    def throttle(self, client: ClientConnection, until_ms: int) -> None:
+        """Hold the requests of a client whose quota is used up (KIP-219); it may have more of them under way."""
+        if not client.is_closed and until_ms > client.throttled_until_ms:
+            client.throttled_until_ms = until_ms
+            self._throttled.schedule(client.connection_id, until_ms, client)
+            self._wake()
 
     def change_ranges(self, ranges: Mapping[int, SupportedRange], *, close_others: bool) -> None:
         """Offer other versions from now on, on all listeners of the broker role.
@@ -233,6 +245,8 @@ class ClientConnections:
     def tick(self, now_ms: int) -> None:
         """Close idle connections, and those whose clients did not authenticate, or send a request, in time."""
         self._sasl.tick(now_ms)
+        while (throttled := self._throttled.pop_due(now_ms)) is not None:
+            throttled.throttled_until_ms = 0
         while (slow := self._unfinished.pop_too_slow(now_ms)) is not None:
             self.counters.closed_for_slowness += 1
             reason = f"less than {FRAME_WINDOW_BYTES} bytes of an unfinished request came in {FRAME_WINDOW_MS} ms"
@@ -253,7 +267,8 @@ class ClientConnections:
         first = next(iter(self._clients.values()), None)
         if first is None:
             return None
-        times = (first.last_active_ms + self._idle_ms_max, self._sasl.next_wakeup_ms, self._unfinished.next_end_ms)
+        idle_ms = first.last_active_ms + self._idle_ms_max
+        times = (idle_ms, self._sasl.next_wakeup_ms, self._unfinished.next_end_ms, self._throttled.next_due_ms)
         return min(time for time in times if time is not None)
 
     def close(self) -> None:
@@ -379,6 +394,7 @@ class ClientConnections:
             opened = client.connection.open_requests - len(client.held)
             if (
                 opened >= OPEN_REQUESTS_MAX
+                or client.throttled_until_ms
                 or client.held[0].api_key in self.holds.api_keys
                 or client.usage.open_bytes > self._address_bytes_max
             ):
@@ -453,7 +469,8 @@ class ClientConnections:
             self._close(client, "connection-flooded", f"{len(client.early)} bytes came while {self.holds.reason()}")
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
-        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1:
+        # What was under way when a client was throttled is bounded with all that its address holds.
+        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1 and not client.throttled_until_ms:
             self.counters.closed_for_flooding += 1
             reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
             held_for = self.holds.reason(client.held[0].api_key)

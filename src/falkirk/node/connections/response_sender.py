@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 class ResponseSender:
     """Sends responses on accepted connections."""
 
-    def __init__(self, clients: ClientConnections, effects: Callable[[Effect], None]) -> None:
+    def __init__(
+        self, clients: ClientConnections, effects: Callable[[Effect], None], *, now_ms: Callable[[], int]
+    ) -> None:
         self._clients = clients
         self._effects = effects
+        self._now_ms = now_ms
 
     def send(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
-        """Send a response, or close the connection if the version cannot hold the message."""
+        """Send a response, or close the connection if the version cannot hold the message.
+
+        A response that throttles the client holds its next requests.
+        """
+        self.throttle(request, getattr(message, "throttle_time_ms", 0))
         try:
             if is_in_pieces:
                 self._clients.answer_in_pieces(request, message)
@@ -38,6 +45,11 @@ class ResponseSender:
             fields = {"response": name, "api_version": version, "traceback": format_exc()}
             self._effects(Fact("error", "response-cannot-be-written", fields))
             self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
+
+    def throttle(self, request: OpenRequest, throttle_ms: int) -> None:
+        """Hold the next requests of a client; for those in envelopes its own broker does."""
+        if throttle_ms and request.outer is None:
+            self._clients.throttle(request.client, self._now_ms() + throttle_ms)
 
     def send_failure(self, request: OpenRequest) -> None:
         """Answer UNKNOWN_SERVER_ERROR for a handler that raised; call it inside an `except` block."""

@@ -2,8 +2,7 @@
 
 Behaviour: needs ALTER on the topic, else TOPIC_AUTHORIZATION_FAILED for it; served by the active controller. A name
 that appears twice is refused.
-Version notes: all alike; v2 is flexible. v3 allows THROTTLING_QUOTA_EXCEEDED, but no quota is enforced (see
-compatibility.md).
+Version notes: all alike; v2 is flexible. v3 allows THROTTLING_QUOTA_EXCEEDED (`controller_mutation_rate`).
 """
 
 from __future__ import annotations
@@ -24,15 +23,21 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 
+# From this version on a quota refuses topics; before, the client is throttled afterwards.
+_REFUSED_SINCE: Final = 3
+
+
 def handle(
     view: ControllerView, context: RequestContext, request: CreatePartitionsRequest
 ) -> ControllerResult[WireMessage]:
     """Add partitions to the topics that the client may alter."""
     names, repeated = split_repeated(topic.name for topic in request.topics)
     allowed = allowed_topics(view, context, AclOperation.ALTER, names)
+    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
     result = view.controller.replication.create_partitions(
-        [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only
+        [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only, quota=quota
     )
+    result.response.throttle_time_ms = quota.throttle_ms
     answers = result.response.results
     answers += [
         CreatePartitionsTopicResult(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in repeated

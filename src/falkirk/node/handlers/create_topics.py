@@ -4,7 +4,8 @@ Behaviour: needs CREATE on CLUSTER, or on the topic, else TOPIC_AUTHORIZATION_FA
 controller. A name that appears twice is refused, and so is that of the metadata topic. Configs in the response need
 DESCRIBE_CONFIGS on the topic.
 Version notes: v1 adds ValidateOnly and error messages; v4 allows -1 for the default number of partitions and replicas;
-v5 returns partitions, replicas and configs; v7 the topic's id.
+v5 returns partitions, replicas and configs; v6 allows
+THROTTLING_QUOTA_EXCEEDED (`controller_mutation_rate`); v7 returns the topic's id.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
 
 
+# From this version on a quota refuses topics; before, the client is throttled afterwards.
+_REFUSED_SINCE: Final = 6
+
+
 def handle(
     view: ControllerView, context: RequestContext, request: CreateTopicsRequest
 ) -> ControllerResult[WireMessage]:
@@ -37,11 +42,14 @@ def handle(
         creatable = frozenset(possible)
     else:
         creatable = allowed_topics(view, context, AclOperation.CREATE, possible)
+    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
     result = view.controller.replication.create_topics(
         [topic for topic in request.topics if topic.name in creatable],
         describable=allowed_topics(view, context, AclOperation.DESCRIBE_CONFIGS, possible),
         validate_only=request.validate_only,
+        quota=quota,
     )
+    result.response.throttle_time_ms = quota.throttle_ms
     answers = result.response.topics
     answers += [_refused(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in repeated]
     for name in names:

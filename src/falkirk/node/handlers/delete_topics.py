@@ -3,7 +3,8 @@
 Behaviour: needs DELETE on CLUSTER or on the topic. Without DESCRIBE on a topic the client learns neither whether it
 exists (TOPIC_AUTHORIZATION_FAILED) nor the name of an id. TOPIC_DELETION_DISABLED where delete.topic.enable is false.
 Served by the active controller. A topic that appears twice, by name or id, is refused.
-Version notes: before v3 INVALID_REQUEST stands for TOPIC_DELETION_DISABLED; v5 adds error messages; v6 ids.
+Version notes: before v3 INVALID_REQUEST stands for TOPIC_DELETION_DISABLED; v5 adds error messages and
+THROTTLING_QUOTA_EXCEEDED; v6 ids.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
+# From this version on a quota refuses topics; before, the client is throttled afterwards.
+_REFUSED_SINCE: Final = 5
 _NOT_AUTHORIZED: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)
 
 
@@ -88,12 +91,14 @@ class _Deletion:
 
     def result(self) -> ControllerResult[WireMessage]:
         """Delete the remaining topics and return all results."""
-        result = self._controller.replication.delete_topics(self._names)
+        view = self._view
+        quota = view.quotas.mutations(self._context, strict_since=_REFUSED_SINCE)
+        result = self._controller.replication.delete_topics(self._names, quota)
         for topic_id, error in result.response.items():
             self._answer(self._names[topic_id], topic_id, *error)
         # Sorted, so that the order does not reveal whether a topic is missing or hidden from the client.
         self._answers.sort(key=lambda answer: (answer.name or "", answer.topic_id))
-        return ControllerResult(result.records, DeleteTopicsResponse(responses=self._answers))
+        return ControllerResult(result.records, DeleteTopicsResponse(quota.throttle_ms, self._answers))
 
     def _add_id(self, topic_id: bytes) -> None:
         name = self._topics.names.get(topic_id)

@@ -96,9 +96,17 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
             results[key] = fetched_partition(
                 view, context, partition, result, first_offset=requested.fetch_offset, leaders=leaders
             )
+        throttle_ms = 0
+        if not params.is_from_follower:
+            size = sum(len(data.records or b"") for data in results.values())
+            throttle_ms = view.quotas.fetched(context, size)
         # In Kafka's order: clients may see it.
         results |= unknown | refused
-        answer(InPieces(response(fetch.answer(results), {} if params.is_from_follower else leaders)))
+        answered = response(
+            fetch.throttled() if throttle_ms else fetch.answer(results), {} if params.is_from_follower else leaders
+        )
+        answered.throttle_time_ms = throttle_ms
+        answer(InPieces(answered))
 
     if reads:
         view.broker.replicas.fetch_records(
@@ -112,6 +120,8 @@ def _params(view: BrokerView, context: RequestContext, request: FetchRequest) ->
     version = context.api_version
     replica_id = request.replica_id if version < _REPLICA_STATE_SINCE else request.replica_state.replica_id
     max_bytes = min(request.max_bytes, view.broker.fetch_bytes_max)
+    if replica_id == CONSUMER_REPLICA_ID:
+        max_bytes = view.quotas.fetch_bytes_max(context, max_bytes)
     if replica_id >= 0 or replica_id == _FUTURE_LOCAL_REPLICA:
         isolation = FetchIsolation.LOG_END
     elif request.isolation_level == _READ_COMMITTED:

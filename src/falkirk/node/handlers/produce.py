@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import PartitionProduced
+from falkirk.node.connections.client_quotas import PRODUCER_BYTE_RATE
 from falkirk.node.handlers.parts.handler_result import AnswerLater, NoAnswer
 from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
 from falkirk.node.handlers.parts.produced_records import (
@@ -161,10 +162,15 @@ def _append(
 ) -> None:
     def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
         results = {**produced, **refused} if refused else produced
+        size = sum(map(len, records.values()))
+        throttle_ms = view.quotas.record_bytes(PRODUCER_BYTE_RATE, context, size)
         if request.acks != 0:
-            answer(_response(view, context, results))
+            response = _response(view, context, results)
+            response.throttle_time_ms = throttle_ms
+            answer(response)
         else:
-            answer(NoAnswer(close=any(result.error_code for result in results.values())))
+            close = any(result.error_code for result in results.values())
+            answer(NoAnswer(close=close, throttle_ms=throttle_ms))
 
     if not records:
         done({})

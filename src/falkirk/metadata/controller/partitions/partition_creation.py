@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.partitions.replica_placement import ReplicaPlacer
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 class PartitionCreation:
     """One request that adds partitions to topics; each topic succeeds or fails for itself."""
 
-    def __init__(self, state: ControllerState, configs: ConfigurationControl, placer: ReplicaPlacer) -> None:
+    def __init__(
+        self, state: ControllerState, configs: ConfigurationControl, placer: ReplicaPlacer, quota: MutationQuota
+    ) -> None:
         self._state = state
+        self._quota = quota
         self._placer = placer
         self._decision = ReplicationDecision(state, configs)
         self._records: list[VersionedRecord] = []
@@ -79,8 +83,10 @@ class PartitionCreation:
             partitions = self._placed(request.count - topic.partition_count, factor)
         if isinstance(partitions, ApiError):
             return partitions
-        self._append(topic, partitions)
-        return NO_ERROR
+        error = self._quota.accept(len(partitions))
+        if not error.is_failure:
+            self._append(topic, partitions)
+        return error
 
     def _assigned(
         self, assignments: Sequence[CreatePartitionsAssignment], start: int, factor: int

@@ -14,6 +14,7 @@ from falkirk.metadata.controller.partitions.partition_reassignments import Parti
 from falkirk.metadata.controller.partitions.replica_placement import ReplicaPlacer
 from falkirk.metadata.controller.partitions.topic_creation import TopicCreation
 from falkirk.metadata.controller.partitions.topic_deletion import delete_topics
+from falkirk.metadata.controller.state.mutation_quota import UNLIMITED
 from falkirk.metadata.controller.state.result import ControllerResult
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.metadata.requests.api_error import ApiError
@@ -75,21 +77,28 @@ class ReplicationControl:
     # Requests. Who may make them is for the handlers to say.
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic], *, describable: AbstractSet[str], validate_only: bool
+        self,
+        topics: Sequence[CreatableTopic],
+        *,
+        describable: AbstractSet[str],
+        validate_only: bool,
+        quota: MutationQuota = UNLIMITED,
     ) -> ControllerResult[CreateTopicsResponse]:
         """Create topics, whose names must differ; `describable`: those whose configs may be told."""
-        creation = TopicCreation(self._state, self._settings, self._configs, self._placer, self._random)
+        creation = TopicCreation(self._state, self._settings, self._configs, self._placer, self._random, quota=quota)
         return creation.create(topics, describable=describable, validate_only=validate_only)
 
-    def delete_topics(self, topic_ids: Iterable[bytes]) -> ControllerResult[dict[bytes, ApiError]]:
-        """Remove topics by id; say what became of each."""
-        return delete_topics(self._state, topic_ids)
+    def delete_topics(
+        self, topic_ids: Iterable[bytes], quota: MutationQuota = UNLIMITED
+    ) -> ControllerResult[dict[bytes, ApiError]]:
+        """Remove topics by id; return the result of each."""
+        return delete_topics(self._state, topic_ids, quota)
 
     def create_partitions(
-        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
+        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool, quota: MutationQuota = UNLIMITED
     ) -> ControllerResult[CreatePartitionsResponse]:
         """Add partitions to topics, whose names must differ."""
-        creation = PartitionCreation(self._state, self._configs, self._placer)
+        creation = PartitionCreation(self._state, self._configs, self._placer, quota)
         return creation.create(topics, validate_only=validate_only)
 
     def alter_partition(

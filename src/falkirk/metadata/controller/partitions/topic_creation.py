@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.partitions.replica_placement import ReplicaPlacer
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.partition import Partition
     from falkirk.protocol.chance import Chance
@@ -44,12 +45,15 @@ class TopicCreation:
         configs: ConfigurationControl,
         placer: ReplicaPlacer,
         random: Chance,
+        *,
+        quota: MutationQuota,
     ) -> None:
         self._state = state
         self._settings = settings
         self._configs = configs
         self._placer = placer
         self._random = random
+        self._quota = quota
         self._decision = ReplicationDecision(state, configs)
         self._records: list[VersionedRecord] = []
 
@@ -89,6 +93,9 @@ class TopicCreation:
         partitions = self._assigned(topic.assignments, topic) if topic.assignments else self._placed(topic)
         if isinstance(partitions, ApiError):
             return _failed(topic.name, partitions)
+        error = self._quota.accept(len(partitions))
+        if error.is_failure:
+            return _failed(topic.name, error)
         topic_id = random_uuid(self._random)
         self._records.append(VersionedRecord(TopicRecord(topic.name, topic_id), 0))
         self._records += config_records

@@ -47,9 +47,13 @@ class NotController:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """No response (Produce with acks 0); `close`: the connection is closed, so that the client learns of an error."""
+    """No response (Produce with acks 0); `close`: the connection is closed, so that the client learns of an error.
+
+    `throttle_ms`: for how long the client's next requests wait.
+    """
 
     close: bool = False
+    throttle_ms: int = 0
 
 
 LateAnswer = Union["WireMessage", EncodedResponse, InPieces, NoAnswer, "ControllerResult[WireMessage]", NotController]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.broker.broker_services import BrokerServices
+    from falkirk.node.connections.client_quotas import ClientQuotas
     from falkirk.node.controller.feature_updates import FeatureUpdates
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.metadata_progress_tags import MetadataProgress
@@ -43,6 +44,7 @@ class NodeView:
     features_epoch: int
     static_configs: Mapping[str, str]
     metadata_progress: Callable[[], MetadataProgress]
+    quotas: ClientQuotas
     random: Chance
 
 
