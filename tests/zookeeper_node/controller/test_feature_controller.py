@@ -219,6 +219,22 @@ def test_a_broker_that_registers_after_the_update_is_ignored(world):
     assert further.results == {"group_coordinator": NONE}, "who is ignored is in nobody's way"
 
 
+def test_a_broker_that_advertises_nothing_is_ignored_and_blocks_what_raises_a_level(world):
+    world.ask_for(group_coordinator=2)
+    world.do_all()
+    world.silent = frozenset({7})
+    world.register(7, {})
+    world.do_all()
+    assert world.facts_of("brokers-ignored")[-1].fields["brokers"] == [7]
+    raised = world.ask_for(group_coordinator=3)
+    world.do_all()
+    assert raised.results == {"group_coordinator": FAILED}
+    assert "Broker 7 does not" in raised.message_of("group_coordinator")
+    lowered = world.ask_for(is_downgrade=True, group_coordinator=1)
+    world.do_all()
+    assert lowered.results == {"group_coordinator": NONE}
+
+
 def test_a_broker_that_registers_while_an_update_waits_comes_after_it(world):
     first, second = world.ask_for(group_coordinator=2), world.ask_for(group_coordinator=3)
     world.register(2, {"group_coordinator": SupportedRange(1, 2)})

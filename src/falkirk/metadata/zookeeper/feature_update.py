@@ -21,7 +21,7 @@ from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import is_supported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
     from falkirk.metadata.zookeeper.finalized_features import Supported
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Version 2 has the first error alone.
 _RESULTS_UP_TO: Final = 1
+_NOTHING: Final[Supported] = {}
 _MALFORMED: Final = {
     Fault.NO_NAME: "Feature name can not be empty.",
     Fault.REPEATED: "The request updates {} more than once.",
@@ -80,12 +81,19 @@ class UpdateDecision:
 
 
 def decide_update(
-    request: UpdateFeaturesRequest, api_version: int, state: FeatureState, brokers: Mapping[int, Supported]
+    request: UpdateFeaturesRequest,
+    api_version: int,
+    state: FeatureState,
+    brokers: Mapping[int, Supported],
+    silent: Collection[int] = (),
 ) -> UpdateDecision:
     """Decide on an update of finalized max levels; valid features are updated even if others are not.
 
-    `brokers`: what live brokers support, by id. Errors of a feature: INVALID_REQUEST for an invalid update,
-    FEATURE_UPDATE_FAILED for one that is not possible now. Of the whole: INVALID_REQUEST while features are disabled.
+    `brokers`: what live brokers support, by id. `silent`: further brokers, which advertise no features and so are
+    ignored: they block what raises a level, as nothing makes them end.
+
+    Errors of a feature: INVALID_REQUEST for an invalid update, FEATURE_UPDATE_FAILED for one that is not possible now.
+    Of the whole: INVALID_REQUEST while features are disabled.
 
     Version 2 has no results of single features. There all features are updated or none, since an error of the whole
     promises that nothing was changed (KIP-584, guarantees).
@@ -105,7 +113,7 @@ def decide_update(
         if update.name in errors:
             continue
         existing = state.features.get(update.name)
-        error = _update_error(update, existing, brokers)
+        error = _update_error(update, existing, brokers, silent)
         if error.is_failure:
             errors[update.name] = error
         elif update.level < 1:
@@ -130,12 +138,14 @@ def refused(error: ApiError) -> UpdateFeaturesResponse:
     return UpdateFeaturesResponse(error_code=error.error_code, error_message=error.message)
 
 
-def _update_error(update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported]) -> ApiError:
+def _update_error(
+    update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported], silent: Collection[int]
+) -> ApiError:
     reason = _reason_invalid(update, existing)
     if reason is not None:
         return ApiError(ErrorCode.INVALID_REQUEST, reason)
     # A removal is possible whatever brokers support.
-    reason = None if update.level < 1 else _reason_impossible(update, existing, brokers)
+    reason = None if update.level < 1 else _reason_impossible(update, existing, brokers, silent)
     return NO_ERROR if reason is None else ApiError(ErrorCode.FEATURE_UPDATE_FAILED, reason)
 
 
@@ -178,7 +188,7 @@ def _reason_not_moved(update: FeatureUpdate, current: int) -> str | None:
 
 
 def _reason_impossible(
-    update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported]
+    update: FeatureUpdate, existing: FinalizedRange | None, brokers: Mapping[int, Supported], silent: Collection[int]
 ) -> str | None:
     """Return what prevents the update now: the min level, or brokers, all of them by id."""
     if existing is not None and update.level < existing.min_level:
@@ -186,6 +196,8 @@ def _reason_impossible(
             f"Could not apply finalized feature update because the provided versionLevel:{update.level} is lower than "
             f"the finalized minVersionLevel:{existing.min_level}."
         )
+    is_raised = existing is None or update.level > existing.max_level
+    brokers = {**brokers, **dict.fromkeys(silent if is_raised else (), _NOTHING)}
     if not brokers:
         return "Could not apply finalized feature update because no broker is live."
     incapable = [

@@ -130,7 +130,11 @@ class ClusterMembership:
                 supported=self._config.supported_features,
                 writes_kip_778=self._config.kip_778,
             ),
-            ClusterView(brokers=lambda: self.brokers.supported, when_epoch=self.features.when_epoch),
+            ClusterView(
+                brokers=lambda: self.brokers.supported,
+                silent=lambda: self.brokers.silent,
+                when_epoch=self.features.when_epoch,
+            ),
             now_ms=self._now_ms,
             effects=self._effects,
         )

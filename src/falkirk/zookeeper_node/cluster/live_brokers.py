@@ -54,6 +54,11 @@ class LiveBrokers:
             return None
         return {broker_id: znode.features or {} for broker_id, znode in self.brokers.items()}
 
+    @property
+    def silent(self) -> frozenset[int]:
+        """Brokers that advertise no features at all, as they do below inter.broker.protocol.version 2.7-IV0."""
+        return frozenset(broker_id for broker_id, znode in self.brokers.items() if znode.features is None)
+
     def read(self) -> None:
         """Read all again."""
         self._znodes.read()

@@ -64,11 +64,13 @@ class FeatureSettings:
 class ClusterView:
     """The cluster in the caches of the controller's node.
 
-    `brokers`: what each registered broker supports, by id; None until it is known. `when_epoch`: calls back as soon as
-    the node's cache has this version of the features znode, or a later one.
+    `brokers`: what each registered broker supports, by id; None until it is known. `silent`: those of them that
+    advertise nothing, as their inter.broker.protocol.version is below the migration's. `when_epoch`: calls back as soon
+    as the node's cache has this version of the features znode, or a later one.
     """
 
     brokers: Callable[[], Mapping[int, Supported] | None]
+    silent: Callable[[], frozenset[int]]
     when_epoch: Callable[[int, Callable[[], None]], None]
 
 
@@ -99,6 +101,7 @@ class FeatureController:
         # Updates that are written, but not yet in the node's own cache.
         self._written: list[Update] = []
         self._registered: Mapping[int, Supported] = {}
+        self._silent: frozenset[int] = frozenset()
         self._ignored: tuple[int, ...] = ()
         self._trouble: str | None = None
         self._is_set_up = False
@@ -191,7 +194,7 @@ class FeatureController:
     def _begin(self, task: Check | Update, registered: Mapping[int, Supported]) -> None:
         self._task = task
         if isinstance(task, Check):
-            self._registered = registered
+            self._registered, self._silent = registered, self._cluster.silent()
         self._read()
 
     # --- Reading
@@ -256,7 +259,10 @@ class FeatureController:
             return
         # Below the migration nothing is finalized, whatever the znode has.
         basis = state if self._settings.supports_features else DISABLED
-        update.decision = decide_update(update.request, update.api_version, basis, self._live(basis))
+        live = self._live(basis)
+        # Others that are ignored end by themselves; these do not know that there are features.
+        silent = self._silent - live.keys()
+        update.decision = decide_update(update.request, update.api_version, basis, live, silent)
         self._put(znode, state, update.decision.state if update.decision.needs_write else state)
 
     def _live(self, state: FeatureState) -> dict[int, Supported]:
