@@ -111,7 +111,6 @@ class Node:
             node_id=config.node_id, release=config.release, now_ms=lambda: step.now_ms, effects=emit
         )
         self._clients = self._make_clients(random)
-        self._clients.holds.set(NOT_SERVING, is_held=config.is_broker)
         self._outbound = self._make_outbound(random)
         self._open_channel = partial(ActiveControllerChannel, step, self._outbound, lambda: self._raft.leader_endpoint)
         self._dispatcher = Dispatcher(
@@ -158,7 +157,7 @@ class Node:
             raise StartupError(str(record_error)) from record_error
 
     def _make_clients(self, random: Chance) -> ClientConnections:
-        return ClientConnections(
+        clients = ClientConnections(
             effects=self._effects.append,
             handle=self._handle,
             on_closed=lambda connection_id: self._dispatcher.forget(connection_id),  # noqa: PLW0108  made below
@@ -172,6 +171,8 @@ class Node:
             ),
             wake=self._step.wake,
         )
+        clients.holds.set(NOT_SERVING, is_held=self.config.is_broker)
+        return clients
 
     def _make_outbound(self, random: Chance) -> OutboundConnections:
         return OutboundConnections(
