@@ -322,6 +322,16 @@ def test_a_pre_vote_changes_nothing(world):
     assert world.hosts[2].log.election_state == before
 
 
+def test_an_observer_whose_leader_is_gone_grants_a_pre_vote(dynamic_world):
+    world = dynamic_world
+    pass_time(world, 1_000)
+    asked = vote(voter_id=4, epoch=1, candidate=3, last_offset=1_000, pre_vote=True)
+    assert not partition_of(ask(world, 4, asked)).vote_granted
+    # Its vote may be needed: the leader may have made it a voter with a record that it has not.
+    world.now_ms += world.hosts[4].config.fetch_timeout_ms
+    assert partition_of(ask(world, 4, asked)).vote_granted
+
+
 @pytest.mark.parametrize("version", range(3))
 def test_a_vote_of_each_version_is_answered_in_that_version(world, version):
     answer = ask(world, 2, vote(voter_id=2, epoch=1, candidate=3, last_epoch=0), version)

@@ -319,18 +319,19 @@ class Elections:
         key = ReplicaKey(request.replica_id, request.replica_directory_id)
         end = self._context.log.end
         is_up_to_date = (request.last_offset_epoch, request.last_offset) >= (end.epoch, end.offset)
-        is_granted = self._can_grant(key, is_up_to_date=is_up_to_date, is_pre_vote=request.pre_vote)
+        is_granted = self._can_grant(key, now_ms, is_up_to_date=is_up_to_date, is_pre_vote=request.pre_vote)
         state = self._quorum.state
         if is_granted and not request.pre_vote and isinstance(state, Unattached | Prospective) and state.voted is None:
             self._quorum.vote_for(key, now_ms)
         return ErrorCode.NONE, is_granted
 
-    def _can_grant(self, key: ReplicaKey, *, is_up_to_date: bool, is_pre_vote: bool) -> bool:
+    def _can_grant(self, key: ReplicaKey, now_ms: int, *, is_up_to_date: bool, is_pre_vote: bool) -> bool:
         state = self._quorum.state
         if is_pre_vote:
             # A replica that hears from its leader keeps to it: one that was cut off must not unseat the leader.
-            follows = isinstance(state, Leader) or (isinstance(state, Follower) and state.has_fetched)
-            return is_up_to_date and not follows
+            # An observer stays a follower when its leader is gone; a voter to be, whose vote is needed, is one.
+            hears = isinstance(state, Follower) and state.has_fetched and now_ms < state.fetch_deadline_ms
+            return is_up_to_date and not (hears or isinstance(state, Leader))
         if not isinstance(state, Unattached | Prospective) or key.node_id == self._quorum.own_key.node_id:
             return False
         if state.voted is not None:

@@ -26,7 +26,7 @@ def test_acls_are_created_described_and_deleted():
     bad = AclCreation(2, "", LITERAL, "User:alice", "*", 3, 3)
     results = ask(controller, CreateAclsRequest([FOO, bad, FOO_WRITE, PRE])).results
     assert [result.error_code for result in results] == [0, ErrorCode.INVALID_REQUEST, 0, 0]
-    assert results[0].error_message is None
+    assert results[0].error_message == ""
     resources = ask(controller, DESCRIBE_ALL).resources
     assert [(resource.resource_name, resource.pattern_type, len(resource.acls)) for resource in resources] == [
         ("foo", LITERAL, 2),

@@ -45,7 +45,7 @@ def handle(
             for creation in request.creations
         ]
     )
-    answers = [AclCreationResult(error.error_code, error.message) for error in result.response]
+    answers = [AclCreationResult(error.error_code, error.message or "") for error in result.response]
     return ControllerResult(result.records, CreateAclsResponse(results=answers))
 
 

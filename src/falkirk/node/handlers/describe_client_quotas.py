@@ -36,7 +36,7 @@ _MATCH_TYPES: Final = {_EXACT: "MATCH_TYPE_EXACT", 1: "MATCH_TYPE_DEFAULT", _ANY
 
 def handle(view: NodeView, context: RequestContext, request: DescribeClientQuotasRequest) -> WireMessage:
     """Return the quotas of matching entities."""
-    refused = refusal(view, context, request, AclOperation.DESCRIBE_CONFIGS)
+    refused = refusal(view, context, request, AclOperation.DESCRIBE_CONFIGS, message=None)
     if refused is not None:
         return refused
     error = _filter_error(request.components)

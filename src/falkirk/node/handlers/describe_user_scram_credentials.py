@@ -32,7 +32,7 @@ _MECHANISMS: Final = (1, 2)
 
 def handle(view: NodeView, context: RequestContext, request: DescribeUserScramCredentialsRequest) -> WireMessage:
     """Return the credentials without their secrets."""
-    refused = refusal(view, context, request, AclOperation.DESCRIBE)
+    refused = refusal(view, context, request, AclOperation.DESCRIBE, message=None)
     if refused is not None:
         return refused
     scram = view.image.scram

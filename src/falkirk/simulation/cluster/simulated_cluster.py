@@ -212,6 +212,10 @@ class Cluster:
         """Return whether the registrations of a node at an active controller match its running process."""
         return any(self._misregistered(node_id, image) is None for image in self._active_images)
 
+    def are_all_registered(self) -> bool:
+        """Return whether all nodes are registered with what they support."""
+        return all(self.is_registered_as_it_is(node_id) for node_id in (*self._controllers, *self._broker_nodes))
+
     def forget_bootstrap(self, node_id: int) -> None:
         """Remove bootstrap.checkpoint, as the upgrade guide requires: an older release may not know the level in it."""
         path = f"{LOG_DIR}/{BOOTSTRAP_CHECKPOINT}"

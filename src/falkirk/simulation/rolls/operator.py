@@ -267,6 +267,8 @@ class Operator:
         self.answers.append(level_answer(step.to, kind, self._answer[0], is_dry_run=is_dry_run))
 
     def _ask_too_early(self, to: MetadataVersion) -> Waiting:
+        # A node that has not registered holds nothing up: no broker, nor a minority of voters.
+        yield self._cluster.are_all_registered
         yield from self._ask_for(SetLevel(to=to), UpgradeType.UPGRADE, is_dry_run=False)
         if not self.answers[-1].message:
             raise InvariantViolatedError("LevelsWaitForAllNodes", f"{to} was finalized before all nodes support it")

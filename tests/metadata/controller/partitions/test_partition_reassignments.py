@@ -100,7 +100,6 @@ def test_calling_off_where_only_new_replicas_are_in_sync_needs_an_unclean_electi
 @pytest.mark.parametrize(
     ("replicas", "where", "code", "message"),
     [
-        (None, {}, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."),
         ((1,), {"topic": "x"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named x."),
         ((1,), {"index": 4}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find partition a:4."),
         ((), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "includes an empty replica list"),
@@ -112,6 +111,10 @@ def test_what_cannot_be_reassigned_is_refused_with_the_reason(replicas, where, c
     found_code, found_message = alter(controller_with(), replicas, **where)
     assert found_code == code
     assert message in found_message
+
+
+def test_what_is_not_under_way_cannot_be_cancelled():
+    assert alter(controller_with(), None) == (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
 
 
 def test_a_client_can_forbid_another_number_of_replicas():

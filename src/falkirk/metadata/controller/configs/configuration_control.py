@@ -230,7 +230,9 @@ class ConfigurationControl:
             if resource.resource_name:
                 return ApiError(ErrorCode.INVALID_CONFIG, f"With ELR enabled no single broker may have its own {name}.")
             if after is None:
-                return ApiError(ErrorCode.INVALID_CONFIG, f"With ELR enabled the cluster must have a {name}.")
+                return ApiError(
+                    ErrorCode.INVALID_CONFIG, f"Cluster-level {name} cannot be removed while ELR is enabled."
+                )
         if name == "cordoned.log.dirs":
             return self._cordon_error(before, after, is_forwarded=is_forwarded)
         return NO_ERROR

@@ -92,8 +92,7 @@ class PartitionReassignments:
 
     def _cancel(self, topic: Topic, index: int, partition: Partition) -> ApiError:
         if not is_reassigning(partition):
-            message = "No partition reassignment is in progress."
-            return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, message)
+            return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
         cancellation = Cancellation.of(partition)
         if cancellation is None:
             message = "Invalid replica assignment: addingReplicas contains all replicas."

@@ -88,7 +88,7 @@ class ScramControl:
         error = self._support_error(user)
         if error.is_failure or user in self._state.image.scram.credentials:
             return error
-        reason = "Attempt to delete a user credential that does not exist."
+        reason = "Attempt to delete a user credential that does not exist"
         return ApiError(ErrorCode.RESOURCE_NOT_FOUND, reason)
 
     def _upsertion_error(self, upsertion: ScramUpsertion) -> ApiError:

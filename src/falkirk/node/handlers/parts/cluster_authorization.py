@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, ResourceType
 from falkirk.protocol.error_codes import ErrorCode
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.acls.authorizer import Authorizer
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+
+CLUSTER_AUTHORIZATION_FAILED: Final = "Cluster authorization failed."
 
 
 class AuthorizingView(Protocol):
@@ -30,9 +32,18 @@ def is_cluster_operation_allowed(view: AuthorizingView, context: RequestContext,
 
 
 def refusal(
-    view: AuthorizingView, context: RequestContext, request: WireMessage, operation: AclOperation
+    view: AuthorizingView,
+    context: RequestContext,
+    request: WireMessage,
+    operation: AclOperation,
+    *,
+    message: str | None = CLUSTER_AUTHORIZATION_FAILED,
 ) -> WireMessage | None:
-    """Return the CLUSTER_AUTHORIZATION_FAILED response; None if the operation is allowed."""
+    """Return the CLUSTER_AUTHORIZATION_FAILED response; None if the operation is allowed.
+
+    `message` is set wherever the version has a field for it; Kafka leaves it out in a few APIs.
+    """
     if is_cluster_operation_allowed(view, context, operation):
         return None
-    return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return error_response(request, context.api_version, error_code, message)

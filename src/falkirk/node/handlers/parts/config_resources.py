@@ -8,6 +8,9 @@ from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, Resource
 from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
 from falkirk.metadata.image.configs import BROKER_LOGGER, GROUP, TOPIC, ConfigResource
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
+from falkirk.node.handlers.parts.cluster_authorization import CLUSTER_AUTHORIZATION_FAILED
+from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED
+from falkirk.node.handlers.parts.topic_authorization import TOPIC_AUTHORIZATION_FAILED
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -17,9 +20,9 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.view import NodeView
 
 # Configs of other resources need the operation on the cluster.
-_PROTECTED_BY: Final[Mapping[int, tuple[ResourceType, ErrorCode]]] = {
-    TOPIC: (ResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-    GROUP: (ResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+_PROTECTED_BY: Final[Mapping[int, tuple[ResourceType, ApiError]]] = {
+    TOPIC: (ResourceType.TOPIC, ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)),
+    GROUP: (ResourceType.GROUP, ApiError(ErrorCode.GROUP_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED)),
 }
 
 
@@ -39,12 +42,11 @@ def authorization_error(
     """Return the error of an operation on a resource's configs; NO_ERROR if it is allowed."""
     name = resource.resource_name
     if resource.resource_type in _PROTECTED_BY:
-        kind, error_code = _PROTECTED_BY[resource.resource_type]
+        kind, error = _PROTECTED_BY[resource.resource_type]
     else:
-        kind, error_code, name = ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, CLUSTER_NAME
-    if view.authorizer.is_allowed(context, operation, kind, name):
-        return NO_ERROR
-    return ApiError(error_code, "Authorization failed.")
+        error = ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED)
+        kind, name = ResourceType.CLUSTER, CLUSTER_NAME
+    return NO_ERROR if view.authorizer.is_allowed(context, operation, kind, name) else error
 
 
 def sort_changes(
