@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from falkirk.ledger.findings import BlockerKind
+
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
@@ -86,6 +88,17 @@ def starts_work(called: ast.Attribute) -> bool:
     return called.attr == "start_work" or (
         called.attr in {"start", "begin"} and ast.unparse(called.value).rpartition(".")[2].strip("_") == "works"
     )
+
+
+def test_runbooks_have_a_section_for_every_blocker_and_every_step_of_a_lift():
+    def sections(name):
+        return re.findall(r"^## `([^`]+)`$", (ROOT / "docs/runbooks" / name).read_text(), re.MULTILINE)
+
+    lifts = "\n".join(path.read_text() for path in (ROOT / "src/falkirk/lift").glob("*.py"))
+    steps = re.findall(r"""\bStep\(\s*f?"([^"]+)""", lifts)
+    assert len(steps) > 5
+    assert sorted(sections("lift-failures.md")) == sorted(set(steps))
+    assert sorted(sections("blockers.md")) == sorted(BlockerKind)
 
 
 def test_code_named_in_the_glossary_exists():
