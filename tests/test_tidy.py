@@ -95,9 +95,9 @@ def test_runbooks_have_a_section_for_every_blocker_and_every_step_of_a_lift():
         return re.findall(r"^## `([^`]+)`$", (ROOT / "docs/runbooks" / name).read_text(), re.MULTILINE)
 
     lifts = "\n".join(path.read_text() for path in (ROOT / "src/falkirk/lift").glob("*.py"))
-    steps = re.findall(r"""\bStep\(\s*f?"([^"]+)""", lifts)
+    steps = {re.sub(r"{.*}", "N", name) for name in re.findall(r"""\bStep\(\s*f?"([^"]+)""", lifts)}
     assert len(steps) > 5
-    assert sorted(sections("lift-failures.md")) == sorted(set(steps))
+    assert sorted(sections("lift-failures.md")) == sorted(steps)
     assert sorted(sections("blockers.md")) == sorted(BlockerKind)
 
 
