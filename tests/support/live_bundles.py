@@ -16,4 +16,6 @@ def live_bundle_bytes(
     """Return the bytes of the bundle that undoes a change of levels in an image."""
     bundle = LiveBundle(image, levels)
     added = [data for name, topic in bundle.missing(image) for data, _ in bundle.add(image, name, topic)]
-    return b"".join(added) + bundle.finish(image, cluster_id=cluster_id, kraft_version=kraft_version, voters=voters)
+    return b"".join(added) + bundle.finish(
+        image, cluster_id=cluster_id, kraft_version=kraft_version, voters=voters, offset=7
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from falkirk.logdir.bundle import BundleError, read_bundle
+from falkirk.logdir.bundle_change import check_was_made, later_changes
 from falkirk.logdir.changes import ImageRecords, with_files
 from falkirk.logdir.errors import TargetError
 from falkirk.logdir.kraft_conversion import KraftConversion
@@ -63,15 +64,18 @@ class UndoResult:
 def undo(disk: Disk, cluster: Cluster, bundle_file: Path, out: Path, *, progress: Progress | None = None) -> UndoResult:
     """Write the cluster at its old level to `out`.
 
-    Raises BundleError if the bundle is of another cluster, TargetError if the cluster is not below the bundle's level.
+    Raises BundleError if the bundle is of another cluster or of a change that was never made, TargetError if the
+    cluster is not below the bundle's level.
     """
     bundle = read_bundle(bundle_file)
     if bundle.cluster_id != cluster.cluster_id:
         raise BundleError(f"{bundle_file}: of cluster {bundle.cluster_id}, the directories are of {cluster.cluster_id}")
+    check_was_made(cluster, bundle, bundle_file)
     now = cluster.image.features.metadata_version
     after = MetadataVersion.of_level(bundle.level_before)
     if now is None or now > after:
         raise TargetError(f"metadata.version is {now}, and the bundle leads back to {after}, which is below")
+    later = later_changes(disk, cluster, bundle, bundle_file)
     merged = merge_back(cluster.image, bundle)
     records = _new_records(merged, after)
     groups = _restore_groups(disk, cluster, bundle)
@@ -94,7 +98,7 @@ def undo(disk: Disk, cluster: Cluster, bundle_file: Path, out: Path, *, progress
         out=out,
         restored_objects=merged.restored,
         restored_records=groups.restored,
-        conflicts=(*merged.conflicts, *records.conflicts, *groups.conflicts),
+        conflicts=(*later, *merged.conflicts, *records.conflicts, *groups.conflicts),
         nodes=tuple(
             {"node_id": node.node_id, "log_dirs": [str(places[each.log_dir]) for each in node.log_dirs]}
             for node in nodes

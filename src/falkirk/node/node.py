@@ -48,6 +48,7 @@ from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
 from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.measurements import measure
+from falkirk.node.metadata_log.level_changes import LevelChanges
 from falkirk.node.metadata_log.metadata_applier import MetadataApplier
 from falkirk.node.metadata_log.quorum_driver import QuorumDriver
 from falkirk.node.metadata_log.snapshot_generator import SnapshotGenerator
@@ -95,7 +96,10 @@ class Node:
         self._step = step = Step(config, cluster_id=startup.directories.cluster_id, random=random, now_ms=now_ms)
         self.standby = StandbyIndexes(step.works)
         publishers = (self, self.standby) if config.is_controller else (self,)
-        self._applier = applier = MetadataApplier(startup.log, startup.gate, publishers, step.works, source=source)
+        level_changes = LevelChanges(emit)
+        self._applier = applier = MetadataApplier(
+            startup.log, startup.gate, publishers, step.works, observer=level_changes, source=source
+        )
         self._raft = RaftReplica(
             raft_config(config, startup.directories.cluster_id, startup.directories.metadata_directory_id),
             startup.election_state,
@@ -123,7 +127,7 @@ class Node:
             effects=emit,
         )
         if config.is_controller:
-            self._views.feature_updates = FeatureUpdates(
+            self._views.feature_updates = level_changes.keeper = FeatureUpdates(
                 step, self._raft, applier, self._controllership, disk=disk, outbound=self._outbound, effects=emit
             )
         self._snapshots = SnapshotGenerator(

@@ -80,7 +80,7 @@ def test_unknown_tagged_fields_that_came_and_went_meanwhile_are_taken_back():
         assert bundle.holds_for(image, levels)
         for name, topic in bundle.missing(image):
             data += b"".join(added for added, _ in bundle.add(image, name, topic))
-    data += bundle.finish(plain, cluster_id="c", kraft_version=0, voters=None)
+    data += bundle.finish(plain, cluster_id="c", kraft_version=0, voters=None, offset=7)
 
     assert parse_bundle(data).objects == ()
 

@@ -126,17 +126,16 @@ def replay(delta: MetadataDelta, record: WireMessage) -> LossReport | None:
     return exhaust(lower_within_slices(delta, to))
 
 
-def replay_slices(delta: MetadataDelta, record: WireMessage) -> Slices[bool]:
-    """Do what `replay` does in slices of bounded size; the result says whether metadata.version is lowered."""
+def replay_slices(delta: MetadataDelta, record: WireMessage) -> Slices[LossReport | None]:
+    """Do what `replay` does in slices of bounded size."""
     if isinstance(record, ClearElrRecord) and not record.topic_name:
         yield from delta.clear_elr_slices(record)
-        return False
+        return None
     to = lowering_target(delta, record)
     if to is None:
         delta.replay(record)
-        return False
-    yield from lower_within_slices(delta, to)
-    return True
+        return None
+    return (yield from lower_within_slices(delta, to))
 
 
 def lower_within_slices(delta: MetadataDelta, to: MetadataVersion) -> Slices[LossReport]:

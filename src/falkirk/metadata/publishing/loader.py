@@ -16,20 +16,31 @@ from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenan
 from falkirk.metadata.image.slices import SliceBudget, exhaust
 from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.levels.lowering import SLICED_RECORDS, replay_slices
+from falkirk.metadata.publishing.level_change import LevelChange
 from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
 from falkirk.metadata.records.record_reader import read_record
-from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
+from falkirk.protocol.messages import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+)
+from falkirk.protocol.metadata_record import encode_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.levels.writer import LossReport
+    from falkirk.metadata.publishing.level_change import LevelObserver
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
 
 
 _Marker: TypeAlias = BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord
 _MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+# How a FeatureLevelRecord begins, and a BeginTransactionRecord: the version of frames and the type.
+_LEVEL_HEAD, _BEGIN_HEAD = (encode_frame(record_type, 0)[:2] for record_type in (12, 23))
 
 
 class Publisher(Protocol):
@@ -54,8 +65,15 @@ class OpenTransaction(msgspec.Struct, kw_only=True):
 class MetadataLoader:
     """Keeps the image at the end of what was loaded. It must not be used after an error."""
 
-    def __init__(self, publishers: Sequence[Publisher] = (), image: MetadataImage = EMPTY) -> None:
+    def __init__(
+        self,
+        publishers: Sequence[Publisher] = (),
+        image: MetadataImage = EMPTY,
+        *,
+        observer: LevelObserver | None = None,
+    ) -> None:
         self.image = image
+        self._observer = observer
         # Of all that was loaded, an open transaction included.
         self.loaded = image.provenance
         # Set while a transaction is open; if the log ends there, it never happened.
@@ -97,6 +115,8 @@ class MetadataLoader:
         delta, loaded, budget = MetadataDelta(self.image), self.loaded, SliceBudget()
         for batch in batches:
             is_lowered = False
+            if self._observer is not None and self.open_transaction is None and (levels := _levels(batch)):
+                yield from self._observe(delta, levels, batch.base_offset, batch.epoch)
             for offset, value in enumerate(batch.values, batch.base_offset):
                 try:
                     record = read_record(value)
@@ -105,7 +125,7 @@ class MetadataLoader:
                     elif self.open_transaction is not None:
                         self.open_transaction.records.append((record, offset, batch.source))
                     elif isinstance(record, SLICED_RECORDS):
-                        is_lowered |= yield from replay_slices(delta, record)
+                        is_lowered |= self._lowered((yield from replay_slices(delta, record)))
                     else:
                         delta.replay(record)
                 except RecordError as error:
@@ -130,15 +150,33 @@ class MetadataLoader:
         transaction = self._closed_transaction(marker)
         is_lowered, budget = False, SliceBudget()
         if isinstance(marker, EndTransactionRecord):
+            found = (record for record, _, _ in transaction.records)
+            levels = {one.name: one.feature_level for one in found if isinstance(one, FeatureLevelRecord)}
+            yield from self._observe(delta, levels, transaction.offset, batch.epoch)
             for record, record_offset, source in transaction.records:
                 try:
-                    is_lowered |= yield from replay_slices(delta, record)
+                    is_lowered |= self._lowered((yield from replay_slices(delta, record)))
                 except RecordError as error:
                     error.locate(record_offset, source)
                     raise
                 if budget.spend(1):
                     yield
         return is_lowered
+
+    def _observe(self, delta: MetadataDelta, levels: Mapping[str, int], offset: int, epoch: int) -> Slices[None]:
+        """Tell the observer of a change of levels that is replayed next; the first levels of a log are none."""
+        if self._observer is None or not levels:
+            return
+        image = delta.apply(delta.image.provenance)
+        if image.features.metadata_version is not None:
+            change = LevelChange(image=image, levels=levels, offset=offset, epoch=epoch)
+            yield from self._observer.before_change(change)
+
+    def _lowered(self, report: LossReport | None) -> bool:
+        """Return whether metadata.version was lowered."""
+        if report is not None and self._observer is not None:
+            self._observer.lowered(report)
+        return report is not None
 
     def _finish(self, delta: MetadataDelta, loaded: Provenance) -> None:
         """Set the next image, unless nothing was loaded or all of it is held back."""
@@ -169,3 +207,20 @@ class MetadataLoader:
     def _publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         for publisher in self._publishers:
             publisher.on_metadata(delta, image)
+
+
+def _levels(batch: MetadataBatch) -> dict[str, int]:
+    """Return the feature levels that a batch sets before a transaction begins in it; no other record is read."""
+    levels = {}
+    for value in batch.values:
+        if value[:2] == _BEGIN_HEAD:
+            break
+        if value[:2] == _LEVEL_HEAD:
+            try:
+                record = read_record(value)
+            except RecordError:
+                # The replay raises it, with its place.
+                break
+            assert isinstance(record, FeatureLevelRecord), "a record of this type"
+            levels[record.name] = record.feature_level
+    return levels

@@ -106,9 +106,12 @@ class LiveBundle:
             self._added[name] = _AddedTopic(topic, image.unknown_tags, count)
 
     def finish(
-        self, image: MetadataImage, *, cluster_id: str, kraft_version: int, voters: VotersRecord | None
+        self, image: MetadataImage, *, cluster_id: str, kraft_version: int, voters: VotersRecord | None, offset: int
     ) -> bytes:
-        """Return the last bytes; `image` is the one just before the change, of which no topic is missing."""
+        """Return the last bytes; `image` is the one just before the change, of which no topic is missing.
+
+        `offset`: where the change begins in the metadata log.
+        """
         own, to = image.features.metadata_version, self._options.metadata_version
         assert own is not None, "a running cluster has a metadata.version"
         others = msgspec.structs.replace(
@@ -130,6 +133,7 @@ class LiveBundle:
             voters=voters if kraft_version > 0 else None,
             objects=(),
             groups={},
+            offset=offset,
         )
         count = sum(added.object_count for added in self._added.values()) + len(changes)
         return data + self._writer.finish(bundle, count)

@@ -93,7 +93,10 @@ class ObjectChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """Everything that undo needs besides the directories."""
+    """Everything that undo needs besides the directories.
+
+    `offset`: where a running cluster's metadata log has the change; -1: nodes were stopped for it, or it is not known.
+    """
 
     cluster_id: str
     level_before: int
@@ -108,6 +111,7 @@ class Bundle:
     groups: dict[str, tuple[RemovedBatch, ...]]
     # Name of the partition's directory -> offsets of tombstones that were put at its end.
     tombstones: dict[str, frozenset[int]] = field(default_factory=dict)
+    offset: int = -1
 
 
 class _Head(msgspec.Struct, omit_defaults=True):
@@ -124,6 +128,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
     objects: int
     groups: list[str]
     tombstones: dict[str, list[int]] = {}
+    offset: int = -1
 
 
 class _ObjectLine(msgspec.Struct, omit_defaults=True):
@@ -174,6 +179,7 @@ class BundleWriter:
             objects=object_count,
             groups=list(bundle.groups),
             tombstones={name: sorted(offsets) for name, offsets in bundle.tombstones.items()},
+            offset=bundle.offset,
         )
         _write(self._zip, "bundle.json", [msgspec.json.format(msgspec.json.encode(head), indent=2)])
         for name, removed in bundle.groups.items():
@@ -245,6 +251,7 @@ def _read(file: zipfile.ZipFile) -> Bundle:
         objects=objects,
         groups={name: _read_group(file, name) for name in head.groups},
         tombstones={name: frozenset(offsets) for name, offsets in head.tombstones.items()},
+        offset=head.offset,
     )
 
 

@@ -11,19 +11,22 @@ from falkirk.metadata.controller.features.feature_update import FeatureUpdateCon
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.controller.coordinator_survey import CoordinatorSurvey
 from falkirk.node.controller.lowering_update import LoweringUpdate
-from falkirk.node.controller.undo_bundle_file import remove_partial, undo_directory
+from falkirk.node.controller.undo_bundles import UndoBundles
 from falkirk.node.effects import Fact
+from falkirk.node.metadata_log.level_changes import LOGGED_LOSSES_MAX
 from falkirk.node.sliced_work import WorkCancelledError, cancel_slices
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.features.feature_update import Assess
     from falkirk.metadata.controller.features.lowering_work import LoweringPlan
     from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.publishing.level_change import LevelChange
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.controller.active_controller import ActiveController
     from falkirk.node.controller.controllership import Controllership
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 
     Done = Callable[[ControllerResult[UpdateFeaturesResponse] | None], None]
 
-# Losses that are logged; the undo bundle has all of them.
-LOGGED_LOSSES_MAX: Final = 1000
 # The limit of a survey, whatever the timeout of the request.
 SURVEY_MS_MAX: Final = 10 * 60 * 1000
 
@@ -64,11 +65,11 @@ class FeatureUpdates:
         self._raft = raft
         self._metadata = metadata
         self._controllership = controllership
-        self._disk = disk
         self._outbound = outbound
         self._effects = effects
-        self._undo_directory = undo_directory(step.config)
-        remove_partial(disk, self._undo_directory, step.config.node_id)
+        self._bundles = UndoBundles(step, raft, disk, effects)
+        # What coordinators lose by the update that was appended last: its offset and epoch, and the losses.
+        self._cut_off: tuple[int, int, Sequence[ReportedLoss]] = (-1, -1, ())
         # The update that is under way.
         self._busy: _Update | None = None
 
@@ -127,12 +128,9 @@ class FeatureUpdates:
     def _lower(self, update: _Update, undecided: FeatureUpdateDecision) -> Slices:
         """Decide on a lowering and answer, unless the leadership is lost or the deadline has passed before."""
         lowering = LoweringUpdate(
-            self._step,
-            self._raft,
             update.active.controller.state,
             decide=partial(self._decide, update),
-            disk=self._disk,
-            directory=self._undo_directory,
+            bundles=self._bundles,
             effects=self._effects,
         )
         slices = lowering.slices()
@@ -184,12 +182,12 @@ class FeatureUpdates:
         if decision.is_made and decision.is_kraft_version_raised:
             self._raft.raise_kraft_version(self._step.now_ms)
             update.active.catch_up(self._step.now_ms)
+        if decision.is_made:
+            self._cut_off = update.active.controller.state.next_offset, self._raft.epoch, decision.cut_off
         update.done(replace(decision.result(), answer_by_ms=update.deadline_ms))
 
     def _log(self, decision: FeatureUpdateDecision) -> None:
-        if decision.is_made:
-            self._log_losses(decision)
-        elif decision.is_refused and not decision.request.validate_only:
+        if decision.is_refused and not decision.request.validate_only:
             errors = {name: error.message for name, error in decision.errors.items()}
             fields = {"errors": errors, "blockers": decision.details.blockers}
             self._effects(Fact("warning", "feature-update-refused", fields))
@@ -209,16 +207,21 @@ class FeatureUpdates:
             assess=assess,
         )
 
-    def _log_losses(self, decision: FeatureUpdateDecision) -> None:
-        if decision.levels:
-            self._effects(Fact("info", "features-updated", dict(decision.levels)))
-        for loss in decision.losses[:LOGGED_LOSSES_MAX]:
-            self._effects(Fact("warning", "metadata-lost", loss.reported().as_json()))
-        for cut_off in decision.cut_off[:LOGGED_LOSSES_MAX]:
-            self._effects(Fact("warning", "cut-off", cut_off.as_json()))
-        more = sum(max(len(items) - LOGGED_LOSSES_MAX, 0) for items in (decision.losses, decision.cut_off))
-        if more:
-            self._effects(Fact("warning", "more-is-lost", {"count": more}))
+    # --- Updates that are committed
+
+    def committed(self, change: LevelChange) -> None:
+        """Report what coordinators lose, if this controller has decided on the change."""
+        offset, epoch, cut_off = self._cut_off
+        if (offset, epoch) != (change.offset, change.epoch):
+            return
+        for loss in cut_off[:LOGGED_LOSSES_MAX]:
+            self._effects(Fact("warning", "cut-off", loss.as_json()))
+        if len(cut_off) > LOGGED_LOSSES_MAX:
+            self._effects(Fact("warning", "more-is-lost", {"count": len(cut_off) - LOGGED_LOSSES_MAX}))
+
+    def keep(self, change: LevelChange) -> Slices:
+        """Write the bundle that undoes a change, unless it is there already."""
+        return self._bundles.keep(change)
 
 
 @dataclass(slots=True)

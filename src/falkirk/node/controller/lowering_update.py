@@ -8,11 +8,10 @@ from falkirk.metadata.controller.features.lowering_work import LoweringWork
 from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.undo.live_bundle import LiveBundle
-from falkirk.node.controller.undo_bundle_file import UndoBundleFile
+from falkirk.node.controller.undo_bundles import VISITS_PER_TOPIC
 from falkirk.node.effects import Fact
 from falkirk.node.sliced_work import WorkCancelledError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,35 +21,28 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
+    from falkirk.node.controller.undo_bundle_file import UndoBundleFile
+    from falkirk.node.controller.undo_bundles import UndoBundles
     from falkirk.node.effects import Effect
-    from falkirk.node.step import Step
-    from falkirk.raft.replica import RaftReplica
-    from falkirk.storage.disk import Disk
-
-# Judging a topic costs that much besides its partitions.
-_VISITS_PER_TOPIC = 20
 
 
 class LoweringUpdate:
-    """`decide` decides on the image at the log's end. The bundle is on the disk before a decision is returned."""
+    """`decide` decides on the image at the log's end.
+
+    The bundle is on the disk before a decision is returned; it gets its name when the change is committed.
+    """
 
     def __init__(
         self,
-        step: Step,
-        raft: RaftReplica,
         state: ControllerState,
         *,
         decide: Callable[[Assess], FeatureUpdateDecision],
-        disk: Disk,
-        directory: str,
+        bundles: UndoBundles,
         effects: Callable[[Effect], None],
     ) -> None:
-        self._step = step
-        self._raft = raft
         self._state = state
         self._decide = decide
-        self._disk = disk
-        self._directory = directory
+        self._bundles = bundles
         self._effects = effects
         self._work: LoweringWork | None = None
         self._bundle: LiveBundle | None = None
@@ -80,7 +72,6 @@ class LoweringUpdate:
                     self._discard()
                     return self._unwritten(decision, path, error)
                 if is_complete:
-                    self._effects(Fact("info", "undo-bundle-written", {"path": path}))
                     return decision.with_undo_bundle(path)
 
     def _discard(self) -> None:
@@ -103,28 +94,24 @@ class LoweringUpdate:
         bundle, file = self._bundle, self._file
         if bundle is None or file is None or not bundle.holds_for(image, decision.levels):
             bundle = self._bundle = LiveBundle(image, decision.levels)
-            file = self._file = UndoBundleFile(self._disk, self._directory, self._step.config.node_id)
+            file = self._file = self._bundles.new_file()
         missing = bundle.missing(image)
         budget = SliceBudget()
         is_small = sum(_visits(topic) for _, topic in missing) <= VISITS_PER_SLICE
         for name, topic in missing:
             for data, visits in bundle.add(image, name, topic):
                 file.append(data)
-                if budget.spend(visits + _VISITS_PER_TOPIC) and not is_small:
+                if budget.spend(visits + VISITS_PER_TOPIC) and not is_small:
                     yield
         if not is_small:
             return False
-        kraft_version, voters = self._raft.voters_before(self._raft.end_offset)
-        file.append(bundle.finish(image, cluster_id=self._step.cluster_id, kraft_version=kraft_version, voters=voters))
-        file.complete(path)
+        file.append(self._bundles.finish(bundle, image, self._state.next_offset))
+        self._bundles.prepare(file, path)
         self._file = None
         return True
 
     def _path(self, decision: FeatureUpdateDecision) -> str:
-        state = self._state
-        before = state.metadata_version
-        after = MetadataVersion.of_level(decision.levels.get(METADATA_VERSION, before.level))
-        return f"{self._directory}/{self._step.cluster_id}-{state.next_offset}-{before}-{after}.zip"
+        return self._bundles.path(self._state.image, decision.levels, self._state.next_offset)
 
     def _unwritten(self, decision: FeatureUpdateDecision, path: str, error: OSError) -> FeatureUpdateDecision:
         """Refuse the update: without the bundle nothing may be changed."""
@@ -134,4 +121,4 @@ class LoweringUpdate:
 
 
 def _visits(topic: Topic | None) -> int:
-    return _VISITS_PER_TOPIC + (0 if topic is None else topic.partition_count)
+    return VISITS_PER_TOPIC + (0 if topic is None else topic.partition_count)

@@ -1,4 +1,4 @@
-"""The file of an undo bundle, appended to in pieces; it has its name when it is complete."""
+"""The file of an undo bundle, appended to in pieces; it has its name when it is complete and its change committed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
 
 _UNDO_DIRECTORY: Final = "falkirk-undo"
-_PARTIAL_SUFFIX: Final = ".zip.part"
+_SUFFIXES: Final = (".zip.part", ".zip.prepared", ".replayed.zip.part")
+_PART, _PREPARED, _REPLAYED_PART = _SUFFIXES
 _PIECE_BYTES: Final = 1024 * 1024
 
 
@@ -20,21 +21,23 @@ def undo_directory(config: NodeConfig) -> str:
 
 
 def remove_partial(disk: Disk, directory: str, node_id: int) -> None:
-    """Remove what a node has left of an incomplete bundle. A directory that cannot be read has none."""
-    with suppress(OSError):
-        disk.remove(_partial_path(directory, node_id))
+    """Remove what a node has left of bundles without a committed change. A directory that cannot be read has none."""
+    for suffix in _SUFFIXES:
+        with suppress(OSError):
+            disk.remove(f"{directory}/{node_id}{suffix}")
 
 
 class UndoBundleFile:
-    """A bundle that is being written. Raises OSError."""
+    """A bundle that is being written, for a change that is decided on or one that is replayed. Raises OSError."""
 
-    def __init__(self, disk: Disk, directory: str, node_id: int) -> None:
-        """Begin it in place of an incomplete one."""
+    def __init__(self, disk: Disk, directory: str, node_id: int, *, is_replayed: bool = False) -> None:
+        """Begin it in place of an incomplete one of the same kind."""
         self._disk = disk
-        self._path = _partial_path(directory, node_id)
+        self._path = f"{directory}/{node_id}{_REPLAYED_PART if is_replayed else _PART}"
+        self._prepared_path = f"{directory}/{node_id}{_PREPARED}"
         self._pending = bytearray()
         disk.make_directory(directory)
-        remove_partial(disk, directory, node_id)
+        self.discard()
         disk.append(self._path, b"")
 
     def append(self, data: bytes) -> None:
@@ -42,6 +45,12 @@ class UndoBundleFile:
         self._pending += data
         if len(self._pending) >= _PIECE_BYTES:
             self._write()
+
+    def prepare(self) -> None:
+        """Make the file durable, in place of one that was prepared before."""
+        self._write()
+        self._disk.rename(self._path, self._prepared_path)
+        self._path = self._prepared_path
 
     def complete(self, path: str) -> None:
         """Make the file durable under its name."""
@@ -56,7 +65,3 @@ class UndoBundleFile:
     def _write(self) -> None:
         self._disk.append(self._path, self._pending)
         self._pending = bytearray()
-
-
-def _partial_path(directory: str, node_id: int) -> str:
-    return f"{directory}/{node_id}{_PARTIAL_SUFFIX}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
+    from falkirk.metadata.publishing.level_change import LevelObserver
     from falkirk.metadata.publishing.loader import Publisher
     from falkirk.node.metadata_log.release_gate import ReleaseGate
     from falkirk.node.sliced_work import SlicedWork, SlicedWorks, Slices
@@ -38,13 +39,20 @@ class MetadataApplier:
     """
 
     def __init__(
-        self, log: MetadataLog, gate: ReleaseGate, publishers: Sequence[Publisher], works: SlicedWorks, *, source: str
+        self,
+        log: MetadataLog,
+        gate: ReleaseGate,
+        publishers: Sequence[Publisher],
+        works: SlicedWorks,
+        *,
+        observer: LevelObserver,
+        source: str,
     ) -> None:
         self._log = log
         self._gate = gate
         self._works = works
         self._source = source
-        self._loader = MetadataLoader(publishers)
+        self._loader = MetadataLoader(publishers, observer=observer)
         # Bytes of the log that were applied since `bytes_applied` was set to 0.
         self.bytes_applied = 0
         # What is to be loaded: a fetched snapshot first, then the log up to this offset.
