@@ -82,5 +82,5 @@ def test_a_later_bundle_and_a_later_level_are_named() -> None:
     ]
     lowest = MetadataVersion.parse("3.7-IV0")
     assert next(iter(later_changes(disk, cluster(level=lowest), bundle(), FILE))) == (
-        "metadata.version is 3.7-IV0 now, and the bundle's change led to 3.7-IV2: it was changed again since"
+        "metadata.version is 3.7-IV0 now, and the bundle's change led to 3.7-IV2: it was lowered again since"
     )

@@ -41,9 +41,9 @@ def check_was_made(cluster: Cluster, bundle: Bundle, file: Path) -> None:
 def later_changes(disk: Disk, cluster: Cluster, bundle: Bundle, file: Path) -> Iterator[str]:
     """Yield a sentence for each sign that the bundle's change is not the latest."""
     now = cluster.image.features.metadata_version
-    if now is not None and now.level != bundle.level_after:
+    if now is not None and now.level < bundle.level_after:
         after = MetadataVersion.of_level(bundle.level_after)
-        yield f"metadata.version is {now} now, and the bundle's change led to {after}: it was changed again since"
+        yield f"metadata.version is {now} now, and the bundle's change led to {after}: it was lowered again since"
     if bundle.offset < 0:
         return
     name = re.compile(rf"{re.escape(bundle.cluster_id)}-([0-9]+)-.*\.zip")

@@ -118,13 +118,7 @@ class Node:
         self._outbound = self._make_outbound(random)
         self._open_channel = partial(ActiveControllerChannel, step, self._outbound, lambda: self._raft.leader_endpoint)
         self._dispatcher = Dispatcher(
-            step,
-            self._raft,
-            applier,
-            self._controllership,
-            views=self._views,
-            clients=self._clients,
-            effects=emit,
+            step, self._raft, applier, self._controllership, views=self._views, clients=self._clients, effects=emit
         )
         if config.is_controller:
             self._views.feature_updates = level_changes.keeper = FeatureUpdates(

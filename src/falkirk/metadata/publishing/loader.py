@@ -164,7 +164,7 @@ class MetadataLoader:
         return is_lowered
 
     def _observe(self, delta: MetadataDelta, levels: Mapping[str, int], offset: int, epoch: int) -> Slices[None]:
-        """Tell the observer of a change of levels that is replayed next; the first levels of a log are none."""
+        """Pass a change of levels that is replayed next to the observer; the first levels of a log are none."""
         if self._observer is None or not levels:
             return
         image = delta.apply(delta.image.provenance)

@@ -72,7 +72,7 @@ class UndoBundles:
         self._prepared = _Prepared(file, path, self._raft.epoch)
 
     def keep(self, change: LevelChange) -> Slices[None]:
-        """Give the prepared file its name, or write the bundle of a change that another controller decided on."""
+        """Rename the prepared file, or write the bundle of a change that another controller decided on."""
         path = self.path(change.image, change.levels, change.offset)
         prepared, self._prepared = self._prepared, None
         try:

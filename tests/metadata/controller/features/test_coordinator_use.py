@@ -150,7 +150,7 @@ def test_members_of_a_group_that_metadata_version_takes_along_stop_both():
         ("group.version", 0),
         ("metadata.version", 21),
     ]
-    alone = decide(controller, ("metadata.version", 21, UNSAFE), use=USE)
+    alone = decide(controller, ("metadata.version", 21, SAFE), use=USE)
     assert "group.version 1" in alone.errors["metadata.version"].message
 
 

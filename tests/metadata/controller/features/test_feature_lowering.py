@@ -95,10 +95,38 @@ def test_the_floor_is_no_obstacle_on_the_way_up():
     assert decide(controller, ("metadata.version", 14, UPGRADE)).errors == {}
 
 
-@pytest.mark.parametrize("type_", [SAFE, UNSAFE])
-def test_features_that_have_no_place_at_the_level_are_named(type_):
-    features = {"transaction.version": 2, "group.version": 1, ELR: 1}
-    decision = decide(a_controller(features=features), ("metadata.version", 21, type_), kraft_version=1)
+def test_unsafe_goes_on_with_features_that_only_the_levels_release_does_not_know():
+    """KIP-1155: the level goes down to dodge a bug, and the software stays."""
+    controller = a_controller(features={"share.version": 1, "streams.version": 1})
+    level = MetadataVersion.parse("4.0-IV0").level
+    refused = decide(controller, ("metadata.version", level, SAFE))
+    message = refused.errors["metadata.version"].message
+    assert "in the same update, or before, or go on with UNSAFE: share.version 1 (release 4.0.0 does not" in message
+    assert "streams.version 1 (release 4.0.0" in message
+
+    decision = decide(controller, ("metadata.version", level, UNSAFE))
+    assert decision.errors == {}
+    assert decision.details.blockers == []
+    kept = {each["key_fields"]["feature"]: each["detail"] for each in decision.details.inaccessible}
+    assert kept.keys() == {"share.version", "streams.version"}
+    assert kept["share.version"].endswith("it) stays: lower it before a node becomes one of that release")
+    run(controller, decision.result())
+    levels = controller.features.finalized_features()
+    assert levels == {"metadata.version": level, "share.version": 1, "streams.version": 1}
+
+
+def test_unsafe_does_not_go_on_without_what_a_feature_needs():
+    controller = a_controller(features={ELR: 1, "share.version": 1})
+    decision = decide(controller, ("metadata.version", 22, UNSAFE))
+    message = decision.errors["metadata.version"].message
+    assert f"{ELR} 1 (it needs metadata.version 4.0-IV1)" in message
+    assert "share.version" not in message
+    assert [each["incompatible_feature"] for each in decision.details.blockers] == [ELR]
+
+
+def test_features_that_have_no_place_at_the_level_are_named():
+    features = {"transaction.version": 2, "group.version": 1}
+    decision = decide(a_controller(features=features), ("metadata.version", 21, SAFE), kraft_version=1)
     message = decision.errors["metadata.version"].message
     for name, level in features.items():
         assert f"{name} {level} (release 3.9.1 does not know it)" in message
@@ -106,14 +134,9 @@ def test_features_that_have_no_place_at_the_level_are_named(type_):
     assert [each["incompatible_feature"] for each in decision.details.blockers] == sorted(features)
 
 
-def test_a_feature_is_named_that_depends_on_a_higher_level():
-    (error,) = decide(a_controller(features={ELR: 1}), ("metadata.version", 22, UNSAFE)).errors.values()
-    assert f"{ELR} 1 (it needs metadata.version 4.0-IV1)" in error.message
-
-
 def test_dynamic_voters_are_named_where_the_release_has_none():
     (error,) = decide(a_controller(), ("metadata.version", 19, UNSAFE), kraft_version=1).errors.values()
-    assert "kraft.version 1 (release 3.7.2 does not know it)" in error.message
+    assert "kraft.version 1 (it needs metadata.version 3.9-IV0)" in error.message
 
 
 def test_what_is_lowered_with_it_counts_as_lowered():

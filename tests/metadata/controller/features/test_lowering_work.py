@@ -136,7 +136,7 @@ def test_a_bundle_that_is_written_meanwhile_has_what_is_there_at_the_end(seed, c
         # The whole image: brokers' log dirs decide on partitions too.
         if image is state.image:
             break
-    data += bundle.finish(state.image, cluster_id="c", kraft_version=0, voters=None)
+    data += bundle.finish(state.image, cluster_id="c", kraft_version=0, voters=None, offset=7)
     written, expected = parse_bundle(data), parse_bundle(live_bundle_bytes(state.image, levels))
 
     assert sorted(written.objects, key=repr) == sorted(expected.objects, key=repr)

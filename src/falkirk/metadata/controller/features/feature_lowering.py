@@ -6,18 +6,20 @@ lossless downgrades"; KIP-966 for eligible leader replicas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map
 
 from falkirk.ledger.findings import Blocker, BlockerKind
+from falkirk.ledger.reported_loss import ReportedLoss
 from falkirk.metadata.controller.features.coordinator_use import topics_to_survey
 from falkirk.metadata.controller.features.feature_update import refused_update
 from falkirk.metadata.controller.features.lowering_work import LoweringPlan
 from falkirk.metadata.image.features import FeaturesImage
 from falkirk.metadata.levels.feature_levels import FeatureTarget, reason_not_kept
+from falkirk.metadata.records.record_key import feature_key
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.requests.bounded_text import bounded_text
 from falkirk.protocol.error_codes import ErrorCode
@@ -29,7 +31,6 @@ from falkirk.versions.release import Release
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.features.lowering_work import AssessedLowering
     from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
@@ -44,11 +45,16 @@ _REMEDY: Final = "lower it in the same update, or before"
 
 
 class IncompatibleFeature(NamedTuple):
-    """A finalized feature that a lower metadata.version has no place for."""
+    """A finalized feature that a lower metadata.version has no place for.
+
+    `is_dependent`: it needs a higher one. Else only the release of that metadata.version does not support it, which
+    does not matter as long as the nodes stay on theirs.
+    """
 
     name: str
     level: int
     why: str
+    is_dependent: bool
 
     def __str__(self) -> str:
         """Return the form `group.version 1 (release 3.9.1 does not know it)`."""
@@ -69,6 +75,21 @@ class IncompatibleFeature(NamedTuple):
             text=f"{self}: {_REMEDY}",
         )
 
+    def kept(self) -> ReportedLoss:
+        """Return the feature as something that stays and has no place."""
+        key, level = feature_key(self.name), {"feature_level": self.level}
+        return ReportedLoss(
+            kind="feature_kept",
+            key=key.text(),
+            key_fields=key.fields(),
+            record="FeatureLevelRecord",
+            offset=None,
+            source=None,
+            before=level,
+            after=level,
+            detail=f"{self} stays: lower it before a node becomes one of that release",
+        )
+
 
 @dataclass(slots=True, kw_only=True)
 class Lowerings:
@@ -77,7 +98,7 @@ class Lowerings:
     errors: dict[str, ApiError] = field(default_factory=dict)
     records: list[VersionedRecord] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
-    inaccessible: list[Loss] = field(default_factory=list)
+    inaccessible: list[Loss | ReportedLoss] = field(default_factory=list)
     incompatible: list[IncompatibleFeature] = field(default_factory=list)
     # What coordinators have in use and lose, and the topics that nobody has looked into yet.
     cut_off: list[ReportedLoss] = field(default_factory=list)
@@ -112,7 +133,7 @@ def lower_features(
     if metadata_version is not None and at is not None and metadata_version.level < at.level:
         to = MetadataVersion.of_level(metadata_version.level)
         assert to >= FLOOR, "refused before"
-        if not _has_place(to, at, wanted, release, lowerings):
+        if not _has_place(metadata_version, at, wanted, release, lowerings):
             to = None
     scrubs_elr = elr is not None and elr.level == 0
     if not scrubs_elr and to is None:
@@ -179,15 +200,22 @@ def _look_at_use(update: FeatureUpdate, use: CoordinatorUse | None, image: Metad
 
 
 def _has_place(
-    to: MetadataVersion, at: MetadataVersion, wanted: Mapping[str, int], release: Release, lowerings: Lowerings
+    update: FeatureUpdate, at: MetadataVersion, wanted: Mapping[str, int], release: Release, lowerings: Lowerings
 ) -> bool:
-    """Return whether metadata.version has a place for all other features; refuse it if it has not."""
-    lowerings.incompatible += _incompatible_features(wanted, to)
-    if lowerings.incompatible:
-        names = ", ".join(map(str, lowerings.incompatible))
-        reason = f"What is finalized has no place there, {_REMEDY}: {names}."
-        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, to.level, reason)
-    return not lowerings.incompatible
+    """Return whether metadata.version may go without the other features; refuse it if it may not.
+
+    UNSAFE goes on where no feature needs a higher one: the nodes may stay on a release that supports them (KIP-1155).
+    """
+    found = _incompatible_features(wanted, MetadataVersion.of_level(update.level))
+    if update.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:
+        lowerings.inaccessible += [feature.kept() for feature in found if not feature.is_dependent]
+        found = [feature for feature in found if feature.is_dependent]
+    lowerings.incompatible += found
+    if found:
+        remedy = _REMEDY if any(feature.is_dependent for feature in found) else f"{_REMEDY}, or go on with UNSAFE"
+        reason = f"What is finalized has no place there, {remedy}: {', '.join(map(str, found))}."
+        lowerings.errors[METADATA_VERSION] = refused_lowering(release, at.level, update.level, reason)
+    return not found
 
 
 def _lower_metadata_version(
@@ -203,12 +231,18 @@ def _lower_metadata_version(
 
 
 def _incompatible_features(wanted: Mapping[str, int], to: MetadataVersion) -> list[IncompatibleFeature]:
-    """Return the features whose levels the release of a metadata.version does not know, or that need a higher one.
+    """Return the features that need a higher metadata.version, and those that its own release does not support.
 
     A controller of that release would not start with them.
     """
     others = {name: level for name, level in wanted.items() if name != METADATA_VERSION and level > 0}
-    target = FeatureTarget(metadata_version=to, release=Release.parse(to.release), bootstrap_levels_bind=False)
+    at_any_release = FeatureTarget(metadata_version=to, bootstrap_levels_bind=False)
+    at_its_own = replace(at_any_release, release=Release.parse(to.release))
     features = FeaturesImage(finalized=Map(others))
-    reasons = {name: reason_not_kept(features, name, level, target) for name, level in sorted(others.items())}
-    return [IncompatibleFeature(name, others[name], reason) for name, reason in reasons.items() if reason is not None]
+    found = []
+    for name, level in sorted(others.items()):
+        dependency = reason_not_kept(features, name, level, at_any_release)
+        reason = dependency or reason_not_kept(features, name, level, at_its_own)
+        if reason is not None:
+            found.append(IncompatibleFeature(name, level, reason, is_dependent=dependency is not None))
+    return found

@@ -84,7 +84,7 @@ class FeatureUpdateDecision:
     transaction: tuple[VersionedRecord, ...] = ()
     # What is in the way, and what goes on to exist without effect.
     blockers: tuple[Blocker, ...] = ()
-    inaccessible: tuple[Loss, ...] = ()
+    inaccessible: tuple[Loss | ReportedLoss, ...] = ()
     # What goes with the records, and the level that each changed feature has afterwards.
     losses: tuple[Loss, ...] = ()
     levels: Mapping[str, int] = field(default_factory=dict)
@@ -172,7 +172,7 @@ class FeatureUpdateDecision:
         return UpdateFeaturesResponse(results=results)
 
 
-def _bounded(items: Sequence[Loss] | Sequence[ReportedLoss]) -> list[dict[str, Any]]:  # Any: JSON values
+def _bounded(items: Sequence[Loss | ReportedLoss]) -> list[dict[str, Any]]:  # Any: JSON values
     reported = (item if isinstance(item, ReportedLoss) else item.reported() for item in items[:_ITEMS_MAX])
     kept = [item.as_json() for item in reported]
     more = len(items) - len(kept)
