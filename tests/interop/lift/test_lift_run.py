@@ -10,10 +10,8 @@ from falkirk_program import PROGRAM
 from kafka_cluster import COMBINED, Clusters
 from kafka_node import BROKER, CONTROLLER
 from lifted_cluster import kill_controller, under_load
-from topic_state import await_in_sync
 
 pytestmark = pytest.mark.interop
-BOOTSTRAP = "bootstrap.checkpoint"
 ONE = {1: COMBINED}
 THREE = dict.fromkeys((1, 2, 3), COMBINED)
 SEPARATE = {1: (CONTROLLER,), 2: (CONTROLLER,), 3: (CONTROLLER,), 11: (BROKER,), 12: (BROKER,)}
@@ -22,31 +20,36 @@ STEPS = ("observe", "join", "lead", "lower", "return", "leave", "end")
 
 
 @pytest.mark.parametrize(
-    "roles",
+    ("roles", "dynamic"),
     [
-        pytest.param(ONE, id="one"),
-        pytest.param(THREE, id="combined", marks=pytest.mark.full),
-        pytest.param(SEPARATE, id="separate", marks=pytest.mark.full),
+        pytest.param(ONE, True, id="one"),
+        pytest.param(ONE, False, id="one-static"),
+        pytest.param(THREE, True, id="combined", marks=pytest.mark.full),
+        pytest.param(THREE, False, id="combined-static", marks=pytest.mark.full),
+        pytest.param(SEPARATE, True, id="separate", marks=pytest.mark.full),
+        pytest.param(SEPARATE, False, id="separate-static", marks=pytest.mark.full),
     ],
 )
 def test_a_cluster_goes_down_and_then_its_binaries(
-    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]]
+    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], dynamic: bool
 ) -> None:
-    with under_load(clusters, tmp_path, roles) as lifted:
+    # Only with more than one node clients go on while each is rolled.
+    hooks = ["roll"] if len(roles) > 1 else []
+    with under_load(
+        clusters, tmp_path, roles, dynamic=dynamic, hooks=hooks, upgrade_kraft_version=not dynamic
+    ) as lifted:
         ended = lifted.lift("run")
         assert ended.status == 0, ended
         done = [step for step, event in lifted.events(ended) if event == "done"]
-        assert tuple(step for step in done if step != "follow") == STEPS
-        assert lifted.status()["level"] == "3.9-IV0"
+        upgrade = () if dynamic else ("upgrade",)
+        rolls = tuple(f"roll-{node_id}" for node_id in sorted(roles, key=lambda each: BROKER not in roles[each]))
+        assert tuple(step for step in done if step != "follow") == (*upgrade, *STEPS, *(rolls if hooks else ()))
+        status = lifted.status()
+        assert status["level"] == "3.9-IV0"
+        assert {node["on_target"] for node in status["nodes"]} == {bool(hooks)}
         lifted.check_voters()
         assert lifted.lift("run").status == 1, "what is over is not run again"
         lifted.loads.await_rounds(1)
-        # Only with more than one node clients go on meanwhile.
-        if len(roles) > 1:
-            for node in lifted.cluster.nodes.values():
-                node.run_as("3.9.1", without=[BOOTSTRAP])
-                brokers = [node_id for node_id, kinds in roles.items() if BROKER in kinds]
-                await_in_sync([lifted.cluster.nodes[each].layout.broker_port for each in brokers], brokers)
     lifted.cluster.stop()
     lifted.check_no_trace()
     assert "falkirk" in (tmp_path / "lift-state" / "report.html").read_text()
