@@ -3,7 +3,8 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import yaml
 from client_load import ClientLoads, client_loads
 from controller_security import SCRAM_USER, ControllerSecurity
-from falkirk_program import Ended, falkirk, log_dirs
+from falkirk_program import PROGRAM, Ended, falkirk, log_dirs
 from kafka_cluster import DEFAULT_SETTINGS, Clusters, KafkaCluster
 from kafka_node import BROKER
 from kafka_ports import free_ports
 from node_hooks import NodeHooks
 
 EXTRA = 9001
+NO_COMMANDS: Mapping[str, str] = {}
 LIBRARIES = ("librdkafka", "java-4.3.1")
 
 
@@ -47,6 +49,15 @@ class Lifted:
         document = yaml.safe_load(self.file.read_text())
         document["accept_losses"] = sorted({loss["kind"] for loss in ledger["losses"]})
         self.file.write_text(yaml.safe_dump(document))
+
+    def kill_run(self, is_reached: Callable[[dict[str, Any]], bool], kill: Callable[[], bool] | None = None) -> None:
+        """Run the lift; at the first such entry of the journal kill the command, or call `kill`."""
+        command = [str(PROGRAM), "lift", "run", str(self.file), "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            assert run.stdout is not None
+            if any(is_reached(json.loads(line)) for line in run.stdout) and (kill is None or not kill()):
+                run.kill()
+            run.communicate(timeout=200)
 
     def events(self, ended: Ended) -> list[tuple[str | None, str]]:
         """The steps and events that a command printed."""
@@ -88,13 +99,15 @@ def under_load(
     *,
     dynamic: bool = True,
     hooks: Sequence[str] = (),
+    commands: Mapping[str, str] = NO_COMMANDS,
     security: ControllerSecurity | None = None,
     made: KafkaCluster | None = None,
     **fields: object,
 ) -> Iterator[Lifted]:
     """A running cluster with clients that produce and consume; at the end they have lost nothing.
 
-    `hooks`: those that the lift's file names; with `security` the lift meets the brokers at their SCRAM listener.
+    `hooks`: those that stop and start the nodes; `commands`: of other hooks.
+    With `security` the lift meets the brokers at their SCRAM listener.
     `made`: a cluster that runs already; `fields`: more of the file.
     """
     if made is None:
@@ -125,7 +138,7 @@ def under_load(
             client_loads(LIBRARIES, cluster.bootstrap_servers, tmp_path, replication_factor=brokers) as loads,
         ):
             file = tmp_path / "lift.yaml"
-            file.write_text(yaml.safe_dump(document | {"hooks": node_hooks.commands(*hooks)}))
+            file.write_text(yaml.safe_dump(document | {"hooks": {**node_hooks.commands(*hooks), **commands}}))
             yield Lifted(cluster, file, loads)
             loads.await_rounds(1)
             loads.check()

@@ -1,5 +1,7 @@
 """The page that a lift leaves."""
 
+import re
+
 import msgspec
 
 from falkirk.lift.journal import Entry, Journal, Originals
@@ -33,8 +35,23 @@ def test_it_has_the_steps_their_interruptions_and_what_was_lost(tmp_path):
     )
     assert "The level is low, the voters are those of before" in text
     assert "<tr><td>lower</td><td>0.5 s</td><td>2.25 s</td></tr>" in text
-    assert text.count("<rect") == 2
+    # Two steps, the level and the leader.
+    assert text.count("<rect") == 4
     assert "group_config" in text
+
+
+def test_the_time_line_has_the_level_the_leader_and_the_interruptions(tmp_path):
+    interruption = {"at_ms": 2600, "duration_s": 0.5}
+    state = {"leader_id": 9, "level": "3.9-IV0", "interruptions": [interruption]}
+    text = page(
+        tmp_path,
+        done("join", 2000, 1.0, 0.3),
+        Entry(at_ms=3200, event="done", step="lower", fields={"duration_s": 1.0, **state}),
+    )
+    shown = re.findall(r'<text class="value"[^>]*>([^<]*)<', text)
+    assert shown == ["4.3-IV0", "3.9-IV0", "1", "9"]
+    assert text.count('<rect class="lost"') == 1
+    assert "1970-01-01 00:00:03.200+00:00" in text
 
 
 def test_names_from_outside_are_escaped(tmp_path):

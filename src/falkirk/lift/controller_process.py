@@ -10,7 +10,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +21,7 @@ from falkirk.lift.journal import OriginalVoter, VoterListener
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS
 from falkirk.operations.errors import OperationError
 from falkirk.operations.storage_format import FormatOptions, format_request
+from falkirk.server.serve_program import last_line, serve_command
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.formatting.errors import FormatterError
 from falkirk.storage.formatting.formatter import format_storage
@@ -113,8 +113,8 @@ class ControllerProcess:
             # Not by its command line, which is empty for a moment while a process begins.
             if _reaped(pid) or time.monotonic() > deadline_s:
                 raise LiftError(
-                    f"falkirk's controller did not start at {self._place.listener}: see {self._home / LOG}: "
-                    f"{self._last_line()}"
+                    f"falkirk's controller did not start at {self._place.listener}: the last line of "
+                    f"{self._home / LOG}: {last_line(self._home / LOG)}"
                 )
             await asyncio.sleep(_POLL_S)
 
@@ -151,15 +151,14 @@ class ControllerProcess:
 
     def _spawn(self) -> int:
         """Start `falkirk serve` in a session of its own, so that a signal to this command does not reach it."""
-        command = [sys.executable, "-m", "falkirk", "serve", str(self._home / PROPERTIES)]
-        command += ["--release", self._place.run_as.name]
+        command = serve_command(self._home / PROPERTIES, self._place.run_as.name)
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         files = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
             (os.POSIX_SPAWN_OPEN, 2, str(self._home / LOG), append, 0o644),
         ]
-        return os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
+        return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
 
     async def _answers(self) -> bool:
         connection = NodeConnection(self._place.endpoint, self._config)
@@ -179,10 +178,6 @@ class ControllerProcess:
         except (OSError, ValueError):
             return None
         return pid if str(self._home / PROPERTIES).encode() in command else None
-
-    def _last_line(self) -> str:
-        lines = (self._home / LOG).read_text(errors="replace").splitlines()
-        return lines[-1] if lines else "it has logged nothing"
 
 
 def controller_properties(place: Place, bootstrap: Iterable[Endpoint]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from falkirk.lift.errors import HookError
+from falkirk.server.serve_program import last_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +27,6 @@ START_FALKIRK: Final = "start_falkirk"
 STOP_FALKIRK: Final = "stop_falkirk"
 ROLL: Final = "roll"
 HOOKS_LOG: Final = "hooks.log"
-# How much of the end of a hook's output is read for its last line.
-_LAST_BYTES: Final = 4096
 _BY_HAND: Final[Mapping[str, str]] = {
     STOP: "stop Kafka's controller {node_id} at {endpoint}",
     START: "start Kafka's controller {node_id} at {endpoint}, with the binaries of before",
@@ -100,7 +99,7 @@ class HookRunner:
                 await process.wait()
         if status != 0:
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-            raise HookError(f"{what} {how}: {self._last_line(begin)}")
+            raise HookError(f"{what} {how}; the last line of {self._log}: {last_line(self._log, since=begin)}")
 
     def _command(self, name: str) -> str | None:
         command: str | None = getattr(self._commands, name)
@@ -111,9 +110,3 @@ class HookRunner:
             self._requested = (name, node_id)
             text = _BY_HAND[name].format(node_id=node_id, endpoint=endpoint)
             self._note("by-hand", {"hook": name, "node_id": node_id, "text": text})
-
-    def _last_line(self, begin: int) -> str:
-        with self._log.open("rb") as log:
-            log.seek(max(begin, log.seek(0, os.SEEK_END) - _LAST_BYTES))
-            lines = log.read().decode(errors="replace").splitlines()
-        return lines[-1] if lines else "it has printed nothing"

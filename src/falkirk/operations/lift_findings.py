@@ -10,6 +10,7 @@ from falkirk.coordinator.prediction.groups import GroupVerdict
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, WarningKind
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, parse_bootstrap_servers
+from falkirk.operations.ghosts import BROKER, Ghost, find_ghosts
 from falkirk.operations.lift_way import QuorumLayout
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.configs.definition import ConfigError
@@ -78,9 +79,8 @@ def silent_nodes(observation: Observation) -> Iterator[Blocker | LedgerWarning]:
             yield LedgerWarning(
                 kind=WarningKind.GHOST_BROKER,
                 fields={"node_id": node_id, "min_supported": None, "max_supported": None},
-                text=f"broker {node_id} is registered, fenced, and does not answer: it gets no snapshot, and with its "
-                "old metadata log an older binary of it does not start; it also blocks upgrades beyond its own levels. "
-                "Start it, or unregister it (kafka-cluster unregister)",
+                text=f"{Ghost(role=BROKER, node_id=node_id).text} It gets no snapshot either, and with its old "
+                "metadata log an older binary of it does not start",
             )
             continue
         yield Blocker(
@@ -95,21 +95,18 @@ def ghost_controllers(image: MetadataImage, quorum: QuorumDescription | None) ->
 
     A registration outlives its controller, and below 4.4-IV2 nothing removes it.
     """
-    present = set() if quorum is None else {*quorum.voters, *quorum.observers}
-    for node_id, controller in sorted(image.cluster.controllers.items()):
-        if quorum is None or node_id in present:
-            continue
-        levels = metadata_levels(controller.features)
-        text = "" if levels is None else f" {level_name(levels[1])}"
+    ghosts = () if quorum is None else find_ghosts(quorum, controllers=image.cluster.controllers.keys())
+    for ghost in ghosts:
+        levels = metadata_levels(image.cluster.controllers[ghost.node_id].features)
+        highest = "" if levels is None else f" Its highest metadata.version is {level_name(levels[1])}"
         yield LedgerWarning(
             kind=WarningKind.GHOST_CONTROLLER,
             fields={
-                "node_id": node_id,
+                "node_id": ghost.node_id,
                 "min_supported": None if levels is None else levels[0],
                 "max_supported": None if levels is None else levels[1],
             },
-            text=f"controller {node_id} is registered, and neither voter nor observer: it blocks every upgrade above "
-            f"its highest level{text} until a controller of this id registers anew",
+            text=f"{ghost.text}{highest}",
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -11,6 +10,7 @@ from falkirk.node.effects import Stop
 from falkirk.server.cluster_layout import PROPERTIES, node_home, node_properties
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.serve import opened
+from falkirk.server.serve_program import last_line, serve_command
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from falkirk.server.serve import MakeNode
 
 LOG_FILE: Final = "server.log"
-# How much of the end of a node's log is searched for its last line.
-_LAST_BYTES: Final = 8 * 1024
 
 
 class NodeProcesses:
@@ -40,8 +38,7 @@ class NodeProcesses:
         home = node_home(self._directory, node)
         with (home / LOG_FILE).open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "falkirk", "serve", str(home / PROPERTIES)),
-                *("--release", self._layout.release),
+                *serve_command(home / PROPERTIES, self._layout.release),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
@@ -77,7 +74,7 @@ class NodeProcess:
     async def _wait(self) -> Stop:
         status = await self._process.wait()
         how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-        return Stop(status, None if status == 0 else f"{how}; the last line of {self._log}: {_last_line(self._log)}")
+        return Stop(status, None if status == 0 else f"{how}; the last line of {self._log}: {last_line(self._log)}")
 
 
 class OpenNode(Protocol):
@@ -145,11 +142,3 @@ def open_kraft_node(
 
 def _nothing(_config: object) -> None:
     pass
-
-
-def _last_line(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - _LAST_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
-    return lines[-1] if lines else "nothing"

@@ -1,9 +1,10 @@
 """`falkirk lift run` in place of controllers of real Kafka, whose voters may be static; hooks stop and start nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from falkirk_node import FalkirkNode
 from kafka_cluster import Clusters
 from kafka_node import BROKER, CONTROLLER
 from lifted_cluster import Lifted, under_load
@@ -44,3 +45,68 @@ def test_a_cluster_goes_down_in_place_and_its_nodes_are_rolled(
         lifted.check_voters()
     lifted.cluster.stop()
     lifted.check_no_trace()
+
+
+def begun(step: str) -> Callable[[dict[str, object]], bool]:
+    return lambda entry: (entry["step"], entry["event"]) == (step, "begun")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", ["replace-1", "lower", "restore-1", "roll-11", "roll-1"])
+def test_a_command_that_is_killed_in_any_step_is_ended_by_the_next(
+    clusters: Clusters, tmp_path: Path, step: str
+) -> None:
+    hooks = (*IN_PLACE, "roll")
+    with under_load(clusters, tmp_path, ONE, dynamic=False, hooks=hooks, place="in-place", limits=LIMITS) as lifted:
+        lifted.kill_run(begun(step))
+        assert not lifted.status()["over"]
+        ended = lifted.lift("run")
+        assert ended.status == 0, ended
+        assert lifted.status()["level"] == "3.9-IV0"
+        assert {node.release for node in lifted.cluster.nodes.values()} == {"3.9.1"}
+        lifted.check_voters()
+    lifted.cluster.stop()
+    lifted.check_no_trace()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(4))
+def test_a_lift_in_place_is_given_up_in_each_step_before_the_level_is_low(
+    clusters: Clusters, tmp_path: Path, number: int
+) -> None:
+    """Steps: two controllers are replaced, one of falkirk's leads, the level is lowered; `lead` may be done at once."""
+    begun_steps: list[object] = []
+
+    def is_reached(entry: dict[str, object]) -> bool:
+        begun_steps.extend([entry["step"]] if entry["event"] == "begun" else [])
+        return len(begun_steps) > number or "lower" in begun_steps
+
+    with under_load(
+        clusters, tmp_path, THREE, dynamic=False, hooks=IN_PLACE, place="in-place", limits=LIMITS
+    ) as lifted:
+        lifted.kill_run(is_reached)
+        ended = lifted.lift("abort")
+        status = lifted.status()
+        if begun_steps[-1] == "lower" and ended.status == 1:
+            assert "the level is low already" in ended.stderr
+            assert lifted.lift("run").status == 0
+        else:
+            assert ended.status == 0, ended
+            assert status["level"] == "4.3-IV0"
+        assert not [node for node in lifted.cluster.nodes.values() if isinstance(node, FalkirkNode)]
+        lifted.check_voters()
+
+
+@pytest.mark.full
+def test_a_hook_that_fails_restores_kafka(clusters: Clusters, tmp_path: Path) -> None:
+    hooks = ("stop", "start", "stop_falkirk")
+    commands = {"start_falkirk": "echo no such unit >&2; exit 5"}
+    with under_load(
+        clusters, tmp_path, ONE, dynamic=False, hooks=hooks, commands=commands, place="in-place", limits=LIMITS
+    ) as lifted:
+        ended = lifted.lift("run")
+        assert ended.status == 1
+        assert "hook start_falkirk of node 1 ended with status 5; the last line of " in ended.stderr
+        assert "hooks.log: no such unit. The voters are 1 again, as before" in ended.stderr
+        assert lifted.status()["level"] == "4.3-IV0"
+        lifted.check_voters()

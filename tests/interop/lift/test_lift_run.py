@@ -1,12 +1,9 @@
 """`falkirk lift run` on real Kafka: the level falls under load, nothing acked is lost, and no trace is left."""
 
-import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from falkirk_program import PROGRAM
 from kafka_cluster import COMBINED, Clusters
 from kafka_node import BROKER, CONTROLLER
 from lifted_cluster import kill_controller, under_load
@@ -62,16 +59,10 @@ def test_whatever_is_killed_at_whatever_step_the_next_run_goes_on(
     clusters: Clusters, tmp_path: Path, step: str, victim: str
 ) -> None:
     with under_load(clusters, tmp_path, ONE, limits={"step_s": 60, "metadata_outage_s": 50}) as lifted:
-        command = [str(PROGRAM), "lift", "run", str(lifted.file), "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-            assert run.stdout is not None
-            for line in run.stdout:
-                entry = json.loads(line)
-                if (entry["step"], entry["event"]) == (step, "begun"):
-                    if victim == "command" or not kill_controller(tmp_path):
-                        run.kill()
-                    break
-            run.communicate(timeout=120)
+        lifted.kill_run(
+            lambda entry: (entry["step"], entry["event"]) == (step, "begun"),
+            None if victim == "command" else lambda: kill_controller(tmp_path),
+        )
         entries = lifted.status()["entries"]
         if not lifted.status()["over"]:
             ended = lifted.lift("run")
@@ -86,14 +77,7 @@ def test_whatever_is_killed_at_whatever_step_the_next_run_goes_on(
 @pytest.mark.full
 def test_a_lift_is_given_up_before_the_level_is_low_and_not_after(clusters: Clusters, tmp_path: Path) -> None:
     with under_load(clusters, tmp_path, ONE, limits={"step_s": 60, "metadata_outage_s": 50}) as lifted:
-        command = [str(PROGRAM), "lift", "run", str(lifted.file), "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-            assert run.stdout is not None
-            for line in run.stdout:
-                entry = json.loads(line)
-                if (entry["step"], entry["event"]) == ("join", "done"):
-                    break
-            run.kill()
+        lifted.kill_run(lambda entry: (entry["step"], entry["event"]) == ("join", "done"))
         ended = lifted.lift("abort")
         assert ended.status == 0, ended
         assert lifted.status()["level"] == "4.3-IV0"
